@@ -1,0 +1,43 @@
+/* What the eBPF port stage and the daemon share beside the FIB image: map names, counters, punt records.
+ * Plain C: compiled for BPF and into C++. */
+#ifndef PKTPIT_BPF_ABI_H
+#define PKTPIT_BPF_ABI_H
+
+#include <linux/types.h>
+
+#include "bpf/verdict.h"
+
+/* Version of everything below. The daemon adopts pinned maps of the same version only. */
+#define PP_ABI_VERSION 1
+
+/* Ports a daemon can drive. Port 0 is invalid, so that a zeroed entry never names a port. */
+#define PP_MAX_PORTS 256
+
+/* A header slice: what is looked at of a frame, never more. Everything the router reads or rewrites
+ * lies in it; beyond it the flow hash does without ports. */
+#define PP_SLICE_BYTES 128
+
+/* Names of maps, as in the object file and in the bpffs pin directory. */
+#define PP_MAP_FIB_IMAGE "fib_image" /* ARRAY, mmapable, one value: the FIB image (fib/layout.h) */
+#define PP_MAP_COUNTERS "counters"   /* PERCPU_ARRAY: port -> struct pp_port_counters */
+#define PP_MAP_TX_PORTS "tx_ports"   /* DEVMAP: port -> ifindex */
+#define PP_MAP_PUNTS "punts"         /* PERF_EVENT_ARRAY: struct pp_punt, then the frame */
+
+/* Counters of one port on one CPU. Verdicts and rx count at the ingress port, tx at the egress port. */
+struct pp_port_counters {
+    __u64 rx_packets;
+    __u64 rx_bytes; /* whole frames, without FCS */
+    __u64 tx_packets;
+    __u64 tx_bytes;
+    __u64 verdict[PP_VERDICT_CAPACITY];
+};
+
+/* Precedes a punted frame in the perf ring. Host byte order. */
+struct pp_punt {
+    __u16 port;         /* ingress port */
+    __u8 verdict;       /* enum pp_verdict */
+    __u8 reserved;
+    __u32 frame_length; /* whole frame, frags included */
+};
+
+#endif

@@ -1,0 +1,130 @@
+/// The configuration as plain values, after the file has been parsed, validated against the schema and checked
+/// for meaning. Knows nothing of the kernel; which interfaces exist is asked through InterfaceExists.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fib/address.h"
+#include "fib/result.h"
+
+namespace pktpit::config {
+
+enum class XdpMode : uint8_t { automatic, native, generic };  ///< automatic: native, else generic, said aloud
+enum class RouteType : uint8_t { unicast, blackhole, unreachable, prohibit };
+
+/// A layer-3 interface: a Linux device, or VLAN tags on one (`parent`).
+struct Interface {
+    std::string name;                   ///< Linux device name; key of /interfaces
+    std::optional<std::string> parent;  ///< device whose tagged frames this is; absent for a port
+    std::vector<uint16_t> vlan;         ///< VIDs, outermost first; empty for a port, else one or two
+    uint16_t vlan_protocol = 0x8100;    ///< TPID of the outermost tag: 0x8100 or 0x88a8
+    std::vector<InterfaceAddress> addresses;
+    std::optional<uint32_t> mtu;  ///< set on the device if given
+    XdpMode xdp_mode = XdpMode::automatic;
+    bool operator==(const Interface&) const = default;
+};
+
+struct NextHop {
+    std::optional<IpAddress> via;          ///< gateway; absent: the destination itself is on the link
+    std::optional<std::string> interface;  ///< absent: the interface whose net contains `via`
+    uint16_t weight = 1;
+    bool operator==(const NextHop&) const = default;
+};
+
+struct StaticRoute {
+    Prefix prefix;
+    RouteType type = RouteType::unicast;
+    std::vector<NextHop> next_hops;  ///< empty unless unicast
+    uint8_t preference = 10;
+    uint32_t metric = 0;
+    bool operator==(const StaticRoute&) const = default;
+};
+
+/// A large table in a file: `prefix next-hop-id` a line, optionally xz-compressed.
+struct RoutesFile {
+    std::string path;                                          ///< absolute, or relative to the configuration file
+    std::map<std::string, std::vector<NextHop>> next_hops;     ///< by id as in the file; "*": every other id
+    uint8_t preference = 10;
+    bool operator==(const RoutesFile&) const = default;
+};
+
+struct StaticNeighbour {
+    IpAddress address;
+    MacAddress mac;
+    std::string interface;
+    bool operator==(const StaticNeighbour&) const = default;
+};
+
+/// Which of the kernel's routes are taken over, live.
+struct KernelRoutes {
+    bool enabled = false;
+    uint32_t table = 254;                ///< main
+    std::vector<std::string> protocols;  ///< names as in rt_protos ("static", "bird", "zebra", …); empty: all
+    uint8_t preference = 20;
+    bool operator==(const KernelRoutes&) const = default;
+};
+
+struct Icmp {
+    uint32_t rate = 1000;             ///< errors a second in all
+    uint32_t rate_per_prefix = 10;    ///< errors a second to one destination /24 or /64
+    uint32_t burst_per_prefix = 10;
+    bool operator==(const Icmp&) const = default;
+};
+
+/// Sizes of the FIB image; see fib::Capacity.
+struct FibLimits {
+    uint32_t ipv4_blocks = 32768;
+    uint32_t ipv6_blocks = 65536;
+    uint32_t next_hop_groups = 8192;
+    uint32_t adjacencies = 16384;
+    bool operator==(const FibLimits&) const = default;
+};
+
+struct Config {
+    std::string instance = "default";   ///< names the pin directory, the socket and the state file
+    std::string dataplane = "xdp";
+    std::string log_level = "info";
+    std::map<std::string, Interface> interfaces;
+    std::vector<StaticRoute> routes;
+    std::vector<RoutesFile> routes_files;
+    std::vector<StaticNeighbour> neighbours;
+    KernelRoutes kernel_routes;
+    Icmp icmp;
+    FibLimits fib;
+    bool xdp_dispatcher = false;        ///< share the device with other XDP programs through libxdp's dispatcher
+    uint32_t neighbour_queue = 64;      ///< packets that wait for one unresolved neighbour
+    std::string base_directory;         ///< of the configuration file
+    bool operator==(const Config&) const = default;
+};
+
+/// All problems found, never just the first. `where` is a JSON pointer, or "line L, column C" for broken JSON.
+using Errors = std::vector<Error>;
+
+/// Is there a Linux device of this name? Left out (empty function): not asked.
+using InterfaceExists = std::function<bool(std::string_view)>;
+
+/// JSON text → plain values. Steps: syntax, schema, meaning; later ones run only if the earlier found nothing.
+/// `base_directory`: what relative paths in it start from. Does not read routes files.
+tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_directory,
+                                   const InterfaceExists& interface_exists = {});
+
+/// The same from a file. An unreadable file is one Error with the path and errno's text.
+tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists& interface_exists = {});
+
+/// Plain values → JSON that parse() reads back as the same values; every default spelled out.
+nlohmann::json to_json(const Config& config);
+
+/// The published JSON Schema (draft 7), as compiled in.
+std::string_view schema_text();
+
+/// What changes from `running` to `wanted`, for `reload --dry-run` and for the log: one line a change, in words.
+std::vector<std::string> describe_difference(const Config& running, const Config& wanted);
+
+}  // namespace pktpit::config

@@ -1,0 +1,1 @@
+#include "fib/image.h"

@@ -1,0 +1,67 @@
+/// The RIB: every route of every source, and which one of each prefix is used.
+///
+/// One thread. It knows next-hop sets by id only: whoever owns them (router/routing) says which are usable, and
+/// is told of every change of a best route, so that it can write the FIB.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fib/address.h"
+#include "fib/result.h"
+
+namespace pktpit::fib {
+
+/// Who a route comes from. A source has at most one route a prefix; a second one replaces the first.
+enum class RouteSource : uint8_t { connected, config, cli, kernel };
+inline constexpr size_t route_source_count = 4;
+std::string_view to_string(RouteSource source);
+
+/// Id of an interned next-hop set; 0 is invalid.
+using NextHopSetId = uint32_t;
+
+struct Route {
+    Prefix prefix;
+    RouteSource source = RouteSource::config;
+    uint8_t preference = 0;  ///< lower wins, as administrative distance in FRR and preference in Junos
+    uint32_t metric = 0;     ///< lower wins among equal preference
+    NextHopSetId next_hops = 0;
+};
+
+/// The best route of `prefix` is now `best` (nullopt: none). Returning an error refuses the change: the RIB then
+/// stays as it was before the call that caused it.
+using BestRouteChanged = std::function<Result<void>(const Prefix& prefix, const std::optional<Route>& best)>;
+
+class Rib {
+  public:
+    explicit Rib(BestRouteChanged changed);
+    ~Rib();
+
+    /// Adds or atomically replaces the source's route for route.prefix.
+    Result<void> set(const Route& route);
+    /// False if the source had no such route.
+    Result<bool> erase(const Prefix& prefix, RouteSource source);
+    /// A next-hop set became usable or not; best routes are chosen anew where it is a candidate.
+    /// Sets are usable until said otherwise.
+    Result<void> set_usable(NextHopSetId next_hops, bool usable);
+
+    /// All candidates of exactly this prefix, best first; unusable ones last.
+    [[nodiscard]] std::vector<Route> candidates(const Prefix& prefix) const;
+    [[nodiscard]] std::optional<Route> best(const Prefix& prefix) const;
+    /// Longest prefix with a best route that contains the address.
+    [[nodiscard]] std::optional<Route> match(const IpAddress& address) const;
+    /// Visits all routes (best or not) in prefix order; return false to stop.
+    void for_each(Family family, const std::function<bool(const Route&, bool best)>& visit) const;
+    [[nodiscard]] size_t size(Family family) const;  ///< prefixes with at least one route
+    [[nodiscard]] size_t size(RouteSource source) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pktpit::fib

@@ -1,0 +1,61 @@
+# Flags that every target of the project is compiled with, and add_pktpit_library().
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_library(pktpit_flags INTERFACE)
+target_include_directories(pktpit_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(pktpit_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+  -fno-omit-frame-pointer)
+
+# For the whole tree, so that the sanitized binaries contain no unsanitized half.
+if(PKTPIT_SANITIZE)
+  add_compile_options(-fsanitize=${PKTPIT_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PKTPIT_SANITIZE})
+endif()
+if(PKTPIT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "PKTPIT_FUZZ needs clang: libFuzzer is part of its runtime")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# add_pktpit_library(NAME SOURCES... ): a static library `pktpit_NAME`, alias `pktpit::NAME`.
+function(add_pktpit_library name)
+  add_library(pktpit_${name} STATIC ${ARGN})
+  add_library(pktpit::${name} ALIAS pktpit_${name})
+  target_link_libraries(pktpit_${name} PUBLIC pktpit_flags)
+endfunction()
+
+# add_pktpit_test(NAME LABEL SOURCES... LIBS ...): a GoogleTest program, run by ctest under LABEL.
+function(add_pktpit_test name label)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE pktpit_flags ${arg_LIBS} GTest::gtest_main GTest::gmock)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# add_pktpit_fuzzer(NAME SOURCES... LIBS ...): a libFuzzer program; ctest runs it briefly on its corpus.
+function(add_pktpit_fuzzer name)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  if(NOT PKTPIT_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE pktpit_flags ${arg_LIBS} -fsanitize=fuzzer)
+  set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${name})
+  set(seed_corpus "")
+  if(EXISTS ${corpus})
+    set(seed_corpus ${corpus})
+  endif()
+  add_test(NAME ${name}
+           COMMAND ${name} -max_total_time=20 -timeout=5 -rss_limit_mb=2048 -print_final_stats=1
+                   ${CMAKE_BINARY_DIR}/fuzz/${name} ${seed_corpus})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz)
+endfunction()
