@@ -1,0 +1,48 @@
+/// What the API can ask of the daemon. Implemented by the daemon, called by the API server; always on the
+/// daemon's own thread (the server hands calls over), so an implementation needs no locks.
+///
+/// Every answer is a JSON value whose shape docs/api.md fixes; the CLI prints it as it is with --json.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "fib/address.h"
+#include "fib/result.h"
+
+namespace pktpit::router {
+
+struct RouteQuery {
+    std::optional<Family> family;
+    std::optional<std::string> source;  ///< "connected", "config", "cli", "kernel"
+    std::optional<Prefix> within;       ///< only prefixes inside this one
+    size_t limit = 1000;                ///< the answer says how many there are in all
+};
+
+enum class RouteChange { add, replace, remove };  ///< add: an error if the CLI's route is there already
+
+class Control {
+  public:
+    virtual ~Control() = default;
+    virtual nlohmann::json version() = 0;
+    virtual nlohmann::json ports() = 0;
+    virtual nlohmann::json routes(const RouteQuery& query) = 0;
+    /// All candidates of the longest matching prefix, the chosen next hop's adjacency and where a packet would go.
+    virtual nlohmann::json route_to(const IpAddress& address) = 0;
+    /// The FIB's answer for each address: prefix matched and next hops.
+    virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;
+    virtual nlohmann::json neighbours() = 0;
+    virtual nlohmann::json counters() = 0;
+    virtual nlohmann::json running_config() = 0;
+    /// Changes a route of source `cli`.
+    virtual Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) = 0;
+    /// Loads the configuration file again (another one if `path` is given) and applies it as a transaction;
+    /// with dry_run only says what would change.
+    virtual tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,
+                                                                bool dry_run) = 0;
+};
+
+}  // namespace pktpit::router
