@@ -1,4 +1,5 @@
-/// IPv4, IPv6 and MAC addresses and prefixes as plain values. Any thread; nothing here allocates but to_string().
+/// IPv4, IPv6 and MAC addresses and prefixes as plain values. Any thread; nothing here allocates but
+/// to_string().
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ struct IpAddress {
     [[nodiscard]] bool is_unspecified() const;
     [[nodiscard]] bool is_loopback() const;
     [[nodiscard]] bool is_multicast() const;
-    [[nodiscard]] bool is_link_local() const;  ///< 169.254/16, fe80::/10
+    [[nodiscard]] bool is_link_local() const;     ///< 169.254/16, fe80::/10
     [[nodiscard]] std::string to_string() const;  ///< IPv6 after RFC 5952
 
     auto operator<=>(const IpAddress&) const = default;

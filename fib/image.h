@@ -1,8 +1,9 @@
 /// The writer of a FIB image (fib/layout.h): one thread writes, any number of readers look up meanwhile.
 ///
-/// The memory is the caller's: a heap block, hugepages, a mmapped BPF array, device memory. FibImage keeps what
-/// only the writer needs (which prefix owns each entry, free lists) in its own memory. It never blocks a reader
-/// and never lets one see a half-made change. It knows no sources, preferences or next hops: see fib/rib.h.
+/// The memory is the caller's: a heap block, hugepages, a mmapped BPF array, device memory. FibImage keeps
+/// what only the writer needs (which prefix owns each entry, free lists) in its own memory. It never blocks a
+/// reader and never lets one see a half-made change. It knows no sources, preferences or next hops: see
+/// fib/rib.h.
 #pragma once
 
 #include <cstddef>
@@ -27,28 +28,29 @@ struct Capacity {
     uint32_t ports = 256;
     uint32_t vlans = 1024;
     uint32_t groups = 8192;
-    uint32_t buckets = 65536;
+    uint32_t buckets = 262144;  ///< three equal members take 256: see fib/bucket_share.h
     uint32_t adjacencies = 16384;
-    uint32_t blocks4 = 32768;  ///< full IPv4 table of 2026 needs about 19,000
-    uint32_t blocks6 = 65536;
+    uint32_t blocks4 = 32768;  ///< the full IPv4 table of 2026-06 takes 27,698
+    uint32_t blocks6 = 65536;  ///< the full IPv6 table of 2026-06 takes 58,370
 };
 
 /// Where the parts of an image of this capacity lie, and how large it is. Constant for the image's life.
 pp_fib_geometry plan_geometry(const Capacity& capacity);
 
-/// Returns once no reader can still hold anything it read before the call. C++ readers: an epoch; eBPF readers:
-/// an RCU grace period. Called by the writer before it reuses memory, for many frees at once.
+/// Returns once no reader can still hold anything it read before the call. C++ readers: an epoch; eBPF
+/// readers: an RCU grace period. Called by the writer before it reuses memory, for many frees at once.
 using GracePeriod = std::function<void()>;
 
 class FibImage {
   public:
-    /// Formats `memory` (geometry.image_bytes, 64-byte aligned, zeroed by this call) as an empty image.
+    /// Formats `memory` (geometry.image_bytes, 64-byte aligned, cleared by this call) as an empty image.
     FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, GracePeriod grace_period);
     ~FibImage();
     FibImage(FibImage&&) noexcept;
     FibImage& operator=(FibImage&&) noexcept;
 
-    /// Adds the prefix or atomically replaces its group. When memory is out: an error, and the table as it was.
+    /// Adds the prefix or atomically replaces its group. When memory is out: an error, and the table as it
+    /// was.
     Result<void> set(const Prefix& prefix, GroupId group);
     /// Removes the prefix; its addresses fall to the next shorter one. False if it was not there.
     bool erase(const Prefix& prefix);
@@ -61,7 +63,8 @@ class FibImage {
     [[nodiscard]] size_t prefix_count(Family family) const;
 
     /// Groups. Members are adjacency ids with weights (1..65535); a group with no member is one whose every
-    /// packet is "no route". Buckets are shared out after the weights, so that the error is below 1 % of a share.
+    /// packet is "no route". Buckets are shared out after the weights, so that the error is below 1 % of a
+    /// share.
     Result<GroupId> add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members);
     Result<void> replace_group(GroupId group, std::span<const std::pair<AdjacencyId, uint16_t>> members);
     void remove_group(GroupId group);  ///< No prefix may refer to it any more.

@@ -1,7 +1,7 @@
 /* The FIB image: one position-independent block of memory that holds everything a forwarding decision needs.
  *
  * Read by C++ (router/forward), by eBPF (bpf/) and by devices, in the same bytes; written by one writer
- * (fib/image_writer) while they read. Indices, no pointers. Plain C: compiled for BPF and into C++.
+ * (fib/image.h) while they read. Indices, no pointers. Plain C: compiled for BPF and into C++.
  *
  * How readers stay right without locks: every change becomes visible by one aligned store of 2, 4 or 8 bytes,
  * and what the new value refers to was written before it. Memory is reused only after a grace period.
@@ -18,26 +18,27 @@
 #define PP_FIB_LAYOUT_VERSION 1
 
 /* Where the parts lie; stands at offset 0 of the image. Counts are powers of two, so that an index read from
- * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned. */
+ * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned.
+ */
 struct pp_fib_geometry {
     __u32 magic;
     __u32 layout_version;
     __u64 image_bytes;
-    __u32 port_offset;      /* struct pp_fib_port[port_count], by port id */
+    __u32 port_offset; /* struct pp_fib_port[port_count], by port id */
     __u32 port_count;
-    __u32 vlan_offset;      /* struct pp_fib_vlan[vlan_count], open addressing */
+    __u32 vlan_offset; /* struct pp_fib_vlan[vlan_count], open addressing */
     __u32 vlan_count;
-    __u32 group_offset;     /* struct pp_fib_group[group_count], by group id */
+    __u32 group_offset; /* struct pp_fib_group[group_count], by group id */
     __u32 group_count;
-    __u32 bucket_offset;    /* __u32 adjacency index [bucket_count] */
+    __u32 bucket_offset; /* __u32 adjacency index [bucket_count] */
     __u32 bucket_count;
     __u32 adjacency_offset; /* struct pp_fib_adjacency[adjacency_count] */
     __u32 adjacency_count;
-    __u32 root4_offset;     /* __u32 entry[65536], by the top 16 address bits */
-    __u32 block4_offset;    /* __u32 entry[256] per block */
+    __u32 root4_offset;  /* __u32 entry[65536], by the top 16 address bits */
+    __u32 block4_offset; /* __u32 entry[256] per block */
     __u32 block4_count;
-    __u32 root6_offset;     /* __u32 entry[65536], by the top 16 address bits */
-    __u32 block6_offset;    /* __u32 entry[256] per block */
+    __u32 root6_offset;  /* __u32 entry[65536], by the top 16 address bits */
+    __u32 block6_offset; /* __u32 entry[256] per block */
     __u32 block6_count;
 };
 
@@ -49,8 +50,8 @@ struct pp_fib_geometry {
 #define PP_FIB_LEVELS4 2  /* blocks below the root: 16 + 8 + 8 */
 #define PP_FIB_LEVELS6 14 /* 16 + 14 * 8 */
 
-/* A next-hop group: bucket_bits == 0: `first` is the adjacency itself; else buckets[first + top bits of hash].
- * Changed by one 8-byte store. Group 0 is "no route". */
+/* A next-hop group: bucket_bits == 0: `first` is the adjacency itself; else buckets[first + top bits of
+ * hash]. Changed by one 8-byte store. Group 0 is "no route". */
 struct pp_fib_group {
     __u32 first;
     __u32 bucket_bits;
@@ -58,11 +59,11 @@ struct pp_fib_group {
 
 enum pp_adjacency_kind {
     PP_ADJ_INVALID = 0,
-    PP_ADJ_FORWARD,     /* complete: dst_mac is known */
-    PP_ADJ_INCOMPLETE,  /* next hop's MAC address not known yet */
-    PP_ADJ_GLEAN,       /* the destination itself is on the link, no neighbour entry yet */
-    PP_ADJ_HOST,        /* the router's own address */
-    PP_ADJ_BROADCAST,   /* broadcast address of the net on `interface` */
+    PP_ADJ_FORWARD,    /* complete: dst_mac is known */
+    PP_ADJ_INCOMPLETE, /* next hop's MAC address not known yet */
+    PP_ADJ_GLEAN,      /* the destination itself is on the link, no neighbour entry yet */
+    PP_ADJ_HOST,       /* the router's own address */
+    PP_ADJ_BROADCAST,  /* broadcast address of the net on `interface` */
     PP_ADJ_BLACKHOLE,
     PP_ADJ_UNREACHABLE,
     PP_ADJ_PROHIBIT,

@@ -1,8 +1,8 @@
 /* Reading the FIB image: longest-prefix match, next-hop group, VLAN interface.
  *
- * Plain C, inlined into eBPF (bpf/) and C++ alike. `image` is the image's first byte; `g` its geometry. In eBPF
- * the geometry is constant data that the verifier knows, so that every masked index is provably in range and
- * no bounds check is left at run time. Nothing here is written; a reader needs no lock.
+ * Plain C, inlined into eBPF (bpf/) and C++ alike. `image` is the image's first byte; `g` its geometry. In
+ * eBPF the geometry is constant data that the verifier knows, so that every masked index is provably in range
+ * and no bounds check is left at run time. Nothing here is written; a reader needs no lock.
  */
 #ifndef PKTPIT_FIB_LOOKUP_H
 #define PKTPIT_FIB_LOOKUP_H
@@ -12,15 +12,19 @@
 #ifdef __bpf__
 /* Keeps clang from reasoning a mask away that the verifier needs to see. */
 #define PP_BARRIER(var) asm volatile("" : "+r"(var))
+/* clang compiles no __atomic_load_n for BPF; a volatile load of this size is one instruction there. */
+#define PP_FIB_LOAD(type, place) (*(const volatile type*)(place))
 #else
 #define PP_BARRIER(var) ((void)0)
+/* Relaxed is enough: each load's address depends on the value loaded before it. */
+#define PP_FIB_LOAD(type, place) __atomic_load_n((const type*)(place), __ATOMIC_RELAXED)
 #endif
 
 #define PP_FIB_INLINE static inline __attribute__((always_inline))
 
 /* One relaxed load: entries change under the reader. */
 PP_FIB_INLINE __u32 pp_fib_load32(const void* image, __u64 offset) {
-    return *(const volatile __u32*)((const char*)image + offset);
+    return PP_FIB_LOAD(__u32, (const char*)image + offset);
 }
 
 PP_FIB_INLINE __u32 pp_fib_block_entry(const void* image, __u32 blocks_offset, __u32 block_count, __u32 entry,
@@ -58,7 +62,7 @@ PP_FIB_INLINE __u32 pp_fib_group_bits(const void* image, const struct pp_fib_geo
     __u64 index = group & (g->group_count - 1);
     PP_BARRIER(index);
     index &= g->group_count - 1;
-    __u64 both = *(const volatile __u64*)((const char*)image + g->group_offset + index * 8);
+    __u64 both = PP_FIB_LOAD(__u64, (const char*)image + g->group_offset + index * 8);
     *first = (__u32)both;
     return (__u32)(both >> 32);
 }
@@ -72,7 +76,8 @@ PP_FIB_INLINE __u32 pp_fib_bucket(const void* image, const struct pp_fib_geometr
     return pp_fib_load32(image, g->bucket_offset + index * 4);
 }
 
-PP_FIB_INLINE const struct pp_fib_adjacency* pp_fib_adjacency_at(const void* image, const struct pp_fib_geometry* g,
+PP_FIB_INLINE const struct pp_fib_adjacency* pp_fib_adjacency_at(const void* image,
+                                                                 const struct pp_fib_geometry* g,
                                                                  __u32 adjacency) {
     __u64 index = adjacency & (g->adjacency_count - 1);
     PP_BARRIER(index);
@@ -86,7 +91,8 @@ PP_FIB_INLINE const struct pp_fib_port* pp_fib_port_at(const void* image, const 
     __u64 index = port & (g->port_count - 1);
     PP_BARRIER(index);
     index &= g->port_count - 1;
-    return (const struct pp_fib_port*)((const char*)image + g->port_offset + index * sizeof(struct pp_fib_port));
+    return (const struct pp_fib_port*)((const char*)image + g->port_offset +
+                                       index * sizeof(struct pp_fib_port));
 }
 
 /* Where probing for (port, outer, inner) starts. Any spreading function does; writer and readers share it. */
@@ -102,7 +108,7 @@ PP_FIB_INLINE __u32 pp_fib_vlan_interface(const void* image, const struct pp_fib
         __u64 index = (start + probe) & (g->vlan_count - 1);
         PP_BARRIER(index);
         index &= g->vlan_count - 1;
-        __u64 slot = *(const volatile __u64*)((const char*)image + g->vlan_offset + index * 8);
+        __u64 slot = PP_FIB_LOAD(__u64, (const char*)image + g->vlan_offset + index * 8);
         __u32 interface = (__u32)(slot >> 48);
         if (!interface) return 0;
         if ((__u16)slot == port && (__u16)(slot >> 16) == outer && (__u16)(slot >> 32) == inner &&

@@ -2,8 +2,9 @@
 /// Exceptions are for start-up, assertions for what only a bug can cause.
 #pragma once
 
-#include <string>
 #include <tl/expected.hpp>
+
+#include <string>
 #include <utility>
 
 namespace pktpit {
@@ -24,8 +25,8 @@ template <class T>
 using Result = tl::expected<T, Error>;
 
 /// `return fail("/routes/3/prefix", "…");`
-[[nodiscard]] inline tl::unexpected<Error> fail(std::string where, std::string message, std::string expected = {},
-                                                std::string hint = {}) {
+[[nodiscard]] inline tl::unexpected<Error> fail(std::string where, std::string message,
+                                                std::string expected = {}, std::string hint = {}) {
     return tl::unexpected(Error{std::move(where), std::move(message), std::move(expected), std::move(hint)});
 }
 

@@ -1,7 +1,7 @@
 /// The RIB: every route of every source, and which one of each prefix is used.
 ///
-/// One thread. It knows next-hop sets by id only: whoever owns them (router/routing) says which are usable, and
-/// is told of every change of a best route, so that it can write the FIB.
+/// One thread. It knows next-hop sets by id only: whoever owns them (router/routing) says which are usable,
+/// and is told of every change of a best route, so that it can write the FIB.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct Route {
     NextHopSetId next_hops = 0;
 };
 
-/// The best route of `prefix` is now `best` (nullopt: none). Returning an error refuses the change: the RIB then
-/// stays as it was before the call that caused it.
+/// The best route of `prefix` is now `best` (nullopt: none). Returning an error refuses the change: the RIB
+/// then stays as it was before the call that caused it.
 using BestRouteChanged = std::function<Result<void>(const Prefix& prefix, const std::optional<Route>& best)>;
 
 class Rib {
