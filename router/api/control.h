@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,8 @@ class Control {
     virtual nlohmann::json version() = 0;
     virtual nlohmann::json ports() = 0;
     virtual nlohmann::json routes(const RouteQuery& query) = 0;
-    /// All candidates of the longest matching prefix, the chosen next hop's adjacency and where a packet would go.
+    /// All candidates of the longest matching prefix, the chosen next hop's adjacency and where a packet
+    /// would go.
     virtual nlohmann::json route_to(const IpAddress& address) = 0;
     /// The FIB's answer for each address: prefix matched and next hops.
     virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;

@@ -1,5 +1,5 @@
-/// forward(): what the router decides about one frame. The C++ twin of the eBPF port stage (bpf/port_stage.bpf.c):
-/// same verdict, same bytes, proven by tests/differential.
+/// forward(): what the router decides about one frame. The C++ twin of the eBPF port stage
+/// (bpf/port_stage.bpf.c): same verdict, same bytes, proven by tests/differential.
 ///
 /// Called for frames that the port stage punted and for frames that the daemon makes itself. Any thread; it
 /// reads the image, and never allocates, locks, logs or touches payload.

@@ -1,6 +1,6 @@
 /// What the daemon needs from the kernel, as an interface: links, addresses, neighbours and routes come in as
-/// events; a few requests go out. The netlink implementation is router/kernel/netlink.h; tests inject their own,
-/// so that the control plane is tested without root.
+/// events; a few requests go out. The netlink implementation is router/kernel/netlink.h; tests inject their
+/// own, so that the control plane is tested without root.
 ///
 /// One thread: events are delivered from poll(), on the caller's thread.
 #pragma once
@@ -24,9 +24,9 @@ struct LinkEvent {
     bool up = false;  ///< IFF_UP and carrier (IFF_LOWER_UP)
     MacAddress mac;
     uint32_t mtu = 0;
-    std::string kind;         ///< "veth", "vlan", … ; empty for hardware
-    uint32_t parent = 0;      ///< IFLA_LINK in the same namespace, else 0
-    uint16_t vlan_id = 0;     ///< for kind "vlan"
+    std::string kind;            ///< "veth", "vlan", … ; empty for hardware
+    uint32_t parent = 0;         ///< IFLA_LINK in the same namespace, else 0
+    uint16_t vlan_id = 0;        ///< for kind "vlan"
     uint16_t vlan_protocol = 0;  ///< TPID, host byte order
 };
 

@@ -1,8 +1,8 @@
-/// The slow path: all that a redirect cannot finish. Punted frames wait for their neighbour, are fragmented, have
-/// their options processed, or are answered with an ICMP error.
+/// The slow path: all that a redirect cannot finish. Punted frames wait for their neighbour, are fragmented,
+/// have their options processed, or are answered with an ICMP error.
 ///
-/// One thread (the daemon's loop). Bounded in memory and in time per call; every frame it gives up on is counted
-/// under a name. It decides nothing about routes itself: it asks forward().
+/// One thread (the daemon's loop). Bounded in memory and in time per call; every frame it gives up on is
+/// counted under a name. It decides nothing about routes itself: it asks forward().
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,8 @@ class SlowPathEnvironment {
     /// Port, MAC and tags to send by on an interface when the next hop's MAC address is known otherwise
     /// (ICMPv6 errors to a link-local source). nullopt: interface is gone.
     [[nodiscard]] virtual std::optional<pp_fib_adjacency> link_of(uint16_t interface) const = 0;
-    [[nodiscard]] virtual std::optional<MacAddress> neighbour(uint16_t interface, const IpAddress& address) const = 0;
+    [[nodiscard]] virtual std::optional<MacAddress> neighbour(uint16_t interface,
+                                                              const IpAddress& address) const = 0;
 };
 
 class SlowPath {

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs the packages of packaging/debian-packages.txt that are missing, and nothing else.
+set -eu
+list=$(dirname "$0")/debian-packages.txt
+wanted=$(grep -v '^#' "$list")
+missing=
+for package in $wanted; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "deps: installing$missing"
+if [ "$(id -u)" != 0 ]; then
+    echo "deps: not root; run this, then try again:" >&2
+    echo "deps:   sudo apt-get install --no-install-recommends$missing" >&2
+    exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086 # one word a package
+apt-get install -y -qq --no-install-recommends $missing >/dev/null
+echo "deps: done"

@@ -1,0 +1,100 @@
+#include "router/daemon/event_loop.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace pktpit::router {
+namespace {
+
+Fd checked(int fd, const char* what) {
+    if (fd < 0) throw std::system_error(errno, std::system_category(), what);
+    return Fd(fd);
+}
+
+}  // namespace
+
+EventLoop::EventLoop() {
+    sigset_t handled;
+    sigemptyset(&handled);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+        sigaddset(&handled, signal);
+    pthread_sigmask(SIG_BLOCK, &handled, nullptr);
+    epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    wakeup_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+    signal_fd_ = checked(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
+    watch(wakeup_.get(), [this] { drain(); });
+    watch(signal_fd_.get(), [this] { read_signals(); });
+}
+
+void EventLoop::watch(int descriptor, Callback readable) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = descriptor;
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+        throw std::system_error(errno, std::system_category(), "epoll_ctl");
+    callbacks_[descriptor] = std::move(readable);
+}
+
+void EventLoop::on_tick(std::chrono::milliseconds period, Callback tick) {
+    timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create");
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period);
+    itimerspec spec{};
+    spec.it_interval.tv_sec = seconds.count();
+    spec.it_interval.tv_nsec = std::chrono::nanoseconds(period - seconds).count();
+    spec.it_value = spec.it_interval;
+    timerfd_settime(timer_.get(), 0, &spec, nullptr);
+    watch(timer_.get(), [this, tick = std::move(tick)] {
+        uint64_t expirations = 0;
+        if (read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations) tick();
+    });
+}
+
+void EventLoop::post(Callback closure) {
+    {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(std::move(closure));
+    }
+    const uint64_t one = 1;
+    // It only fails when the counter is full, and then the loop is awake already.
+    [[maybe_unused]] const auto written = write(wakeup_.get(), &one, sizeof one);
+}
+
+void EventLoop::drain() {
+    uint64_t count = 0;
+    [[maybe_unused]] const auto got = read(wakeup_.get(), &count, sizeof count);
+    std::vector<Callback> closures;
+    {
+        const std::lock_guard lock(mutex_);
+        closures.swap(posted_);
+    }
+    for (const auto& closure : closures)
+        closure();
+}
+
+void EventLoop::read_signals() {
+    signalfd_siginfo info{};
+    while (read(signal_fd_.get(), &info, sizeof info) == sizeof info)
+        if (const auto found = signals_.find(static_cast<int>(info.ssi_signo)); found != signals_.end())
+            found->second();
+}
+
+void EventLoop::run() {
+    running_ = true;
+    std::array<epoll_event, 16> events{};
+    while (running_) {
+        const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+        if (count < 0 && errno != EINTR) throw std::system_error(errno, std::system_category(), "epoll_wait");
+        for (int i = 0; i < count && running_; i++)
+            callbacks_.at(events[static_cast<size_t>(i)].data.fd)();
+    }
+}
+
+}  // namespace pktpit::router

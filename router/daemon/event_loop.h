@@ -1,0 +1,49 @@
+/// The daemon's loop: file descriptors, a tick, signals, and closures that other threads hand over.
+/// Everything that owns state runs on the one thread inside run(); post() is the only way in from outside.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "router/xdp/fd.h"
+
+namespace pktpit::router {
+
+class EventLoop {
+  public:
+    using Callback = std::function<void()>;
+
+    /// Blocks SIGTERM, SIGINT and SIGHUP for the whole process: make the loop before any thread.
+    EventLoop();
+
+    /// Calls back whenever `descriptor` is readable.
+    void watch(int descriptor, Callback readable);
+    void on_tick(std::chrono::milliseconds period, Callback tick);
+    void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
+    /// Any thread: runs the closure on the loop's thread, soon. Closures posted after run() has returned are
+    /// run by drain().
+    void post(Callback closure);
+    /// Runs what has been posted.
+    void drain();
+
+    void run();
+    void stop() { running_ = false; }
+
+  private:
+    void read_signals();
+
+    Fd epoll_;
+    Fd wakeup_;
+    Fd signal_fd_;
+    Fd timer_;
+    std::map<int, Callback> callbacks_;
+    std::map<int, Callback> signals_;
+    std::mutex mutex_;  ///< of posted_ alone
+    std::vector<Callback> posted_;
+    bool running_ = false;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,103 @@
+#include "router/routing/adjacencies.h"
+
+#include <arpa/inet.h>
+
+#include <cstring>
+
+namespace pktpit::router {
+
+Result<fib::AdjacencyId> Adjacencies::acquire(const AdjacencyKey& key) {
+    if (const auto found = entries_.find(key); found != entries_.end()) {
+        found->second.references++;
+        return found->second.id;
+    }
+    auto id = image_.add_adjacency(value_of(key));
+    if (!id) return id;
+    entries_.emplace(key, Entry{*id, 1});
+    keys_.emplace(*id, key);
+    return id;
+}
+
+void Adjacencies::release(fib::AdjacencyId id) {
+    const auto key = keys_.find(id);
+    if (key == keys_.end()) return;
+    const auto entry = entries_.find(key->second);
+    if (--entry->second.references > 0) return;
+    image_.remove_adjacency(id);
+    entries_.erase(entry);
+    keys_.erase(key);
+}
+
+void Adjacencies::set_neighbour(const NeighbourKey& key, const Neighbour& neighbour) {
+    auto& known = neighbours_[key];
+    if (known.configured && !neighbour.configured) return;
+    known = neighbour;
+    rewrite(AdjacencyKey::next_hop(key.first, key.second));
+}
+
+void Adjacencies::remove_neighbour(const NeighbourKey& key) {
+    neighbours_.erase(key);
+    rewrite(AdjacencyKey::next_hop(key.first, key.second));
+}
+
+const Neighbour* Adjacencies::neighbour(const NeighbourKey& key) const {
+    const auto found = neighbours_.find(key);
+    return found == neighbours_.end() ? nullptr : &found->second;
+}
+
+void Adjacencies::interface_changed(InterfaceId interface) {
+    for (const auto& [key, entry] : entries_)
+        if (key.interface == interface) image_.update_adjacency(entry.id, value_of(key));
+}
+
+std::optional<AdjacencyKey> Adjacencies::key_of(fib::AdjacencyId id) const {
+    const auto found = keys_.find(id);
+    if (found == keys_.end()) return std::nullopt;
+    return found->second;
+}
+
+bool Adjacencies::in_use(const NeighbourKey& key) const {
+    return entries_.contains(AdjacencyKey::next_hop(key.first, key.second));
+}
+
+std::vector<Adjacencies::NeighbourKey> Adjacencies::unresolved() const {
+    std::vector<NeighbourKey> keys;
+    for (const auto& [key, entry] : entries_) {
+        if (key.kind != PP_ADJ_FORWARD) continue;
+        const NeighbourKey neighbour_key{key.interface, *key.gateway};
+        const Neighbour* known = neighbour(neighbour_key);
+        if (!known || !known->usable()) keys.push_back(neighbour_key);
+    }
+    return keys;
+}
+
+pp_fib_adjacency Adjacencies::value_of(const AdjacencyKey& key) const {
+    pp_fib_adjacency value{};
+    value.kind = static_cast<uint8_t>(key.kind);
+    value.interface = key.interface;
+    const L3Interface* interface = interfaces_.find(key.interface);
+    if (!interface) return value;
+
+    std::memcpy(value.src_mac, interface->mac.bytes.data(), sizeof value.src_mac);
+    value.port = interface->port;
+    value.mtu = interface->mtu;
+    for (size_t i = 0; i < interface->vlan.size(); i++) {
+        value.tpid[i] = htons(i == 0 ? interface->vlan_protocol : 0x8100);
+        value.tci[i] = htons(interface->vlan[i]);
+    }
+    if (key.kind == PP_ADJ_FORWARD) {
+        const Neighbour* known = neighbour({key.interface, *key.gateway});
+        if (known && known->usable())
+            std::memcpy(value.dst_mac, known->mac.bytes.data(), sizeof value.dst_mac);
+        else
+            value.kind = PP_ADJ_INCOMPLETE;
+    }
+    return value;
+}
+
+void Adjacencies::rewrite(const AdjacencyKey& key) {
+    if (const auto found = entries_.find(key); found != entries_.end())
+        image_.update_adjacency(found->second.id, value_of(key));
+}
+
+}  // namespace pktpit::router

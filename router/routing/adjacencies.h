@@ -1,0 +1,83 @@
+/// Adjacencies: for each next hop in use, the entry of the FIB image that says how a packet leaves. Follows
+/// neighbours and interfaces; a change is one or two stores into the image, however many routes use it.
+///
+/// One thread. Ids are reference-counted by their users (next-hop sets).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fib/image.h"
+#include "router/kernel/kernel.h"
+#include "router/routing/interfaces.h"
+
+namespace pktpit::router {
+
+/// What an adjacency stands for. `gateway` only for next hops; `interface` 0 for kinds that need none.
+struct AdjacencyKey {
+    pp_adjacency_kind kind = PP_ADJ_INVALID;  ///< PP_ADJ_FORWARD stands for a next hop, complete or not
+    InterfaceId interface = 0;
+    std::optional<IpAddress> gateway;
+
+    static AdjacencyKey next_hop(InterfaceId interface, const IpAddress& gateway) {
+        return {PP_ADJ_FORWARD, interface, gateway};
+    }
+    auto operator<=>(const AdjacencyKey&) const = default;
+};
+
+struct Neighbour {
+    MacAddress mac;
+    NeighbourState state = NeighbourState::none;
+    bool configured = false;  ///< from the configuration: what the kernel says does not count
+
+    [[nodiscard]] bool usable() const {
+        return state == NeighbourState::reachable || state == NeighbourState::stale ||
+               state == NeighbourState::permanent;
+    }
+};
+
+class Adjacencies {
+  public:
+    using NeighbourKey = std::pair<InterfaceId, IpAddress>;
+
+    Adjacencies(fib::FibImage& image, const InterfaceTable& interfaces)
+        : image_(image), interfaces_(interfaces) {}
+
+    /// The adjacency of this key, made if need be; one reference more.
+    Result<fib::AdjacencyId> acquire(const AdjacencyKey& key);
+    void release(fib::AdjacencyId id);
+
+    void set_neighbour(const NeighbourKey& key, const Neighbour& neighbour);
+    void remove_neighbour(const NeighbourKey& key);
+    [[nodiscard]] const Neighbour* neighbour(const NeighbourKey& key) const;
+    [[nodiscard]] const std::map<NeighbourKey, Neighbour>& neighbours() const { return neighbours_; }
+
+    /// MAC address, MTU or state of the interface changed: its adjacencies are written anew.
+    void interface_changed(InterfaceId interface);
+
+    [[nodiscard]] std::optional<AdjacencyKey> key_of(fib::AdjacencyId id) const;
+    /// Has somebody a next-hop adjacency for this neighbour?
+    [[nodiscard]] bool in_use(const NeighbourKey& key) const;
+    /// Next hops whose neighbour is not known or has failed: to be asked for again now and then.
+    [[nodiscard]] std::vector<NeighbourKey> unresolved() const;
+
+  private:
+    struct Entry {
+        fib::AdjacencyId id = 0;
+        uint32_t references = 0;
+    };
+    [[nodiscard]] pp_fib_adjacency value_of(const AdjacencyKey& key) const;
+    void rewrite(const AdjacencyKey& key);
+
+    fib::FibImage& image_;
+    const InterfaceTable& interfaces_;
+    std::map<AdjacencyKey, Entry> entries_;
+    std::map<fib::AdjacencyId, AdjacencyKey> keys_;
+    std::map<NeighbourKey, Neighbour> neighbours_;
+};
+
+}  // namespace pktpit::router

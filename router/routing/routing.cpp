@@ -1,0 +1,217 @@
+#include "router/routing/routing.h"
+
+#include <cstring>
+
+namespace pktpit::router {
+
+Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused)
+    : image_(image),
+      resolve_(std::move(resolve)),
+      refused_(std::move(refused)),
+      adjacencies_(image, interfaces_),
+      sets_(image, interfaces_, adjacencies_),
+      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best) -> Result<void> {
+          if (best) return image_.set(prefix, sets_.group_of(best->next_hops));
+          image_.erase(prefix);
+          return {};
+      }) {
+    sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { (void)rib_.set_usable(id, usable); });
+}
+
+Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
+                                           const std::vector<uint16_t>& vlan, uint16_t vlan_protocol) {
+    L3Interface interface;
+    interface.name = name;
+    interface.port = port;
+    interface.vlan = vlan;
+    interface.vlan_protocol = vlan_protocol;
+    const InterfaceId id = interfaces_.add(std::move(interface));
+    if (id == 0) return fail(name, "too many interfaces", "at most 65,534");
+    if (!vlan.empty()) {
+        const uint16_t inner = vlan.size() > 1 ? vlan[1] : uint16_t{0};
+        if (auto set = image_.set_vlan(port, vlan[0], inner, id); !set) {
+            interfaces_.remove(id);
+            return tl::unexpected(set.error());
+        }
+    }
+    return id;
+}
+
+void Routing::remove_interface(InterfaceId id) {
+    L3Interface* interface = interfaces_.find(id);
+    if (!interface) return;
+    const auto addresses = interface->addresses;
+    for (const auto& address : addresses)
+        remove_address(id, address);
+    std::vector<IpAddress> neighbours;
+    for (const auto& [key, neighbour] : adjacencies_.neighbours())
+        if (key.first == id) neighbours.push_back(key.second);
+    for (const auto& address : neighbours)
+        remove_neighbour(id, address);
+    if (interface->is_port())
+        image_.set_port(interface->port, pp_fib_port{});
+    else
+        image_.erase_vlan(interface->port, interface->vlan[0],
+                          interface->vlan.size() > 1 ? interface->vlan[1] : uint16_t{0});
+    interface->up = false;
+    sets_.topology_changed();
+    interfaces_.remove(id);
+}
+
+void Routing::set_link(InterfaceId id, const LinkState& link) {
+    L3Interface* interface = interfaces_.find(id);
+    if (!interface) return;
+    const LinkState before{interface->ifindex, interface->up, interface->mac, interface->mtu};
+    if (before == link) return;
+    interface->ifindex = link.ifindex;
+    interface->up = link.up;
+    interface->mac = link.mac;
+    interface->mtu = link.mtu;
+    if (interface->is_port()) write_port(*interface);
+    interface_changed(id);
+    if (link.up && !before.up) resolve_missing();
+}
+
+void Routing::interface_changed(InterfaceId id) {
+    adjacencies_.interface_changed(id);
+    sets_.topology_changed();
+}
+
+void Routing::write_port(const L3Interface& interface) {
+    pp_fib_port port{};
+    std::memcpy(port.mac, interface.mac.bytes.data(), sizeof port.mac);
+    port.flags = interface.up ? PP_PORT_UP : 0;
+    port.ifindex = interface.ifindex;
+    port.interface = interface.id;
+    image_.set_port(interface.port, port);
+}
+
+void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
+                          const std::optional<IpAddress>& broadcast) {
+    L3Interface* interface = interfaces_.find(id);
+    if (!interface) return;
+    if (const auto known = broadcasts_.find({id, address}); known != broadcasts_.end()) {
+        if (known->second == broadcast) return;
+        remove_address(id, address);
+    }
+    broadcasts_.emplace(std::pair{id, address}, broadcast);
+    interface->addresses.push_back(address);
+    for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
+        wish(prefix, wanted, true);
+    sets_.topology_changed();
+    for (const auto& [key, neighbour] : adjacencies_.neighbours())
+        if (key.first == id) neighbour_wish(id, key.second);
+}
+
+void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
+    L3Interface* interface = interfaces_.find(id);
+    const auto broadcast = broadcasts_.find({id, address});
+    if (!interface || broadcast == broadcasts_.end()) return;
+    std::erase(interface->addresses, address);
+    for (const auto& [prefix, unwanted] : wishes_of(id, address, broadcast->second))
+        wish(prefix, unwanted, false);
+    broadcasts_.erase(broadcast);
+    for (const auto& [key, neighbour] : adjacencies_.neighbours())
+        if (key.first == id) neighbour_wish(id, key.second);
+    sets_.topology_changed();
+}
+
+void Routing::add_host_address(const IpAddress& address) {
+    for (const auto& [prefix, wanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
+        wish(prefix, wanted, true);
+}
+
+void Routing::remove_host_address(const IpAddress& address) {
+    for (const auto& [prefix, unwanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
+        wish(prefix, unwanted, false);
+}
+
+void Routing::set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour) {
+    const Adjacencies::NeighbourKey key{interface, address};
+    const Neighbour* before = adjacencies_.neighbour(key);
+    const bool was_usable = before && before->usable();
+    const bool had_failed = before && before->state == NeighbourState::failed;
+    adjacencies_.set_neighbour(key, neighbour);
+    neighbour_wish(interface, address);
+    if (was_usable != neighbour.usable() || had_failed != (neighbour.state == NeighbourState::failed))
+        sets_.neighbour_changed(key);
+}
+
+void Routing::remove_neighbour(InterfaceId interface, const IpAddress& address) {
+    const Adjacencies::NeighbourKey key{interface, address};
+    adjacencies_.remove_neighbour(key);
+    neighbour_wish(interface, address);
+    sets_.neighbour_changed(key);
+}
+
+// A neighbour that can be reached and lies on one of its interface's nets has a host route.
+void Routing::neighbour_wish(InterfaceId interface, const IpAddress& address) {
+    const Adjacencies::NeighbourKey key{interface, address};
+    const Neighbour* neighbour = adjacencies_.neighbour(key);
+    const L3Interface* on = interfaces_.find(interface);
+    bool wanted = false;
+    if (neighbour && neighbour->usable() && on && !(address.is_v6() && address.is_link_local()))
+        for (const auto& own : on->addresses)
+            wanted |= own.net().contains(address);
+    const bool present = neighbour_routes_.contains(key);
+    if (wanted == present) return;
+    const auto [prefix, route] = wish_of_neighbour(interface, address);
+    if (wanted)
+        neighbour_routes_.emplace(key, prefix);
+    else
+        neighbour_routes_.erase(key);
+    wish(prefix, route, wanted);
+}
+
+void Routing::resolve_missing() {
+    for (const auto& [interface, address] : adjacencies_.unresolved())
+        resolve_(interface, address);
+}
+
+void Routing::wish(const Prefix& prefix, const ConnectedWish& wish, bool add) {
+    if (add ? connected_.add(prefix, wish) : connected_.remove(prefix, wish)) install_connected(prefix);
+}
+
+void Routing::install_connected(const Prefix& prefix) {
+    const ConnectedWish* wish = connected_.strongest(prefix);
+    if (!wish) {
+        (void)erase_route(prefix, fib::RouteSource::connected);
+        return;
+    }
+    const auto next_hops = sets_.acquire(wish->spec);
+    if (!next_hops) return refused_(next_hops.error());
+    const auto set = set_route({prefix, fib::RouteSource::connected, 0, 0, *next_hops});
+    sets_.release(*next_hops);
+    if (!set) refused_(set.error());
+}
+
+Result<void> Routing::set_route(const fib::Route& route) {
+    const auto before = this->route(route.prefix, route.source);
+    sets_.add_reference(route.next_hops);
+    if (auto set = rib_.set(route); !set) {
+        sets_.release(route.next_hops);
+        return set;
+    }
+    if (before) sets_.release(before->next_hops);
+    return {};
+}
+
+Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source) {
+    const auto before = route(prefix, source);
+    auto erased = rib_.erase(prefix, source);
+    if (erased && *erased && before) sets_.release(before->next_hops);
+    return erased;
+}
+
+std::optional<fib::Route> Routing::route(const Prefix& prefix, fib::RouteSource source) const {
+    for (const auto& candidate : rib_.candidates(prefix))
+        if (candidate.source == source) return candidate;
+    return std::nullopt;
+}
+
+bool Routing::is_broadcast(const IpAddress& address) const {
+    const ConnectedWish* wish = connected_.strongest(Prefix::of(address, address.bits()));
+    return wish && wish->spec.kind == PP_ADJ_BROADCAST;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,96 @@
+/// The routing core: interfaces, neighbours and routes in; FIB image out.
+///
+/// It puts the pieces of this folder together with the RIB and the image. It talks to nobody: the daemon
+/// tells it what the kernel, the configuration and the CLI say, and asks it what to resolve. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fib/image.h"
+#include "fib/rib.h"
+#include "router/routing/adjacencies.h"
+#include "router/routing/connected.h"
+#include "router/routing/interfaces.h"
+#include "router/routing/next_hop_sets.h"
+
+namespace pktpit::router {
+
+/// State of a device as far as forwarding cares.
+struct LinkState {
+    uint32_t ifindex = 0;
+    bool up = false;
+    MacAddress mac;
+    uint32_t mtu = 0;
+    bool operator==(const LinkState&) const = default;
+};
+
+class Routing {
+  public:
+    /// Asks for a neighbour to be resolved; the answer comes as set_neighbour().
+    using Resolve = std::function<void(InterfaceId interface, const IpAddress& address)>;
+
+    /// A connected route could not be written (FIB full): nobody can be refused, so somebody must be told.
+    using Refused = std::function<void(const Error& error)>;
+
+    Routing(fib::FibImage& image, Resolve resolve, Refused refused);
+
+    // Interfaces. Ports bring their port id; VLANs are on a port that was added before.
+    Result<InterfaceId> add_interface(const std::string& name, PortId port, const std::vector<uint16_t>& vlan,
+                                      uint16_t vlan_protocol);
+    void remove_interface(InterfaceId id);
+    /// For a VLAN: the kernel's VLAN device, or the port's state with ifindex 0 where there is none.
+    void set_link(InterfaceId id, const LinkState& link);
+    void add_address(InterfaceId id, const InterfaceAddress& address,
+                     const std::optional<IpAddress>& broadcast);
+    void remove_address(InterfaceId id, const InterfaceAddress& address);
+    /// Addresses of devices that are none of the router's interfaces: packets to them are the host's.
+    void add_host_address(const IpAddress& address);
+    void remove_host_address(const IpAddress& address);
+
+    void set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour);
+    void remove_neighbour(InterfaceId interface, const IpAddress& address);
+    /// Asks again for next hops that are not resolved. Call every few seconds.
+    void resolve_missing();
+
+    // Routes of the sources config, cli and kernel. Sets are acquired first, so that a large table interns
+    // each of its few sets once.
+    Result<fib::NextHopSetId> acquire_next_hops(const NextHopSetSpec& spec) { return sets_.acquire(spec); }
+    void release_next_hops(fib::NextHopSetId id) { sets_.release(id); }
+    /// Adds or replaces; takes a reference on route.next_hops of its own.
+    Result<void> set_route(const fib::Route& route);
+    Result<bool> erase_route(const Prefix& prefix, fib::RouteSource source);
+    [[nodiscard]] std::optional<fib::Route> route(const Prefix& prefix, fib::RouteSource source) const;
+
+    [[nodiscard]] const InterfaceTable& interfaces() const { return interfaces_; }
+    [[nodiscard]] const Adjacencies& adjacencies() const { return adjacencies_; }
+    [[nodiscard]] const NextHopSets& next_hop_sets() const { return sets_; }
+    [[nodiscard]] const fib::Rib& rib() const { return rib_; }
+    [[nodiscard]] const fib::FibImage& image() const { return image_; }
+    [[nodiscard]] bool is_broadcast(const IpAddress& address) const;
+
+  private:
+    void wish(const Prefix& prefix, const ConnectedWish& wish, bool add);
+    void install_connected(const Prefix& prefix);
+    void neighbour_wish(InterfaceId interface, const IpAddress& address);
+    void write_port(const L3Interface& interface);
+    void interface_changed(InterfaceId id);
+
+    fib::FibImage& image_;
+    Resolve resolve_;
+    Refused refused_;
+    InterfaceTable interfaces_;
+    Adjacencies adjacencies_;
+    NextHopSets sets_;
+    fib::Rib rib_;
+    ConnectedWishes connected_;
+    std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;
+    std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,15 @@
+/// Files of a running instance: lock, API socket, routes given by the CLI. All below /run/pktpit.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fib/result.h"
+
+namespace pktpit::router {
+
+/// /run/pktpit/<instance><suffix>
+std::string run_path(const std::string& instance, std::string_view suffix);
+Result<void> make_run_directory();
+
+}  // namespace pktpit::router

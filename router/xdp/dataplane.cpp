@@ -1,0 +1,196 @@
+#include "router/xdp/dataplane.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "router/run_directory.h"
+
+namespace pktpit::router {
+namespace {
+
+// libbpf prints to stderr on its own; every error it reports reaches us as a return code with the verifier's
+// log.
+int silence(libbpf_print_level, const char*, va_list) {
+    return 0;
+}
+
+Result<Fd> lock_instance(const std::string& instance) {
+    if (auto made = make_run_directory(); !made) return tl::unexpected(made.error());
+    const std::string path = run_path(instance, ".lock");
+    Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+    if (!lock) return fail(path, "cannot open the lock file: " + std::system_category().message(errno));
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+        return fail(path, "another pktpitd runs the instance \"" + instance + "\"", "one daemon an instance",
+                    "stop it, or give this one another /instance");
+    return lock;
+}
+
+}  // namespace
+
+XdpDataplane::XdpDataplane(PinDirectory pins, Fd lock, Transmitter transmitter)
+    : pins_(std::move(pins)), lock_(std::move(lock)), transmitter_(std::move(transmitter)) {}
+
+Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& instance,
+                                                         const fib::Capacity& capacity,
+                                                         PuntReader::Handler on_punt) {
+    libbpf_set_print(silence);
+    auto pins = PinDirectory::open(instance);
+    if (!pins) return tl::unexpected(pins.error());
+    auto lock = lock_instance(instance);
+    if (!lock) return tl::unexpected(lock.error());
+    auto transmitter = Transmitter::open();
+    if (!transmitter) return tl::unexpected(transmitter.error());
+    std::unique_ptr<XdpDataplane> self(
+        new XdpDataplane(std::move(*pins), std::move(*lock), std::move(*transmitter)));
+    if (auto adopted = self->adopt(instance); !adopted) return tl::unexpected(adopted.error());
+
+    self->geometry_ = fib::plan_geometry(capacity);
+    auto maps = make_port_maps(self->geometry_, self->pins_.get(PP_MAP_COUNTERS));
+    if (!maps) return tl::unexpected(maps.error());
+    self->maps_ = std::move(*maps);
+    auto image = MappedImage::map(self->maps_.fib_image.get(), true);
+    if (!image) return tl::unexpected(image.error());
+    self->image_ = std::move(*image);
+    auto punts = PuntReader::open(self->maps_.punts.get(), std::move(on_punt));
+    if (!punts) return tl::unexpected(punts.error());
+    self->punts_ = std::move(*punts);
+    return self;
+}
+
+XdpDataplane::~XdpDataplane() {
+    if (committed_) {
+        if (!leave_running_) pins_.remove_all();
+        return;
+    }
+    // A start that failed: what an earlier daemon left goes on, what this one added goes.
+    for (const auto& [port, attached] : ports_)
+        if (!attached.adopted) pins_.remove(PinDirectory::link_name(attached.ifindex));
+}
+
+Result<void> XdpDataplane::adopt(const std::string& instance) {
+    for (auto& [ifindex, link] : pins_.links()) {
+        const LinkTarget target = link_target(link.get());
+        if (target.ifindex == 0) {
+            pins_.remove(PinDirectory::link_name(ifindex));  // its device is gone
+            continue;
+        }
+        // An ifindex means nothing outside its network namespace, and a pin does not say which one it is of.
+        if (attached_program(ifindex).program_id != target.program_id)
+            return fail(pins_.path(), "the data path pinned here is in another network namespace",
+                        "one network namespace an instance",
+                        "start this daemon there, give it another /instance (not \"" + instance +
+                            "\"), or remove the pins");
+        earlier_links_.emplace(ifindex, std::move(link));
+    }
+    if (Fd image = pins_.get(PP_MAP_FIB_IMAGE)) {
+        auto mapped = MappedImage::map(image.get(), false);
+        if (!mapped) return {};
+        const auto memory = mapped->memory();
+        pp_fib_geometry g{};
+        if (memory.size() < sizeof g) return {};
+        std::memcpy(&g, memory.data(), sizeof g);
+        const uint64_t ports_end = g.port_offset + uint64_t{g.port_count} * sizeof(pp_fib_port);
+        if (g.magic != PP_FIB_MAGIC || g.layout_version != PP_FIB_LAYOUT_VERSION || ports_end > memory.size())
+            return {};
+        const auto* ports = reinterpret_cast<const pp_fib_port*>(memory.data() + g.port_offset);
+        for (uint32_t id = 1; id < g.port_count && id < PP_MAX_PORTS; id++)
+            if (ports[id].ifindex != 0) previous_ports_.emplace(ports[id].ifindex, static_cast<uint16_t>(id));
+    }
+    return {};
+}
+
+void XdpDataplane::grace_period() {
+    // MEMBARRIER_CMD_GLOBAL is synchronize_rcu(): XDP programs run inside an RCU read-side section.
+    if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
+}
+
+Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
+                                                      const std::string& device, config::XdpMode mode) {
+    auto program = load_port_stage(maps_, geometry_, port);
+    if (!program) return tl::unexpected(program.error());
+    // Before the program runs: other ports may already send to this one.
+    const uint32_t key = port;
+    if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+        return fail(device, "cannot make it an egress port: " + std::system_category().message(errno),
+                    "a device that XDP can redirect to");
+
+    Attachment attachment;
+    Port attached{ifindex, Fd(), false};
+    if (auto earlier = earlier_links_.find(ifindex); earlier != earlier_links_.end()) {
+        attachment.mode = attached_program(ifindex).mode;
+        const bool mode_fits = mode == config::XdpMode::automatic ||
+                               (mode == config::XdpMode::native) == (attachment.mode == AttachMode::native);
+        if (mode_fits) {
+            if (auto swapped = swap_program(earlier->second.get(), program->get(), device); !swapped)
+                return tl::unexpected(swapped.error());
+            attached.link = std::move(earlier->second);
+            attached.adopted = attachment.adopted = true;
+        } else {
+            pins_.remove(PinDirectory::link_name(ifindex));
+        }
+        earlier_links_.erase(earlier);
+    }
+    if (!attached.link) {
+        auto made = attach_port(program->get(), ifindex, device, mode);
+        if (!made) {
+            bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+            return tl::unexpected(made.error());
+        }
+        if (auto pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get()); !pinned)
+            return tl::unexpected(pinned.error());
+        attached.link = std::move(made->link);
+        attachment.mode = made->mode;
+        attachment.why_generic = made->why_generic;
+    }
+    ports_.insert_or_assign(port, std::move(attached));
+    return attachment;
+}
+
+void XdpDataplane::detach(uint16_t port) {
+    const auto found = ports_.find(port);
+    if (found == ports_.end()) return;
+    const uint32_t key = port;
+    bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+    pins_.remove(PinDirectory::link_name(found->second.ifindex));
+    ports_.erase(found);
+}
+
+Result<std::vector<uint32_t>> XdpDataplane::commit() {
+    if (auto pinned = pins_.put(PP_MAP_COUNTERS, maps_.counters.get()); !pinned)
+        return tl::unexpected(pinned.error());
+    if (auto pinned = pins_.put(PP_MAP_FIB_IMAGE, maps_.fib_image.get()); !pinned)
+        return tl::unexpected(pinned.error());
+    std::vector<uint32_t> released;
+    for (const auto& [ifindex, link] : earlier_links_) {
+        pins_.remove(PinDirectory::link_name(ifindex));
+        released.push_back(ifindex);
+    }
+    earlier_links_.clear();
+    committed_ = true;
+    return released;
+}
+
+void XdpDataplane::reset_counters(uint16_t port) {
+    const uint32_t key = port;
+    const std::vector<pp_port_counters> zero(static_cast<size_t>(libbpf_num_possible_cpus()));
+    bpf_map_update_elem(maps_.counters.get(), &key, zero.data(), BPF_ANY);
+}
+
+bool XdpDataplane::transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) {
+    const auto found = ports_.find(port);
+    return found != ports_.end() && transmitter_.send(found->second.ifindex, parts);
+}
+
+}  // namespace pktpit::router

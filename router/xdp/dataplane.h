@@ -1,0 +1,100 @@
+/// The `xdp` dataplane: port stages on Linux devices, the maps they share, and what the daemon does with
+/// them.
+///
+/// It outlives the daemon: links and maps are pinned. A daemon that starts makes a new generation (its own
+/// image and programs) beside the one it finds, fills it, and then swaps the program of each pinned link, so
+/// that no packet meets a half-filled table. Counters and port ids are taken over.
+///
+/// One thread, the daemon's loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "config/config.h"
+#include "fib/image.h"
+#include "fib/result.h"
+#include "router/xdp/maps.h"
+#include "router/xdp/pins.h"
+#include "router/xdp/port_link.h"
+#include "router/xdp/punt_reader.h"
+#include "router/xdp/transmitter.h"
+
+namespace pktpit::router {
+
+class XdpDataplane {
+  public:
+    struct Attachment {
+        AttachMode mode = AttachMode::native;
+        bool adopted = false;     ///< a pinned link was taken over
+        std::string why_generic;  ///< see PortLink
+    };
+
+    /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
+    /// Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned links of
+    /// the instance are in another network namespace.
+    static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
+                                                      const fib::Capacity& capacity,
+                                                      PuntReader::Handler on_punt);
+    ~XdpDataplane();
+
+    /// Memory of the new generation's image, to be formatted and filled by fib::FibImage.
+    [[nodiscard]] std::span<std::byte> image_memory() const { return image_.memory(); }
+    [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
+    /// Waits until no port stage runs that could have read the image before the call.
+    static void grace_period();
+
+    /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
+    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const { return previous_ports_; }
+
+    /// Brings the port stage onto a device: swaps the program of a pinned link, or makes and pins a new link.
+    Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
+                              config::XdpMode mode);
+    /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
+    void detach(uint16_t port);
+    /// To be called when all configured ports are attached: pins this generation's maps, and detaches what an
+    /// earlier daemon has left on ports that are configured no more. Names of those devices' pins are
+    /// returned.
+    Result<std::vector<uint32_t>> commit();
+
+    [[nodiscard]] pp_port_counters counters(uint16_t port) const {
+        return read_port_counters(maps_.counters.get(), port);
+    }
+    void reset_counters(uint16_t port);
+    [[nodiscard]] int punt_descriptor() const { return punts_->descriptor(); }
+    void poll_punts() { punts_->poll(); }
+    [[nodiscard]] uint64_t malformed_punts() const { return punts_->malformed(); }
+    bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts);
+
+    /// What the destructor leaves: the data path running (pins stay), or nothing at all.
+    void leave_running(bool leave) { leave_running_ = leave; }
+
+  private:
+    struct Port {
+        uint32_t ifindex = 0;
+        Fd link;
+        bool adopted = false;
+    };
+    XdpDataplane(PinDirectory pins, Fd lock, Transmitter transmitter);
+    Result<void> adopt(const std::string& instance);
+
+    PinDirectory pins_;
+    Fd lock_;
+    Transmitter transmitter_;
+    pp_fib_geometry geometry_{};
+    PortMaps maps_;
+    MappedImage image_;
+    std::unique_ptr<PuntReader> punts_;
+    std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
+    std::map<uint32_t, uint16_t> previous_ports_;
+    std::map<uint16_t, Port> ports_;
+    bool committed_ = false;
+    bool leave_running_ = false;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,158 @@
+#include "router/xdp/maps.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "port_stage.skel.h"
+
+namespace pktpit::router {
+namespace {
+
+using Skeleton = std::unique_ptr<port_stage, decltype(&port_stage__destroy)>;
+
+std::string error_text(int error) {
+    return std::system_category().message(error);
+}
+
+std::string privileges_hint(int error) {
+    return error == EPERM ? "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON" : "";
+}
+
+Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
+    Skeleton skeleton(port_stage__open(), &port_stage__destroy);
+    if (!skeleton) return fail("port_stage", "cannot open the eBPF object: " + error_text(errno));
+    if (bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)) != 0)
+        return fail(PP_MAP_FIB_IMAGE, "the image is too large for a map", "at most 2 GiB",
+                    "lower /fib limits");
+    return skeleton;
+}
+
+Result<Fd> make_map_like(const bpf_map* map) {
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(map));
+    uint32_t entries = bpf_map__max_entries(map);
+    if (bpf_map__type(map) == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+        entries = static_cast<uint32_t>(libbpf_num_possible_cpus());
+    const int fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
+                                  bpf_map__value_size(map), entries, &options);
+    if (fd < 0)
+        return fail(bpf_map__name(map),
+                    "cannot make the map of " + std::to_string(bpf_map__value_size(map)) +
+                        " bytes a value: " + error_text(errno),
+                    "memory and the privilege to make BPF maps",
+                    errno == ENOMEM ? "lower /fib limits" : privileges_hint(errno));
+    return Fd(fd);
+}
+
+bool has_shape_of(int fd, const bpf_map* map) {
+    bpf_map_info info{};
+    uint32_t length = sizeof info;
+    return bpf_obj_get_info_by_fd(fd, &info, &length) == 0 && info.type == bpf_map__type(map) &&
+           info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map) &&
+           info.max_entries == bpf_map__max_entries(map);
+}
+
+// What the verifier said last is what a person needs; the whole log can be megabytes.
+std::string log_tail(const std::vector<char>& log) {
+    constexpr size_t tail = 1500;
+    const std::string text(log.data(), strnlen(log.data(), log.size()));
+    return text.size() <= tail ? text : text.substr(text.size() - tail);
+}
+
+}  // namespace
+
+Result<MappedImage> MappedImage::map(int map_fd, bool writable) {
+    bpf_map_info info{};
+    uint32_t length = sizeof info;
+    if (bpf_obj_get_info_by_fd(map_fd, &info, &length) != 0)
+        return fail(PP_MAP_FIB_IMAGE, "cannot read the map's shape: " + error_text(errno));
+    void* memory =
+        mmap(nullptr, info.value_size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, map_fd, 0);
+    if (memory == MAP_FAILED) return fail(PP_MAP_FIB_IMAGE, "cannot map the image: " + error_text(errno));
+    MappedImage mapped;
+    mapped.memory_ = {static_cast<std::byte*>(memory), info.value_size};
+    return mapped;
+}
+
+MappedImage::~MappedImage() {
+    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+}
+
+MappedImage::MappedImage(MappedImage&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
+
+MappedImage& MappedImage::operator=(MappedImage&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+}
+
+Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_counters) {
+    auto skeleton = open_skeleton(geometry);
+    if (!skeleton) return tl::unexpected(skeleton.error());
+    const auto& declared = (*skeleton)->maps;
+
+    PortMaps maps;
+    if (adopted_counters && has_shape_of(adopted_counters.get(), declared.counters))
+        maps.counters = std::move(adopted_counters);
+    for (auto [target, map] : {std::pair{&maps.fib_image, declared.fib_image},
+                               {&maps.counters, declared.counters},
+                               {&maps.tx_ports, declared.tx_ports},
+                               {&maps.punts, declared.punts}}) {
+        if (*target) continue;
+        auto made = make_map_like(map);
+        if (!made) return tl::unexpected(made.error());
+        *target = std::move(*made);
+    }
+    return maps;
+}
+
+Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port) {
+    auto opened = open_skeleton(geometry);
+    if (!opened) return tl::unexpected(opened.error());
+    port_stage& skeleton = **opened;
+    skeleton.rodata->geometry = geometry;
+    skeleton.rodata->port_id = port;
+
+    for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
+                           {skeleton.maps.counters, &maps.counters},
+                           {skeleton.maps.tx_ports, &maps.tx_ports},
+                           {skeleton.maps.punts, &maps.punts}})
+        if (bpf_map__reuse_fd(map, fd->get()) != 0)
+            return fail(bpf_map__name(map), "cannot share the map: " + error_text(errno));
+
+    std::vector<char> log(1 << 20, '\0');
+    bpf_program__set_log_buf(skeleton.progs.port_stage, log.data(), log.size());
+    if (const int error = port_stage__load(&skeleton); error != 0)
+        return fail("port_stage",
+                    "the kernel refuses the eBPF program: " + error_text(-error) + "\n" + log_tail(log),
+                    "a kernel with XDP frags support (5.18 or newer)", privileges_hint(-error));
+    // The object goes when the skeleton does; the program stays as long as this descriptor.
+    return Fd(dup(bpf_program__fd(skeleton.progs.port_stage)));
+}
+
+pp_port_counters read_port_counters(int counters_map, uint16_t port) {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    static_assert(sizeof(pp_port_counters) % 8 == 0, "per-CPU values are laid out in units of 8 bytes");
+    std::vector<pp_port_counters> values(cpus);
+    const uint32_t key = port;
+    pp_port_counters sum{};
+    if (bpf_map_lookup_elem(counters_map, &key, values.data()) != 0) return sum;
+    for (const auto& value : values) {
+        sum.rx_packets += value.rx_packets;
+        sum.rx_bytes += value.rx_bytes;
+        sum.tx_packets += value.tx_packets;
+        sum.tx_bytes += value.tx_bytes;
+        for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++)
+            sum.verdict[verdict] += value.verdict[verdict];
+    }
+    return sum;
+}
+
+}  // namespace pktpit::router

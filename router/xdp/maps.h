@@ -1,0 +1,48 @@
+/// The maps that all port programs of one generation share, made as the object file declares them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "bpf/abi.h"
+#include "fib/image.h"
+#include "fib/result.h"
+#include "router/xdp/fd.h"
+
+namespace pktpit::router {
+
+/// Memory of an mmapable array map, seen by the program and by this process alike. Unmapped on destruction.
+class MappedImage {
+  public:
+    MappedImage() = default;
+    /// Maps the whole value of an image map. `writable` is false for one that an older daemon has left.
+    static Result<MappedImage> map(int map_fd, bool writable);
+    ~MappedImage();
+    MappedImage(MappedImage&& other) noexcept;
+    MappedImage& operator=(MappedImage&& other) noexcept;
+
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+
+  private:
+    std::span<std::byte> memory_;
+};
+
+struct PortMaps {
+    Fd fib_image;
+    Fd counters;
+    Fd tx_ports;
+    Fd punts;
+};
+
+/// Makes the maps; `adopted_counters` (if it has the right shape) is used instead of new counters.
+Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_counters);
+
+/// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
+/// lines.
+Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
+
+/// Sum over all CPUs.
+pp_port_counters read_port_counters(int counters_map, uint16_t port);
+
+}  // namespace pktpit::router

@@ -1,0 +1,42 @@
+/// Where the data path lives on when the daemon does not: the pin directory of one instance in bpffs.
+///
+/// Layout below /sys/fs/bpf/pktpit/<instance>/: `counters` and `fib_image` (maps), `port_<ifindex>` (XDP
+/// links). A link holds its program and through it every map, so the pinned links alone keep packets flowing;
+/// the maps are pinned so that a restarted daemon can read what they hold.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "fib/result.h"
+#include "router/xdp/fd.h"
+
+namespace pktpit::router {
+
+class PinDirectory {
+  public:
+    /// Checks that bpffs is mounted and makes the directory. Errors: no bpffs (with the mount command), no
+    /// privileges.
+    static Result<PinDirectory> open(const std::string& instance);
+
+    /// The pinned object, or an empty Fd if there is none.
+    [[nodiscard]] Fd get(const std::string& name) const;
+    /// Pins `fd` under the name, replacing an older pin by one rename, so that the name is never missing.
+    Result<void> put(const std::string& name, int fd) const;
+    void remove(const std::string& name) const;
+
+    /// Pinned XDP links by ifindex.
+    [[nodiscard]] std::map<uint32_t, Fd> links() const;
+    static std::string link_name(uint32_t ifindex) { return "port_" + std::to_string(ifindex); }
+
+    /// Removes every pin, which ends the data path of ports whose links nobody else holds, and the directory.
+    void remove_all() const;
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    explicit PinDirectory(std::string path) : path_(std::move(path)) {}
+    std::string path_;
+};
+
+}  // namespace pktpit::router

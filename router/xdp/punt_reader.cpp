@@ -1,0 +1,57 @@
+#include "router/xdp/punt_reader.h"
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace pktpit::router {
+namespace {
+
+// Pages of each CPU's ring: 1 MiB holds 600 full-size frames or 100 jumbo ones.
+constexpr size_t ring_pages = 256;
+
+}  // namespace
+
+Result<std::unique_ptr<PuntReader>> PuntReader::open(int punts_map, Handler handler) {
+    std::unique_ptr<PuntReader> reader(new PuntReader(std::move(handler)));
+    auto receive = [](void* self, int, void* data, uint32_t size) {
+        static_cast<PuntReader*>(self)->receive(data, size);
+    };
+    // What does not fit is counted by the port stage itself, as drop_punt_full.
+    auto lost = [](void*, int, __u64) {};
+    perf_buffer* buffer = perf_buffer__new(punts_map, ring_pages, receive, lost, reader.get(), nullptr);
+    if (!buffer)
+        return fail(PP_MAP_PUNTS,
+                    "cannot open the rings for punted frames: " + std::system_category().message(errno),
+                    "locked memory and the privilege to open perf events",
+                    "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON");
+    reader->buffer_ = {buffer, perf_buffer__free};
+    return reader;
+}
+
+PuntReader::~PuntReader() = default;
+
+int PuntReader::descriptor() const {
+    return perf_buffer__epoll_fd(buffer_.get());
+}
+
+void PuntReader::poll() {
+    perf_buffer__consume(buffer_.get());
+}
+
+void PuntReader::receive(void* data, uint32_t size) {
+    if (size < sizeof(pp_punt)) {
+        malformed_++;
+        return;
+    }
+    const auto& punt = *static_cast<const pp_punt*>(data);
+    // The kernel pads records to 8 bytes, so the record may be longer than what was sent.
+    if (punt.frame_length > size - sizeof(pp_punt) || punt.verdict >= PP_VERDICT_COUNT) {
+        malformed_++;
+        return;
+    }
+    handler_(punt, {static_cast<uint8_t*>(data) + sizeof(pp_punt), punt.frame_length});
+}
+
+}  // namespace pktpit::router

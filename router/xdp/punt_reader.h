@@ -1,0 +1,40 @@
+/// Frames that the port stage hands to the daemon, read from a perf ring per CPU. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "bpf/abi.h"
+#include "fib/result.h"
+
+struct perf_buffer;
+
+namespace pktpit::router {
+
+class PuntReader {
+  public:
+    /// A whole frame and why it was punted. The frame may be changed in place; it is gone after the call.
+    using Handler = std::function<void(const pp_punt& punt, std::span<uint8_t> frame)>;
+
+    static Result<std::unique_ptr<PuntReader>> open(int punts_map, Handler handler);
+    ~PuntReader();
+
+    /// Readable when frames wait; for epoll.
+    [[nodiscard]] int descriptor() const;
+    /// Hands on what waits now, at most one ring per CPU.
+    void poll();
+    /// Records that did not parse: a bug or a foreign writer, never a frame from the wire.
+    [[nodiscard]] uint64_t malformed() const { return malformed_; }
+
+  private:
+    explicit PuntReader(Handler handler) : handler_(std::move(handler)) {}
+    void receive(void* data, uint32_t size);
+
+    Handler handler_;
+    uint64_t malformed_ = 0;
+    std::unique_ptr<perf_buffer, void (*)(perf_buffer*)> buffer_{nullptr, nullptr};
+};
+
+}  // namespace pktpit::router
