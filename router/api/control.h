@@ -21,6 +21,7 @@ struct RouteQuery {
     std::optional<std::string> source;  ///< "connected", "config", "cli", "kernel"
     std::optional<Prefix> within;       ///< only prefixes inside this one
     size_t limit = 1000;                ///< the answer says how many there are in all
+    std::optional<Prefix> after{};      ///< only prefixes behind this one in prefix order: the next page
 };
 
 enum class RouteChange { add, replace, remove };  ///< add: an error if the CLI's route is there already
