@@ -61,6 +61,7 @@ class Routing {
     // Routes of the sources config, cli and kernel. Sets are acquired first, so that a large table interns
     // each of its few sets once.
     Result<fib::NextHopSetId> acquire_next_hops(const NextHopSetSpec& spec) { return sets_.acquire(spec); }
+    void add_next_hops_reference(fib::NextHopSetId id) { sets_.add_reference(id); }
     void release_next_hops(fib::NextHopSetId id) { sets_.release(id); }
     /// Adds or replaces; takes a reference on route.next_hops of its own.
     Result<void> set_route(const fib::Route& route);

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <memory>
+
+#include "router/daemon/static_routes.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr auto source = fib::RouteSource::config;
+
+/// What a prefix had before it was changed; holds the references that the old routes need to come back.
+class Journal {
+  public:
+    explicit Journal(Routing& routing) : routing_(routing) {}
+    ~Journal() {
+        for (const auto& [prefix, before] : entries_)
+            if (before) routing_.release_next_hops(before->next_hops);
+    }
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+
+    void remember(const Prefix& prefix, const std::optional<fib::Route>& before) {
+        if (before) routing_.add_next_hops_reference(before->next_hops);
+        entries_.emplace_back(prefix, before);
+    }
+    void undo() {
+        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+            // Memory that the old routes had is free again by the time they come back.
+            if (entry->second)
+                (void)routing_.set_route(*entry->second);
+            else
+                (void)routing_.erase_route(entry->first, source);
+        }
+    }
+
+  private:
+    Routing& routing_;
+    std::vector<std::pair<Prefix, std::optional<fib::Route>>> entries_;
+};
+
+/// References on the wanted next-hop sets for as long as routes are being set.
+class AcquiredSets {
+  public:
+    explicit AcquiredSets(Routing& routing) : routing_(routing) {}
+    ~AcquiredSets() {
+        for (const auto id : ids_) routing_.release_next_hops(id);
+    }
+    AcquiredSets(const AcquiredSets&) = delete;
+    AcquiredSets& operator=(const AcquiredSets&) = delete;
+
+    Result<void> acquire(const WantedRoutes& wanted) {
+        for (const auto& set : wanted.next_hop_sets) {
+            const auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
+            if (!spec) return tl::unexpected(spec.error());
+            const auto id = routing_.acquire_next_hops(*spec);
+            if (!id) return tl::unexpected(id.error());
+            ids_.push_back(*id);
+        }
+        return {};
+    }
+    [[nodiscard]] fib::NextHopSetId operator[](size_t index) const { return ids_[index]; }
+
+  private:
+    Routing& routing_;
+    std::vector<fib::NextHopSetId> ids_;
+};
+
+std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes& wanted) {
+    std::vector<Prefix> unwanted;
+    for (const Family family : {Family::ipv4, Family::ipv6})
+        routing.rib().for_each(family, [&](const fib::Route& route, bool) {
+            if (route.source == source &&
+                !std::ranges::binary_search(wanted.routes, route.prefix, {}, &WantedRoutes::Wanted::prefix))
+                unwanted.push_back(route.prefix);
+            return true;
+        });
+    return unwanted;
+}
+
+}  // namespace
+
+Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted, Transaction& transaction) {
+    AcquiredSets sets(routing);
+    if (auto acquired = sets.acquire(wanted); !acquired) return acquired;
+
+    auto journal = std::make_shared<Journal>(routing);
+    transaction.on_rollback([journal] { journal->undo(); });
+    const bool had_routes = routing.rib().size(source) > 0;
+    for (const auto& route : wanted.routes) {
+        const fib::Route now{route.prefix, source, route.preference, route.metric, sets[route.next_hops]};
+        const auto before = had_routes ? routing.route(route.prefix, source) : std::nullopt;
+        if (before && before->preference == now.preference && before->metric == now.metric &&
+            before->next_hops == now.next_hops)
+            continue;
+        if (auto set = routing.set_route(now); !set) return set;
+        journal->remember(route.prefix, before);
+    }
+    if (!had_routes) return {};
+    for (const auto& prefix : unwanted_prefixes(routing, wanted)) {
+        const auto before = routing.route(prefix, source);
+        journal->remember(prefix, before);
+        if (auto erased = routing.erase_route(prefix, source); !erased) return tl::unexpected(erased.error());
+    }
+    return {};
+}
+
+}  // namespace pktpit::router
