@@ -1,8 +1,8 @@
 #include "fib/bucket_share.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
-#include <cmath>
 #include <numeric>
 #include <unordered_map>
 

@@ -16,8 +16,8 @@
 
 namespace pktpit::fib {
 
-/// Who a route comes from, strongest first where preference and metric are equal: what a person typed beats the
-/// file. A source has at most one route a prefix; a second one replaces the first.
+/// Who a route comes from, strongest first where preference and metric are equal: what a person typed beats
+/// the file. A source has at most one route a prefix; a second one replaces the first.
 enum class RouteSource : uint8_t { connected, cli, config, kernel };
 inline constexpr size_t route_source_count = 4;
 std::string_view to_string(RouteSource source);

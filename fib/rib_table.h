@@ -1,0 +1,89 @@
+/// The routes of one family in a Rib: candidates by prefix, and the prefixes by next-hop set. Used by Rib
+/// alone. One thread.
+///
+/// Most prefixes of a large table have one route of one source, so one candidate lies in the hash table
+/// itself (24 bytes a prefix for IPv4) and only the others elsewhere.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "fib/prefix_map.h"
+#include "fib/rib.h"
+
+namespace pktpit::fib {
+
+struct Candidate {
+    NextHopSetId next_hops = 0;
+    uint32_t metric = 0;
+    RouteSource source = RouteSource::config;
+    uint8_t preference = 0;
+
+    [[nodiscard]] auto rank() const { return std::tuple(preference, metric, source); }
+    bool operator==(const Candidate&) const = default;
+};
+
+/// The routes of one prefix, best first; at most one of each source.
+class Candidates {
+  public:
+    [[nodiscard]] const Candidate* begin() const { return items_.data(); }
+    [[nodiscard]] const Candidate* end() const { return items_.data() + size_; }
+    [[nodiscard]] size_t size() const { return size_; }
+    void append(const Candidate& candidate) { items_[size_++] = candidate; }
+    /// Keeps the order; replaces the source's candidate.
+    void insert(const Candidate& candidate);
+    bool erase(RouteSource source);
+
+  private:
+    std::array<Candidate, route_source_count> items_{};
+    size_t size_ = 0;
+};
+
+template <class Key>
+class RibTable {
+  public:
+    [[nodiscard]] Candidates find(const Key& key) const;
+    /// Replaces all candidates of the prefix; an empty list removes it.
+    void store(const Key& key, const Candidates& before, const Candidates& after);
+    /// Prefixes with a candidate of this set, each once.
+    std::vector<Key> users_of(NextHopSetId next_hops);
+    /// The longest prefix around the address whose candidates `accept` takes.
+    template <class Accept>
+    [[nodiscard]] std::optional<Key> match(const Key& address, Accept accept) const {
+        const auto found = prefixes_.match(address, static_cast<int>(Key::bits),
+                                           [&](const Slot& slot) { return accept(unpack(slot)); });
+        return found ? std::optional(found->first) : std::nullopt;
+    }
+    [[nodiscard]] std::vector<Key> sorted_keys() const { return prefixes_.sorted_keys(); }
+    [[nodiscard]] size_t size() const { return prefixes_.size(); }
+
+  private:
+    using Rest = std::array<Candidate, route_source_count - 1>;
+    struct Slot {
+        Candidate first;
+        uint32_t rest = 0;  ///< 0: no other; else index + 1 in rests_
+    };
+    /// Prefixes that had a candidate of a set when they were added. Those that lost it since are weeded out
+    /// only when they are the larger half: 8 bytes a route instead of a linked list's 24.
+    struct Users {
+        std::vector<Key> keys;
+        size_t live = 0;
+    };
+
+    [[nodiscard]] Candidates unpack(const Slot& slot) const;
+    void count_users(const Key& key, const Candidates& before, const Candidates& after);
+    void weed(NextHopSetId next_hops, Users& users);
+
+    PrefixMap<Key, Slot> prefixes_;
+    std::vector<Rest> rests_;  ///< unused candidates at the end have next_hops 0
+    std::vector<uint32_t> free_rests_;
+    tsl::robin_map<NextHopSetId, Users> users_;
+};
+
+extern template class RibTable<PrefixKey4>;
+extern template class RibTable<PrefixKey6>;
+
+}  // namespace pktpit::fib
