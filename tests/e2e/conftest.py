@@ -1,0 +1,139 @@
+"""Topologies, routers and the house rules of the end-to-end tests.
+
+One router and one topology serve a test module; a module that needs others asks `build_net` for them. Everything runs
+in network namespaces that are deleted again, also after a failure, Ctrl-C or SIGTERM; a check at the end of the
+session fails the run if anything is left.
+
+--router=kernel runs the same tests against Linux forwarding, as a check of the tests. What is Pktpit's alone is
+marked `pktpit`, where Linux knowingly does otherwise `kernel_differs`; both are skipped then.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from lib import namespaces, pktpit_router  # noqa: E402
+from lib.kernel_router import KernelRouter  # noqa: E402
+from lib.pktpit_router import PktpitRouter  # noqa: E402
+from lib.topology import Topology  # noqa: E402
+
+_open_nets = []
+
+
+def pytest_addoption(parser):
+    parser.addoption("--router", choices=("pktpit", "kernel"), default="pktpit", help="what forwards: pktpitd, or Linux")
+
+
+def pytest_configure(config):
+    if os.geteuid():
+        pytest.exit("the end-to-end tests make network namespaces and load eBPF: run them as root", 2)
+    if config.getoption("router") == "pktpit" and not pktpit_router.DAEMON.exists():
+        pytest.exit(f"{pktpit_router.DAEMON} is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    namespaces.sweep_dead_runs()
+    if not os.path.ismount("/sys/fs/bpf"):
+        subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("router") != "kernel":
+        return
+    for item in items:
+        for marker in ("pktpit", "kernel_differs"):
+            if mark := item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{marker}: {mark.args[0]}"))
+
+
+def pytest_sessionfinish(session):
+    namespaces.delete_all()
+    left = namespaces.left_over() + pktpit_router.left_over()
+    if left:
+        print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        if mark := item.get_closest_marker("requirement"):
+            report.sections.append(("requirement", mark.args[0]))
+        for net in _open_nets:
+            report.sections.append((f"router {net.router.name}", net.router.describe()))
+
+
+class Net:
+    """A topology with its router running; hosts are net.a, net.b, …"""
+
+    def __init__(self, topology, router):
+        self.topology, self.router = topology, router
+        self.hosts = topology.hosts
+        for host in topology.hosts:
+            setattr(self, host.label, host)
+
+    def close(self):
+        _open_nets.remove(self)
+        try:
+            self.router.stop()
+        finally:
+            self.topology.delete()
+
+
+def open_net(request, directory, start=True, settle=True, mtus=None, count=3, config=None, configure=None, **options):
+    """`config`: what is added to the topology's own configuration; `configure`: the same, told the topology."""
+    topology = Topology(mtus, count, **options)
+    try:
+        more = configure(topology) if configure else config or {}
+        kind = KernelRouter if request.config.getoption("router") == "kernel" else PktpitRouter
+        net = Net(topology, kind(topology, topology.config(**more), directory))
+    except BaseException:
+        topology.delete()
+        raise
+    _open_nets.append(net)
+    try:
+        if start:
+            net.router.start()
+            if settle:
+                topology.settle(net.router)
+    except BaseException as error:
+        described = net.router.describe()
+        net.close()
+        raise AssertionError(f"{error}\n{described}") from error
+    return net
+
+
+@pytest.fixture(scope="module")
+def net(request, tmp_path_factory):
+    """The module's router between hosts a, b and c. A module sets NET = {...} to open_net's options."""
+    net = open_net(request, tmp_path_factory.mktemp("router"), **getattr(request.module, "NET", {}))
+    yield net
+    net.close()
+
+
+@pytest.fixture
+def build_net(request, tmp_path):
+    """A router and topology for one test alone."""
+    nets = []
+
+    def build(**options):
+        nets.append(open_net(request, tmp_path, **options))
+        return nets[-1]
+
+    yield build
+    for net in reversed(nets):
+        net.close()
+
+
+@pytest.fixture(autouse=True)
+def empty_wires(request):
+    """No test sees frames of the one before."""
+    if "net" in request.fixturenames:
+        for host in request.getfixturevalue("net").hosts:
+            host.wire.drain()

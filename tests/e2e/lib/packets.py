@@ -1,0 +1,126 @@
+"""Packets that the tests send, and questions they ask of what arrives."""
+
+import contextlib
+import struct
+import time
+
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from lib.wire import NothingReceived, token
+
+
+def udp4(sender, receiver, payload=b"", src=None, dst=None, sport=4000, dport=5000, **fields):
+    """UDP from an address behind `sender` to one behind `receiver`: no stack has either, so nothing answers."""
+    fields.setdefault("ttl", 64)
+    return (IP(src=src or sender.behind4, dst=dst or receiver.behind4, **fields)
+            / UDP(sport=sport, dport=dport) / Raw(payload))
+
+
+def udp6(sender, receiver, payload=b"", src=None, dst=None, sport=4000, dport=5000, **fields):
+    fields.setdefault("hlim", 64)
+    return (IPv6(src=src or sender.behind6, dst=dst or receiver.behind6, **fields)
+            / UDP(sport=sport, dport=dport) / Raw(payload))
+
+
+def checksum(data):
+    """RFC 1071, over whole bytes; 0 for a header that carries a right checksum."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ipv4_header(frame):
+    """Header bytes of the IPv4 packet of an untagged frame."""
+    frame = bytes(frame)
+    return frame[14:14 + (frame[14] & 15) * 4]
+
+
+def raw_ipv4(packet, options):
+    """Bytes of the packet with these option bytes (a multiple of four), lengths and checksum made right."""
+    data = bytearray(bytes(packet))
+    data[20:20] = options
+    data[0] = 0x40 | (5 + len(options) // 4)
+    data[2:4] = struct.pack("!H", len(data))
+    data[10:12] = b"\0\0"
+    data[10:12] = struct.pack("!H", checksum(bytes(data[:20 + len(options)])))
+    return bytes(data)
+
+
+def wait_for_crossing(sender, receiver, make=udp4, deadline=10.0):
+    """Sends until one arrives: neighbours are resolved and routes are in place afterwards."""
+    end = time.monotonic() + deadline
+    while True:
+        mark = token()
+        sender.send(make(sender, receiver, mark))
+        try:
+            return receiver.receive(mark, 0.2)
+        except NothingReceived:
+            if time.monotonic() > end:
+                raise NothingReceived(f"nothing crosses from {sender.label} to {receiver.label} in {deadline} s") from None
+
+
+def icmp_answer(host, mark, deadline=3.0):
+    """The ICMP error that comes back to `host` quoting the token."""
+    def is_error(frame):
+        return mark in frame and (
+            frame[12:14] == b"\x08\x00" and frame[23] == 1 and frame[14 + (frame[14] & 15) * 4] in (3, 4, 5, 11, 12)
+            or frame[12:14] == b"\x86\xdd" and frame[20] == 58 and frame[54] < 128)
+
+    return Ether(host.wire.receive(is_error, deadline, f"an ICMP error about {mark.hex()}"))
+
+
+def fence(net, family=4):
+    """Returns when everything sent before has been dealt with: one packet through the fast path from each host to
+    another, and one that has to be answered with an error. Both take the way of what was sent before, in order."""
+    make, hops = (udp4, "ttl") if family == 4 else (udp6, "hlim")
+    for host in net.hosts:
+        other = other_than(net, host)
+        mark = token()
+        host.send(make(host, other, mark, **{hops: 1}))
+        icmp_answer(host, mark)
+        mark = token()
+        host.send(make(host, other, mark))
+        other.receive(mark)
+
+
+def assert_silence(net, mark, family=4):
+    """Nobody has received a frame that carries the token, be it forwarded or quoted in an error."""
+    fence(net, family)
+    for host in net.hosts:
+        got = host.wire.waiting(lambda frame: mark in frame)
+        assert not got, f"host {host.label} received {[Ether(frame).summary() for frame in got]}: {got[0].hex()}"
+
+
+def other_than(net, host):
+    return next(other for other in net.hosts if other is not host)
+
+
+def quoted(error):
+    """Bytes of the packet that an ICMP or ICMPv6 error (an Ether frame) quotes: what follows its 8-byte header."""
+    data = bytes(error)
+    if data[12:14] == b"\x08\x00":
+        length = struct.unpack("!H", data[16:18])[0]
+        return data[14:14 + length][(data[14] & 15) * 4 + 8:]
+    length = struct.unpack("!H", data[18:20])[0]
+    return data[54:54 + length][8:]
+
+
+@contextlib.contextmanager
+def counted(net, name, times=1):
+    """Pktpit's counter of this name has grown by exactly `times` when the block ends. Linux is not asked."""
+    if net.router.name == "kernel":
+        yield
+        return
+    before = net.router.counters().get(name, 0)
+    yield
+    after = net.router.counters().get(name, 0)
+    assert after - before == times, f"counter {name} grew by {after - before} instead of {times}"
+
+
+__all__ = ["ICMP", "IP", "UDP", "IPv6", "Ether", "Raw", "token", "udp4", "udp6"]

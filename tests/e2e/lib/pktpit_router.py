@@ -1,0 +1,151 @@
+"""The real daemon and the real command-line tool."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from lib.namespaces import end, run
+from lib.waiting import wait_for
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
+DAEMON = BUILD / "router" / "pktpitd"
+TOOL = BUILD / "router" / "pktpit"
+PINS = Path("/sys/fs/bpf/pktpit")
+SOCKETS = Path("/run/pktpit")
+
+INSTANCE_PREFIX = f"e2e{os.getpid()}"
+_count = 0
+
+
+def new_instance():
+    global _count
+    _count += 1
+    return f"{INSTANCE_PREFIX}n{_count}"
+
+
+class PktpitRouter:
+    name = "pktpit"
+
+    def __init__(self, topology, config, directory, instance=None):
+        self.topology = topology
+        self.namespace = topology.router_namespace
+        self.config = {"instance": instance or new_instance(), "log_level": "debug", **config}
+        self.instance = self.config["instance"]
+        self.directory = Path(directory)
+        self.file = self.directory / f"{self.instance}.json"
+        self.log_file = self.directory / f"{self.instance}.log"
+        self.process = None
+        self.write()
+
+    @property
+    def pins(self):
+        return PINS / self.instance
+
+    @property
+    def socket(self):
+        return SOCKETS / f"{self.instance}.sock"
+
+    def write(self, config=None):
+        self.file.write_text(json.dumps(self.config if config is None else config, indent=2))
+
+    def launch(self, *options, before=()):
+        """The daemon, started but perhaps not ready; `before` is a command that it is run through."""
+        with open(self.log_file, "ab") as log:
+            self.process = self.namespace.start(*before, DAEMON, "--config", self.file, *options,
+                                                stdout=log, stderr=subprocess.STDOUT)
+        return self.process
+
+    def start(self, *options):
+        self.launch(*options)
+        self.wait_ready()
+
+    def wait_ready(self, deadline=20.0):
+        def ready():
+            if self.process.poll() is not None and not self.detached():
+                raise AssertionError(f"pktpitd ended with {self.process.returncode} at its start:\n{self.log()}")
+            return self.cli("show", "version", check=False).returncode == 0
+
+        wait_for(ready, deadline, f"pktpitd {self.instance} is ready", 0.05)
+
+    def detached(self):
+        return False
+
+    def cli(self, *words, check=True, timeout=20, **keywords):
+        return run(TOOL, "--instance", self.instance, *words, check=check, timeout=timeout, **keywords)
+
+    def json(self, *words):
+        return json.loads(self.cli(*words, "--json").stdout)
+
+    def route(self, verb, prefix, *words, **keywords):
+        return self.cli("route", verb, prefix, *words, **keywords)
+
+    def reload(self, *words, **keywords):
+        return self.cli("reload", *words, **keywords)
+
+    def counters(self):
+        """{name: sum over ports} of verdicts and of the slow path's counters."""
+        return flatten_counters(self.json("show", "counters"))
+
+    def kill(self):
+        """kill -9: what is pinned goes on forwarding."""
+        end(self.process, signal.SIGKILL)
+
+    def stop(self):
+        if self.process:
+            end(self.process, signal.SIGTERM)
+        self.clean()
+
+    def clean(self):
+        """What a daemon that was killed has left. Pins only ever of our own instance."""
+        remove_pins(self.pins)
+        self.socket.unlink(missing_ok=True)
+
+    def log(self):
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def describe(self):
+        parts = [f"--- log of {self.instance}\n" + "\n".join(self.log().splitlines()[-60:])]
+        for what in ("ports", "neighbours", "counters"):
+            try:
+                shown = self.cli("show", what, check=False, timeout=5)
+                parts.append(f"--- show {what}\n{shown.stdout}{shown.stderr}")
+            except (OSError, subprocess.TimeoutExpired) as error:
+                parts.append(f"--- show {what}: {error}")
+        return "\n".join(parts)
+
+
+def remove_pins(directory):
+    if directory.is_dir():
+        for path in sorted(directory.rglob("*"), key=lambda path: -len(path.parts)):
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        directory.rmdir()
+
+
+def left_over():
+    """Pins and sockets of instances that this run has made."""
+    return sorted(str(path) for folder in (PINS, SOCKETS) if folder.is_dir()
+                  for path in folder.iterdir() if path.name.startswith(INSTANCE_PREFIX))
+
+
+def flatten_counters(shown):
+    """Every number in the answer, summed under its own name wherever it stands."""
+    totals = {}
+
+    def walk(value):
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if isinstance(inner, bool):
+                    continue
+                if isinstance(inner, int):
+                    totals[name] = totals.get(name, 0) + inner
+                else:
+                    walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+
+    walk(shown)
+    return totals

@@ -1,0 +1,213 @@
+"""What must not be forwarded: addresses that do not belong on the wire, other stations' frames, broken headers.
+Each is dropped in silence, and Pktpit counts it under its name."""
+
+import pytest
+from lib.packets import Raw, assert_silence, checksum, counted, fence, raw_ipv4, token, udp4, udp6
+from scapy.layers.l2 import Ether
+
+requirement = pytest.mark.requirement
+
+
+def dropped(net, name, *packets, mark, family=4, **addresses):
+    with counted(net, name, len(packets)):
+        net.a.send(*packets, **addresses)
+        assert_silence(net, mark, family)
+
+
+@requirement("RFC 1812 5.3.7: a packet with a martian source is not forwarded")
+@pytest.mark.parametrize("source", ["0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.255.254", "224.0.0.1", "239.255.255.255",
+                                    "240.0.0.1", "255.255.255.255"])
+def test_martian_source(net, source):
+    if net.router.name == "kernel" and source in ("0.1.2.3", "240.0.0.1"):
+        pytest.skip("Linux takes 0/8 and 240/4 for unicast")
+    mark = token()
+    dropped(net, "drop_martian_source", udp4(net.a, net.b, mark, src=source), mark=mark)
+
+
+@requirement("RFC 1812 5.3.7: a packet to a martian destination is not forwarded")
+@pytest.mark.parametrize("destination", ["0.1.2.3", "127.0.0.1", "127.1.2.3", "240.0.0.1", "255.255.255.254"])
+def test_martian_destination(net, destination):
+    if net.router.name == "kernel" and destination[:3] in ("0.1", "240", "255"):
+        pytest.skip("Linux takes 0/8 and 240/4 for unicast and says net unreachable")
+    mark = token()
+    dropped(net, "drop_martian_destination", udp4(net.a, net.b, mark, dst=destination), mark=mark)
+
+
+@requirement("RFC 3927 2.7: a router MUST NOT forward a packet with a link-local source")
+@pytest.mark.kernel_differs("Linux forwards 169.254/16 as any other address")
+def test_ipv4_link_local_source(net):
+    mark = token()
+    dropped(net, "drop_link_local", udp4(net.a, net.b, mark, src="169.254.1.2"), mark=mark)
+
+
+@requirement("RFC 3927 2.7: a router MUST NOT forward a packet to a link-local destination")
+@pytest.mark.kernel_differs("Linux forwards 169.254/16 as any other address")
+def test_ipv4_link_local_destination(net):
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dst="169.254.1.2"))
+    assert_silence(net, mark)
+
+
+@requirement("RFC 2644 2: directed broadcasts are not forwarded by default")
+def test_directed_broadcast(net):
+    mark = token()
+    dropped(net, "drop_directed_broadcast", udp4(net.a, net.b, mark, dst="10.2.0.255"), mark=mark)
+
+
+@requirement("RFC 1812 5.3.5.1: the limited broadcast is never forwarded")
+def test_limited_broadcast(net):
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dst="255.255.255.255"), dst="ff:ff:ff:ff:ff:ff")
+    assert_silence(net, mark)
+
+
+@requirement("RFC 1812 5.3.4: a link-layer broadcast or multicast with a unicast destination is not forwarded")
+@pytest.mark.parametrize("mac", ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "33:33:00:00:00:01"])
+@pytest.mark.parametrize("make, family", [(udp4, 4), (udp6, 6)])
+def test_unicast_in_link_layer_broadcast(net, mac, make, family):
+    mark = token()
+    dropped(net, "drop_l2_broadcast", make(net.a, net.b, mark), mark=mark, family=family, dst=mac)
+
+
+@requirement("RFC 1812 5.2.1: a frame for another station is none of the router's business")
+@pytest.mark.parametrize("make, family", [(udp4, 4), (udp6, 6)])
+def test_frame_for_another_mac(net, make, family):
+    mark = token()
+    dropped(net, "host_other_mac", make(net.a, net.b, mark), mark=mark, family=family, dst="02:00:00:00:99:99")
+
+
+@requirement("RFC 1812 5.2.3: multicast is not forwarded as if it were unicast")
+def test_multicast_is_not_forwarded(net):
+    marks = token()
+    net.a.send(udp4(net.a, net.b, marks, dst="239.1.2.3"), dst="01:00:5e:01:02:03")
+    net.a.send(udp6(net.a, net.b, marks, dst="ff0e::1:2"), dst="33:33:00:01:00:02")
+    assert_silence(net, marks)
+
+
+@requirement("an EtherType that is neither IPv4 nor IPv6 is not forwarded")
+@pytest.mark.parametrize("ethertype", [0x88B5, 0x8847, 0x0600, 0x05DC, 0xFFFF])
+def test_unknown_ethertype(net, ethertype):
+    mark = token()
+    with counted(net, "host_not_ip"):
+        net.a.wire.send(Ether(src=net.a.mac, dst=net.a.router_mac, type=ethertype) / Raw(bytes(udp4(net.a, net.b, mark))))
+        assert_silence(net, mark)
+
+
+def changed(packet, offset, value):
+    data = bytearray(bytes(packet))
+    data[offset:offset + len(value)] = value
+    return data
+
+
+def rechecked(data):
+    """The packet with its header checksum made right for its (perhaps lying) IHL."""
+    header = (data[0] & 15) * 4
+    if 20 <= header <= len(data):
+        data[10:12] = b"\0\0"
+        data[10:12] = checksum(bytes(data[:header])).to_bytes(2, "big")
+    return bytes(data)
+
+
+def as_ipv4(net, data):
+    return bytes(Ether(src=net.a.mac, dst=net.a.router_mac, type=0x0800)) + bytes(data)
+
+
+def as_ipv6(net, data):
+    return bytes(Ether(src=net.a.mac, dst=net.a.router_mac, type=0x86DD)) + bytes(data)
+
+
+def frame_dropped(net, name, frame, mark, family=4):
+    with counted(net, name):
+        net.a.wire.send(frame)
+        assert_silence(net, mark, family)
+
+
+@requirement("RFC 1812 5.2.2 (4): version must be 4")
+@pytest.mark.parametrize("version", [0, 3, 5, 6, 15])
+def test_ipv4_bad_version(net, version):
+    mark = token()
+    data = rechecked(changed(udp4(net.a, net.b, mark), 0, bytes([version << 4 | 5])))
+    frame_dropped(net, "drop_ipv4_version", as_ipv4(net, data), mark)
+
+
+@requirement("RFC 1812 5.2.2 (5): header length must be at least 20 bytes, and inside the packet")
+@pytest.mark.parametrize("words", [0, 1, 4, 15])
+def test_ipv4_bad_header_length(net, words):
+    mark = token()
+    data = rechecked(changed(udp4(net.a, net.b, mark), 0, bytes([0x40 | words])))
+    frame_dropped(net, "drop_ipv4_header_length", as_ipv4(net, data), mark)
+
+
+@requirement("RFC 1812 5.2.2 (1), (5): total length must hold the header and be held by the frame")
+@pytest.mark.parametrize("length", [0, 10, 19, 61, 200, 65535])
+def test_ipv4_bad_total_length(net, length):
+    mark = token()
+    data = rechecked(changed(udp4(net.a, net.b, mark + bytes(20)), 2, length.to_bytes(2, "big")))
+    frame_dropped(net, "drop_ipv4_length", as_ipv4(net, data), mark)
+
+
+@requirement("RFC 1812 5.2.2 (2): header checksum must be right")
+@pytest.mark.parametrize("flip", [0x0001, 0x8000, 0xFFFF])
+def test_ipv4_bad_checksum(net, flip):
+    mark = token()
+    packet = bytes(udp4(net.a, net.b, mark, id=99))
+    wrong = (int.from_bytes(packet[10:12], "big") ^ flip).to_bytes(2, "big")
+    frame_dropped(net, "drop_ipv4_checksum", as_ipv4(net, changed(packet, 10, wrong)), mark)
+
+
+@requirement("RFC 8200 3: version must be 6")
+@pytest.mark.parametrize("version", [0, 4, 5, 7, 15])
+def test_ipv6_bad_version(net, version):
+    mark = token()
+    data = changed(udp6(net.a, net.b, mark), 0, bytes([version << 4]))
+    frame_dropped(net, "drop_ipv6_version", as_ipv6(net, data), mark, 6)
+
+
+@requirement("RFC 8200 3: payload length must be held by the frame")
+@pytest.mark.parametrize("length", [21, 100, 65535])
+def test_ipv6_bad_payload_length(net, length):
+    mark = token()
+    data = changed(udp6(net.a, net.b, mark), 4, length.to_bytes(2, "big"))
+    frame_dropped(net, "drop_ipv6_length", as_ipv6(net, data), mark, 6)
+
+
+@requirement("RFC 4291 2.5.3, 2.5.2, 2.7: loopback, unspecified and multicast are no sources on a wire")
+@pytest.mark.parametrize("source", ["::1", "::", "ff02::1", "ff0e::1"])
+def test_ipv6_martian_source(net, source):
+    mark = token()
+    dropped(net, "drop_martian_source", udp6(net.a, net.b, mark, src=source), mark=mark, family=6)
+
+
+@requirement("RFC 4291 2.5.3: a packet to loopback is never forwarded")
+@pytest.mark.parametrize("destination", ["::1", "::"])
+def test_ipv6_martian_destination(net, destination):
+    mark = token()
+    if net.router.name == "kernel" and destination == "::":
+        pytest.skip("Linux answers the unspecified destination with an error")
+    dropped(net, "drop_martian_destination", udp6(net.a, net.b, mark, dst=destination), mark=mark, family=6)
+
+
+@requirement("RFC 4291 2.5.6: link-local destinations stay on their link")
+def test_ipv6_link_local_destination(net):
+    mark = token()
+    net.a.send(udp6(net.a, net.b, mark, dst="fe80::1234"))
+    fence(net, 6)
+    assert not net.b.wire.waiting(lambda frame: mark in frame) and not net.c.wire.waiting(lambda frame: mark in frame)
+
+
+@requirement("a frame that ends inside a header is dropped, whatever the length; the router lives on")
+@pytest.mark.parametrize("make, family", [(udp4, 4), (udp6, 6)])
+def test_truncated_frames(net, make, family):
+    mark = token()
+    whole = net.a.frame(make(net.a, net.b, mark))
+    for length in range(15, len(whole)):
+        net.a.wire.send(whole[:length])
+    assert_silence(net, mark, family)
+
+
+@requirement("RFC 791: truncated options and unknown garbage behind a valid start are no way through either")
+def test_ipv4_options_beyond_the_frame(net):
+    mark = token()
+    packet = raw_ipv4(udp4(net.a, net.b, mark), b"\x01" * 36)
+    net.a.send(*[packet[:length] for length in range(20, len(packet))])
+    assert_silence(net, mark)
