@@ -43,7 +43,8 @@ class AcquiredSets {
   public:
     explicit AcquiredSets(Routing& routing) : routing_(routing) {}
     ~AcquiredSets() {
-        for (const auto id : ids_) routing_.release_next_hops(id);
+        for (const auto id : ids_)
+            routing_.release_next_hops(id);
     }
     AcquiredSets(const AcquiredSets&) = delete;
     AcquiredSets& operator=(const AcquiredSets&) = delete;

@@ -1,5 +1,5 @@
-/// Routes of the configuration, from its text to the RIB: reads routes files, and makes the RIB's routes of source
-/// `config` those that are wanted, touching only what differs. One thread.
+/// Routes of the configuration, from its text to the RIB: reads routes files, and makes the RIB's routes of
+/// source `config` those that are wanted, touching only what differs. One thread.
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
                                const std::vector<config::NextHop>& next_hops);
 
-/// Adds and replaces, then removes what is wanted no more. On an error, and if the transaction is not committed,
-/// the RIB is what it was. Nothing is ever missing in between.
+/// Adds and replaces, then removes what is wanted no more. On an error, and if the transaction is not
+/// committed, the RIB is what it was. Nothing is ever missing in between.
 Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted, Transaction& transaction);
 
 }  // namespace pktpit::router

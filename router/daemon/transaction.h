@@ -1,5 +1,5 @@
-/// A change that is made step by step and kept whole or not at all: each step leaves behind how to undo it, and
-/// unless commit() is called the destructor undoes all, last step first.
+/// A change that is made step by step and kept whole or not at all: each step leaves behind how to undo it,
+/// and unless commit() is called the destructor undoes all, last step first.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,8 @@ class Transaction {
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
     ~Transaction() {
-        for (auto& undo : std::views::reverse(undo_)) undo();
+        for (auto& undo : std::views::reverse(undo_))
+            undo();
     }
 
     void on_rollback(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
@@ -24,7 +25,8 @@ class Transaction {
 
     void commit() {
         undo_.clear();
-        for (auto& finish : finish_) finish();
+        for (auto& finish : finish_)
+            finish();
         finish_.clear();
     }
 

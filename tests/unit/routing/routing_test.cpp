@@ -1,0 +1,258 @@
+#include "router/routing/routing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "fib/lookup.h"
+
+namespace pktpit::router {
+namespace {
+
+using fib::RouteSource;
+
+// Two ports with a net each, one of them with a VLAN; the image is looked at as a port stage does.
+class RoutingTest : public testing::Test {
+  protected:
+    RoutingTest() {
+        for (auto [name, port] : {std::pair{"lan", 1}, {"wan", 2}}) {
+            const auto id = routing.add_interface(name, static_cast<PortId>(port), {}, 0x8100).value();
+            routing.set_link(id, link(static_cast<uint32_t>(port) + 10));
+        }
+        routing.add_address(lan, address("192.0.2.1/24"), {});
+        routing.add_address(lan, address("2001:db8::1/64"), {});
+        routing.add_address(wan, address("198.51.100.1/24"), {});
+    }
+
+    static LinkState link(uint32_t ifindex, bool up = true) {
+        return {ifindex, up, MacAddress{{2, 0, 0, 0, 0, static_cast<uint8_t>(ifindex)}}, 1500};
+    }
+    static InterfaceAddress address(const char* text) { return InterfaceAddress::parse(text).value(); }
+    static IpAddress ip(const char* text) { return IpAddress::parse(text).value(); }
+    static Prefix prefix(const char* text) { return Prefix::parse(text).value(); }
+    static Neighbour reachable(uint8_t last) {
+        return {MacAddress{{2, 1, 0, 0, 0, last}}, NeighbourState::reachable, false};
+    }
+
+    /// What a packet to the address would meet.
+    pp_fib_adjacency at(const char* destination, uint32_t hash = 0) const {
+        uint32_t first = 0;
+        const std::byte* base = image.memory().data();
+        const auto* g = &image.geometry();
+        const uint32_t bits = pp_fib_group_bits(base, g, image.lookup(ip(destination)), &first);
+        const uint32_t id = bits ? pp_fib_bucket(base, g, first, bits, hash) : first;
+        return *pp_fib_adjacency_at(base, g, id);
+    }
+    std::set<int> last_mac_bytes(const char* destination) const {
+        std::set<int> seen;
+        for (uint32_t i = 0; i < 4096; i++)
+            seen.insert(at(destination, i << 20).dst_mac[5]);
+        return seen;
+    }
+    Result<void> add(const char* text, std::vector<NextHopSpec> hops,
+                     RouteSource source = RouteSource::config, uint8_t preference = 10) {
+        auto set = routing.acquire_next_hops({PP_ADJ_FORWARD, std::move(hops)});
+        if (!set) return tl::unexpected(set.error());
+        auto result = routing.set_route({prefix(text), source, preference, 0, *set});
+        routing.release_next_hops(*set);
+        return result;
+    }
+    Result<void> add_special(const char* text, pp_adjacency_kind kind) {
+        const auto set = routing.acquire_next_hops({kind, {}}).value();
+        auto result = routing.set_route({prefix(text), RouteSource::config, 10, 0, set});
+        routing.release_next_hops(set);
+        return result;
+    }
+
+    static constexpr InterfaceId lan = 1, wan = 2;
+    fib::Capacity capacity{.groups = 256, .buckets = 4096, .adjacencies = 256, .blocks4 = 64, .blocks6 = 256};
+    pp_fib_geometry geometry = fib::plan_geometry(capacity);
+    std::vector<std::byte> memory{geometry.image_bytes + 64};
+    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
+                                 geometry.image_bytes};
+    fib::FibImage image{aligned, geometry, [] {}};
+    std::vector<std::string> asked;
+    std::vector<Error> refused;
+    Routing routing{image,
+                    [this](InterfaceId interface, const IpAddress& address) {
+                        asked.push_back(std::to_string(interface) + " " + address.to_string());
+                    },
+                    [this](const Error& error) { refused.push_back(error); }};
+};
+
+TEST_F(RoutingTest, OwnAddressesNetsAndBroadcasts) {
+    EXPECT_EQ(at("192.0.2.1").kind, PP_ADJ_HOST);
+    EXPECT_EQ(at("192.0.2.77").kind, PP_ADJ_GLEAN);
+    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
+    EXPECT_EQ(at("192.0.2.255").interface, lan);
+    EXPECT_EQ(at("2001:db8::1").kind, PP_ADJ_HOST);
+    EXPECT_EQ(at("2001:db8::77").kind, PP_ADJ_GLEAN);
+    EXPECT_EQ(at("203.0.113.1").kind, PP_ADJ_INVALID);
+    EXPECT_TRUE(refused.empty());
+}
+
+TEST_F(RoutingTest, AddressesOfForeignDevicesAreTheHosts) {
+    routing.add_host_address(ip("10.9.9.9"));
+    EXPECT_EQ(at("10.9.9.9").kind, PP_ADJ_HOST);
+    EXPECT_EQ(at("10.9.9.8").kind, PP_ADJ_INVALID);
+    routing.remove_host_address(ip("10.9.9.9"));
+    EXPECT_EQ(at("10.9.9.9").kind, PP_ADJ_INVALID);
+}
+
+TEST_F(RoutingTest, NeighbourGetsAHostRouteAndLosesIt) {
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
+    const auto adjacency = at("192.0.2.7");
+    EXPECT_EQ(adjacency.kind, PP_ADJ_FORWARD);
+    EXPECT_EQ(adjacency.dst_mac[5], 7);
+    EXPECT_EQ(adjacency.src_mac[5], 11);
+    EXPECT_EQ(adjacency.port, 1);
+    EXPECT_EQ(adjacency.mtu, 1500U);
+    routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::failed, false});
+    EXPECT_EQ(at("192.0.2.7").kind, PP_ADJ_GLEAN);
+}
+
+TEST_F(RoutingTest, NeighbourOutsideEveryNetGetsNoRoute) {
+    routing.set_neighbour(lan, ip("203.0.113.7"), reachable(7));
+    EXPECT_EQ(at("203.0.113.7").kind, PP_ADJ_INVALID);
+    routing.add_address(lan, address("203.0.113.1/24"), {});
+    EXPECT_EQ(at("203.0.113.7").kind, PP_ADJ_FORWARD) << "the net came after the neighbour";
+    routing.remove_address(lan, address("203.0.113.1/24"));
+    EXPECT_EQ(at("203.0.113.7").kind, PP_ADJ_INVALID);
+}
+
+TEST_F(RoutingTest, GatewayIsFoundOnItsNetAndFollowed) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_INCOMPLETE);
+    routing.resolve_missing();
+    EXPECT_THAT(asked, testing::Contains("1 192.0.2.7"));
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
+    EXPECT_EQ(at("10.1.1.1").dst_mac[5], 7);
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(8));
+    EXPECT_EQ(at("10.1.1.1").dst_mac[5], 8) << "a new MAC address needs no route change";
+    EXPECT_EQ(at("192.0.2.7").dst_mac[5], 8);
+}
+
+TEST_F(RoutingTest, RouteOverADeadLinkYieldsToAnother) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}, RouteSource::config, 10));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.7"), 0, 1}}, RouteSource::kernel, 20));
+    EXPECT_EQ(at("10.1.1.1").port, 1);
+    routing.set_link(lan, link(11, false));
+    EXPECT_EQ(at("10.1.1.1").port, 2);
+    EXPECT_EQ(at("192.0.2.77").kind, PP_ADJ_INVALID) << "connected net of a dead link";
+    EXPECT_EQ(at("192.0.2.1").kind, PP_ADJ_HOST);
+    routing.set_link(lan, link(11, true));
+    EXPECT_EQ(at("10.1.1.1").port, 1);
+}
+
+TEST_F(RoutingTest, LowerPreferenceWinsAndReplaceIsInPlace) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}, RouteSource::kernel, 20));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.7"), 0, 1}}, RouteSource::cli, 10));
+    EXPECT_EQ(at("10.1.1.1").port, 2);
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.9"), 0, 1}}, RouteSource::cli, 10));
+    EXPECT_EQ(at("10.1.1.1").port, 1);
+    EXPECT_TRUE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::cli).value());
+    EXPECT_EQ(routing.rib().best(prefix("10.0.0.0/8"))->source, RouteSource::kernel);
+    EXPECT_FALSE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::cli).value());
+}
+
+TEST_F(RoutingTest, DeadMemberOfAGroupIsLeftOutWhileAnotherLives) {
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
+    routing.set_neighbour(wan, ip("198.51.100.8"), reachable(8));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}, {ip("198.51.100.8"), 0, 3}}));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 8}));
+    routing.set_neighbour(wan, ip("198.51.100.8"), {{}, NeighbourState::failed, false});
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7}));
+    routing.set_neighbour(wan, ip("198.51.100.8"), reachable(9));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 9}));
+    routing.set_link(lan, link(11, false));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{9}));
+}
+
+TEST_F(RoutingTest, GroupOfDeadMembersStillAsksForThem) {
+    routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::failed, false});
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_INCOMPLETE);
+}
+
+TEST_F(RoutingTest, SpecialRoutes) {
+    ASSERT_TRUE(add_special("10.1.0.0/16", PP_ADJ_BLACKHOLE));
+    ASSERT_TRUE(add_special("10.2.0.0/16", PP_ADJ_UNREACHABLE));
+    ASSERT_TRUE(add_special("10.3.0.0/16", PP_ADJ_PROHIBIT));
+    EXPECT_EQ(at("10.1.0.1").kind, PP_ADJ_BLACKHOLE);
+    EXPECT_EQ(at("10.2.0.1").kind, PP_ADJ_UNREACHABLE);
+    EXPECT_EQ(at("10.3.0.1").kind, PP_ADJ_PROHIBIT);
+}
+
+TEST_F(RoutingTest, VlanInterfaceIsFoundByItsTagsAndPushesThem) {
+    const auto vlan = routing.add_interface("lan.100", 1, {100}, 0x8100).value();
+    routing.set_link(vlan, {0, true, link(11).mac, 1500});
+    routing.add_address(vlan, address("203.0.113.1/24"), {});
+    EXPECT_EQ(pp_fib_vlan_interface(image.memory().data(), &image.geometry(), 1, 100, 0), vlan);
+    routing.set_neighbour(vlan, ip("203.0.113.5"),
+                          {MacAddress{{2, 1, 0, 0, 0, 5}}, NeighbourState::permanent, true});
+    const auto adjacency = at("203.0.113.5");
+    EXPECT_EQ(adjacency.kind, PP_ADJ_FORWARD);
+    EXPECT_EQ(adjacency.port, 1);
+    const uint8_t tag[] = {0x81, 0x00, 0, 100};
+    EXPECT_EQ(std::memcmp(&adjacency.tpid[0], tag, 2), 0);
+    EXPECT_EQ(std::memcmp(&adjacency.tci[0], tag + 2, 2), 0);
+    EXPECT_EQ(adjacency.tpid[1], 0);
+    routing.remove_interface(vlan);
+    EXPECT_EQ(pp_fib_vlan_interface(image.memory().data(), &image.geometry(), 1, 100, 0), 0U);
+    EXPECT_EQ(at("203.0.113.5").kind, PP_ADJ_INVALID);
+}
+
+TEST_F(RoutingTest, ConfiguredNeighbourIsNotOverruledByTheKernel) {
+    routing.set_neighbour(lan, ip("192.0.2.7"),
+                          {MacAddress{{2, 1, 0, 0, 0, 7}}, NeighbourState::permanent, true});
+    routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::failed, false});
+    EXPECT_EQ(at("192.0.2.7").dst_mac[5], 7);
+}
+
+TEST_F(RoutingTest, MtuAndMacOfAnInterfaceReachItsAdjacencies) {
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
+    auto changed = link(11);
+    changed.mtu = 9000;
+    changed.mac.bytes[5] = 99;
+    routing.set_link(lan, changed);
+    EXPECT_EQ(at("192.0.2.7").mtu, 9000U);
+    EXPECT_EQ(at("192.0.2.7").src_mac[5], 99);
+}
+
+TEST_F(RoutingTest, RemovedInterfaceLeavesNothing) {
+    const auto before = image.usage();
+    const auto id = routing.add_interface("dmz", 3, {}, 0x8100).value();
+    routing.set_link(id, link(13));
+    routing.add_address(id, address("203.0.113.1/24"), {});
+    routing.set_neighbour(id, ip("203.0.113.7"), reachable(7));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("203.0.113.7"), 0, 1}}));
+    routing.remove_interface(id);
+    EXPECT_EQ(at("203.0.113.7").kind, PP_ADJ_INVALID);
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_INVALID);
+    EXPECT_TRUE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::config).value());
+    const auto after = image.usage();
+    EXPECT_EQ(after.groups, before.groups);
+    EXPECT_EQ(after.adjacencies, before.adjacencies);
+    EXPECT_EQ(after.prefixes4, before.prefixes4);
+}
+
+TEST_F(RoutingTest, FullTableRefusesTheRouteAndKeepsTheOthers) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
+    Result<void> last;
+    int added = 0;
+    for (; added < 300; added++) {
+        last =
+            add(("20." + std::to_string(added % 250) + "." + std::to_string(added / 250) + ".0/24").c_str(),
+                {{ip("192.0.2.7"), 0, 1}});
+        if (!last) break;
+    }
+    ASSERT_FALSE(last) << "64 blocks cannot hold " << added << " nets of different /16s";
+    EXPECT_THAT(last.error().to_string(), testing::HasSubstr("ipv4_blocks"));
+    EXPECT_EQ(routing.rib().size(RouteSource::config), static_cast<size_t>(added) + 1);
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_INCOMPLETE);
+    EXPECT_EQ(at("20.0.0.1").kind, PP_ADJ_INCOMPLETE);
+}
+
+}  // namespace
+}  // namespace pktpit::router
