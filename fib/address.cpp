@@ -7,20 +7,13 @@
 #include <charconv>
 #include <cstring>
 
+#include "fib/quoted.h"
+
 namespace pktpit {
 namespace {
 
 constexpr const char* address_examples = "an address such as 192.0.2.1 or 2001:db8::1";
 constexpr const char* prefix_examples = "a prefix such as 192.0.2.0/24 or 2001:db8::/32";
-
-/// What the user wrote, cut to a length that fits a line.
-std::string quoted(std::string_view text) {
-    constexpr size_t longest = 80;
-    std::string result = "\"";
-    for (char c : text.substr(0, longest))
-        result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    return result + (text.size() > longest ? "…\"" : "\"");
-}
 
 struct AddressAndLength {
     IpAddress address;

@@ -1,5 +1,7 @@
 #include "fib/result.h"
 
+#include "fib/quoted.h"
+
 namespace pktpit {
 
 std::string Error::to_string() const {
@@ -11,6 +13,14 @@ std::string Error::to_string() const {
     if (!expected.empty()) text += "expected " + expected;
     if (!expected.empty() && !hint.empty()) text += "; ";
     return text + hint + ")";
+}
+
+std::string quoted(std::string_view text) {
+    constexpr size_t longest = 80;
+    std::string result = "\"";
+    for (char c : text.substr(0, longest))
+        result += c < 0x20 || c > 0x7e ? '?' : c;
+    return result + (text.size() > longest ? "..." : "") + "\"";
 }
 
 }  // namespace pktpit
