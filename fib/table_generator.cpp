@@ -37,6 +37,11 @@ Bits masked(Bits address, unsigned length) {
     return length == 0 ? 0 : address & ~Bits{0} << (64 - length);
 }
 
+/// The identity, which std::hash is, would leave the low bits alike: there stand zeros and the length.
+struct BitsHash {
+    size_t operator()(Bits bits) const { return (bits ^ bits >> 32) * 0x9e3779b97f4a7c15ull >> 16; }
+};
+
 /// Space that is not globally routable (RFC 6890), by its first 16 bits.
 bool is_special4(Bits address) {
     const auto top = static_cast<unsigned>(address >> 48);
@@ -85,26 +90,47 @@ class Generator {
     }
 
     void add(uint8_t length) {
-        constexpr int tries = 100;
-        for (int i = 0; i < tries; i++) {
-            const Bits packed = masked(candidate(length), length) | length;
-            if (!present_.insert(packed).second) continue;
-            for (size_t level = 0; level < crowding().size(); level++)
-                if (length > crowding()[level].bits) longer_than_[level].push_back(packed);
-            prefixes_.push_back(packed);
-            return;
+        constexpr int draws = 100, tries = 100;
+        for (int i = 0; i < draws; i++) {
+            const size_t shared = draw_shared_levels(length);
+            for (int j = 0; j < tries; j++)
+                if (insert(candidate(shared), length, shared)) return;
         }
     }
 
-    /// Mostly a neighbour of a prefix that is there: the more a net has been split, the more it is split
-    /// again.
-    Bits candidate(unsigned length) {
+    bool insert(Bits address, uint8_t length, size_t shared) {
+        const auto reaches_below = [&](size_t level) {
+            return level < crowding().size() && length > crowding()[level].bits;
+        };
+        const auto net = [&](size_t level) { return masked(address, crowding()[level].bits); };
+        if (reaches_below(shared) && nets_[shared].contains(net(shared))) return false;
+        const Bits packed = masked(address, length) | length;
+        if (!present_.insert(packed).second) return false;
+        for (size_t level = 0; reaches_below(level); level++) {
+            longer_than_[level].push_back(packed);
+            nets_[level].insert(net(level));
+        }
+        prefixes_.push_back(packed);
+        return true;
+    }
+
+    /// In how many levels of `crowding()` the next prefix shares its net with another. In the next level it
+    /// is the first of its net, if it reaches so far.
+    size_t draw_shared_levels(unsigned length) {
         const uint64_t draw = below(1'000'000);
-        for (size_t level = crowding().size(); level-- > 0;) {
-            const auto [bits, first_in_a_million] = crowding()[level];
-            if (length <= bits || draw < first_in_a_million || longer_than_[level].empty()) continue;
-            const Bits neighbour = longer_than_[level][below(longer_than_[level].size())];
-            return masked(neighbour, bits) | random_() >> bits;
+        size_t shared = 0;
+        while (shared < crowding().size() && length > crowding()[shared].bits &&
+               draw >= crowding()[shared].first_in_a_million && !longer_than_[shared].empty())
+            shared++;
+        return shared;
+    }
+
+    /// A neighbour of a prefix that is there: the more a net has been split, the more it is split again.
+    Bits candidate(size_t shared) {
+        if (shared > 0) {
+            const std::vector<Bits>& prefixes = longer_than_[shared - 1];
+            const unsigned bits = crowding()[shared - 1].bits;
+            return masked(prefixes[below(prefixes.size())], bits) | random_() >> bits;
         }
         if (family_ == Family::ipv6) {
             // What the registries have handed out of 2000::/3 lies below 2c10::/16.
@@ -141,8 +167,10 @@ class Generator {
     std::mt19937_64 random_;
     std::array<double, next_hops> share_{};
     std::vector<Bits> prefixes_;
-    tsl::robin_set<Bits> present_;
-    std::array<std::vector<Bits>, std::size(crowding6)> longer_than_;
+    tsl::robin_set<Bits, BitsHash> present_;
+    std::array<std::vector<Bits>, std::size(crowding6)>
+        longer_than_;  ///< prefixes longer than a level's bits
+    std::array<tsl::robin_set<Bits, BitsHash>, std::size(crowding6)> nets_;  ///< and their first bits
 };
 
 }  // namespace
