@@ -37,7 +37,8 @@ enum pp_action {
     X(PUNT_BEYOND_SCOPE, PUNT, "beyond_scope", "IPv6 link-local source, destination beyond the link")        \
     X(DROP_TRUNCATED, DROP, "drop_truncated", "frame ends inside a header that must be there")               \
     X(DROP_VLAN_DEPTH, DROP, "drop_vlan_depth", "more than two VLAN tags")                                   \
-    X(DROP_L2_BROADCAST, DROP, "drop_l2_broadcast", "unicast IP to forward inside a link-layer broadcast or multicast") \
+    X(DROP_L2_BROADCAST, DROP, "drop_l2_broadcast",                                                          \
+      "unicast IP to forward inside a link-layer broadcast or multicast")                                    \
     X(DROP_IPV4_VERSION, DROP, "drop_ipv4_version", "version field is not 4")                                \
     X(DROP_IPV4_HEADER_LENGTH, DROP, "drop_ipv4_header_length", "IHL below 5 or beyond the packet")          \
     X(DROP_IPV4_LENGTH, DROP, "drop_ipv4_length", "total length below the header's or beyond the frame")     \
@@ -54,7 +55,8 @@ enum pp_action {
     X(DROP_BLACKHOLE, DROP, "drop_blackhole", "a `blackhole` route matches")                                 \
     X(DROP_NO_EGRESS, DROP, "drop_no_egress", "egress port is gone or down")                                 \
     X(DROP_PUNT_FULL, DROP, "drop_punt_full", "queue to the daemon full, or no daemon")                      \
-    X(DROP_BROKEN_FIB, DROP, "drop_broken_fib", "FIB image holds a value that its writer never writes")
+    X(DROP_BROKEN_FIB, DROP, "drop_broken_fib", "FIB image holds a value that its writer never writes")      \
+    X(DROP_NO_HEADROOM, DROP, "drop_no_headroom", "no room in front of the frame for its VLAN tags")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

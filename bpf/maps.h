@@ -1,0 +1,54 @@
+/* The port stage's maps and the constants that it is loaded with. Included by BPF code only. */
+#ifndef PKTPIT_BPF_MAPS_H
+#define PKTPIT_BPF_MAPS_H
+
+#include "bpf/bpf_common.h"
+
+/* Set by user space before loading. */
+const volatile struct pp_fib_geometry geometry;
+const volatile __u32 port_id;
+
+/* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
+ * would refuse for a map whose BTF type says another. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, 4096);
+} fib_image SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, PP_MAX_PORTS);
+    __type(key, __u32);
+    __type(value, struct pp_port_counters);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_DEVMAP);
+    __uint(max_entries, PP_MAX_PORTS);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u32));
+} tx_ports SEC(".maps");
+
+/* One ring per CPU that user space opens; the number of entries is set to the number of CPUs by libbpf. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u32));
+} punts SEC(".maps");
+
+PP_INLINE const void* pp_image(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&fib_image, &zero);
+}
+
+/* The constants are not known when this is compiled: the compiler must read them, not fold them. */
+PP_INLINE const struct pp_fib_geometry* pp_geometry(void) {
+    const struct pp_fib_geometry* constants = (const struct pp_fib_geometry*)&geometry;
+    PP_BARRIER(constants);
+    return constants;
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* The port stage: what an XDP port does with each frame, inline, from the FIB image in a map.
+ *
+ * Loaded once a port, with the port's id and the image's geometry as constants: the verifier then proves
+ * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
+ * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
+ * route.h and flow_hash.h, rewrite.h. Headers must lie in the frame's linear part, as every driver puts them.
+ */
+#include "bpf/bpf_common.h"
+#include "bpf/maps.h"
+#include "bpf/parse_ipv4.h"
+#include "bpf/parse_ipv6.h"
+#include "bpf/parse_l2.h"
+#include "bpf/rewrite.h"
+
+/* The whole frame to the daemon, with frags; the frame itself ends here. */
+PP_INLINE enum pp_verdict pp_punt_frame(struct xdp_md* ctx, enum pp_verdict verdict, __u32 length) {
+    struct pp_punt punt = {.port = (__u16)port_id, .verdict = (__u8)verdict, .frame_length = length};
+    __u64 flags = (__u64)length << 32 | BPF_F_CURRENT_CPU;
+    return bpf_perf_event_output(ctx, &punts, flags, &punt, sizeof(punt)) ? PP_DROP_PUNT_FULL : verdict;
+}
+
+static const __u8 pp_actions[PP_VERDICT_CAPACITY] = {
+#define PP_VERDICT_ACTION(name, action, text, meaning) PP_ACTION_##action,
+    PP_VERDICTS(PP_VERDICT_ACTION)
+#undef PP_VERDICT_ACTION
+};
+
+/* All that does not leave by a port. */
+PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
+    __u32 length = (__u32)bpf_xdp_get_buff_len(ctx);
+    __u32 index = verdict & (PP_VERDICT_CAPACITY - 1);
+    PP_BARRIER(index);
+    index &= PP_VERDICT_CAPACITY - 1;
+    __u32 action = pp_actions[index];
+    if (action == PP_ACTION_PUNT) {
+        index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
+        PP_BARRIER(index);
+        index &= PP_VERDICT_CAPACITY - 1;
+    }
+    __u32 key = port_id;
+    struct pp_port_counters* count = bpf_map_lookup_elem(&counters, &key);
+    if (count) {
+        count->rx_packets++;
+        count->rx_bytes += length;
+        count->verdict[index]++;
+    }
+    return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
+}
+
+/* Sends the rewritten frame; `longer` is what the VLAN tags added. */
+PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer) {
+    __u32 key = egress_port;
+    int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
+    enum pp_verdict verdict = likely(action == XDP_REDIRECT) ? PP_FORWARDED : PP_DROP_NO_EGRESS;
+
+    __u32 ingress = port_id;
+    struct pp_port_counters* count = bpf_map_lookup_elem(&counters, &ingress);
+    if (likely(count)) {
+        count->rx_packets++;
+        count->rx_bytes += length;
+        count->verdict[verdict]++;
+    }
+    if (unlikely(verdict != PP_FORWARDED)) return XDP_DROP;
+    count = bpf_map_lookup_elem(&counters, &key);
+    if (likely(count)) {
+        count->tx_packets++;
+        count->tx_bytes += length + longer;
+    }
+    return XDP_REDIRECT;
+}
+
+SEC("xdp.frags")
+int port_stage(struct xdp_md* ctx) {
+    struct pp_frame f = {
+        .ctx = ctx,
+        .data = PP_DATA(ctx),
+        .end = PP_END(ctx),
+        .image = pp_image(),
+        .geometry = pp_geometry(),
+    };
+    if (!f.image) return XDP_ABORTED;
+    f.length = (__u32)((long)f.end - (long)f.data);
+
+    struct pp_egress out;
+    enum pp_verdict verdict = pp_parse_l2(&f);
+    if (unlikely(verdict)) return pp_finish(ctx, verdict);
+    if (f.ethertype == PP_ETHERTYPE_IPV4)
+        verdict = pp_ipv4(&f, &out);
+    else if (f.ethertype == PP_ETHERTYPE_IPV6)
+        verdict = pp_ipv6(&f, &out);
+    else
+        verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
+    if (unlikely(verdict != PP_FORWARDED)) return pp_finish(ctx, verdict);
+
+    int longer = 0;
+    if (likely(f.l3_offset == PP_ETH_HEADER && !(__u16)out.tags)) {
+        pp_write_macs(f.data, out.next, out.own);
+    } else {
+        longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, f.l3_offset | (__u32)f.ethertype << 16);
+        if (longer == PP_NO_HEADROOM) return pp_finish(ctx, PP_DROP_NO_HEADROOM);
+    }
+    return pp_send((__u32)(out.own >> 48), f.length, longer);
+}
+
+/* bpf_perf_event_output is for GPL-compatible programs. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
