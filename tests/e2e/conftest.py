@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from lib import namespaces, pktpit_router  # noqa: E402
 from lib.kernel_router import KernelRouter  # noqa: E402
 from lib.pktpit_router import PktpitRouter  # noqa: E402
+from lib.stream import Stream, compile_tool  # noqa: E402
 from lib.topology import Topology  # noqa: E402
 
 _open_nets = []
@@ -129,6 +130,25 @@ def build_net(request, tmp_path):
     yield build
     for net in reversed(nets):
         net.close()
+
+
+@pytest.fixture(scope="session")
+def traffic_tool(tmp_path_factory):
+    return compile_tool(tmp_path_factory.mktemp("traffic"))
+
+
+@pytest.fixture
+def stream(traffic_tool, tmp_path):
+    """stream(sender, receiver, …) starts a stream of numbered frames; ended with the test at the latest."""
+    streams = []
+
+    def start(sender, receiver, **options):
+        streams.append(Stream(traffic_tool, tmp_path, sender, receiver, **options))
+        return streams[-1]
+
+    yield start
+    for started in streams:
+        started.abort()
 
 
 @pytest.fixture(autouse=True)

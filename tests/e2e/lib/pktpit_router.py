@@ -86,8 +86,9 @@ class PktpitRouter:
         return self.cli("reload", *words, **keywords)
 
     def counters(self):
-        """{name: sum over ports} of verdicts and of the slow path's counters."""
-        return flatten_counters(self.json("show", "counters"))
+        """{name: count} of all ports' verdicts and of the slow path."""
+        shown = self.json("show", "counters")
+        return {**shown["totals"]["verdicts"], **shown["slow_path"]}
 
     def kill(self):
         """kill -9: what is pinned goes on forwarding."""
@@ -129,23 +130,3 @@ def left_over():
     return sorted(str(path) for folder in (PINS, SOCKETS) if folder.is_dir()
                   for path in folder.iterdir() if path.name.startswith(INSTANCE_PREFIX))
 
-
-def flatten_counters(shown):
-    """Every number in the answer, summed under its own name wherever it stands."""
-    totals = {}
-
-    def walk(value):
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                if isinstance(inner, bool):
-                    continue
-                if isinstance(inner, int):
-                    totals[name] = totals.get(name, 0) + inner
-                else:
-                    walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                walk(inner)
-
-    walk(shown)
-    return totals

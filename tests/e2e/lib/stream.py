@@ -1,0 +1,61 @@
+"""A paced stream of numbered frames from one host to another, and the account of it afterwards."""
+
+import json
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+from lib.namespaces import end, run
+from lib.waiting import wait_for
+
+SOURCE = Path(__file__).resolve().parent.parent / "traffic.cpp"
+
+
+def compile_tool(directory):
+    tool = Path(directory) / "traffic"
+    run("c++", "-std=c++20", "-O1", "-o", tool, SOURCE, timeout=60)
+    return tool
+
+
+class Stream:
+    """Running from construction on. `finish` ends it and waits for what is on its way."""
+
+    def __init__(self, tool, directory, sender, receiver, family=4, rate=20000, flows=16, size=64, source=None,
+                 destination=None):
+        source = source or (sender.behind4 if family == 4 else sender.behind6)
+        destination = destination or (receiver.behind4 if family == 4 else receiver.behind6)
+        self.progress = Path(directory) / f"progress-{id(self)}"
+        self.progress.write_bytes(bytes(8))
+        self.receiver = receiver.namespace.start(tool, "receive", "eth0", self.progress, stdout=subprocess.PIPE, text=True)
+        assert self.receiver.stdout.readline() == "ready\n"
+        self.sender = sender.namespace.start(tool, "send", "eth0", sender.mac, sender.router_mac, family, source,
+                                             destination, rate, flows, size, stdout=subprocess.PIPE, text=True)
+        self.flows_again(1000)
+
+    def received(self):
+        return struct.unpack("=Q", self.progress.read_bytes())[0]
+
+    def flows_again(self, frames=5000, deadline=15.0):
+        """Returns when `frames` more have arrived."""
+        goal = self.received() + frames
+        wait_for(lambda: self.received() >= goal, deadline, f"{frames} more frames of the stream arrive")
+
+    def finish(self):
+        sent = self._end(self.sender)
+        got = self._end(self.receiver)
+        return {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
+
+    def _end(self, process):
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=20)
+        return json.loads(output)
+
+    def abort(self):
+        end(self.sender)
+        end(self.receiver)
+
+
+def assert_nothing_lost(result):
+    assert result["missed_by_receiver"] == 0, f"the receiver itself was too slow: {result}"
+    assert (result["lost"], result["reordered"], result["duplicated"]) == (0, 0, 0), result

@@ -1,0 +1,110 @@
+"""Routes taken over from the kernel's table, live: `ip route`, and with it BIRD and FRR."""
+
+import pytest
+from lib.packets import icmp_answer, token, udp4, udp6
+from lib.wire import NothingReceived
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("Linux has its own routes anyway")
+NET = {"config": {"kernel_routes": {"enabled": True, "protocols": ["static", "bird"]}}}
+
+
+def ip_route(net, *words):
+    net.topology.router_namespace.ip("-6" if any(":" in str(word) for word in words) else "-4", "route", *words)
+
+
+def arrives(net, host, destination):
+    def once():
+        mark = token()
+        make = udp6 if ":" in destination else udp4
+        net.a.send(make(net.a, net.b, mark, dst=destination))
+        try:
+            return host.receive(mark, 0.2)
+        except NothingReceived:
+            return None
+
+    return wait_for(once, 3, f"packets to {destination} arrive at {host.label}")
+
+
+def unreachable(net, destination):
+    def once():
+        mark = token()
+        make = udp6 if ":" in destination else udp4
+        net.a.send(make(net.a, net.b, mark, dst=destination))
+        try:
+            return icmp_answer(net.a, mark, 0.2)
+        except NothingReceived:
+            return None
+
+    return wait_for(once, 3, f"packets to {destination} are answered with an error")
+
+
+@requirement("`ip route add`, `replace` and `del` are followed live")
+@pytest.mark.parametrize("prefix, destination, via", [("203.0.113.0/24", "203.0.113.5", "ip4"),
+                                                      ("2001:db8:bbbb::/48", "2001:db8:bbbb::5", "ip6")])
+def test_ip_route_is_followed(net, prefix, destination, via):
+    unreachable(net, destination)
+    ip_route(net, "add", prefix, "via", getattr(net.b, via), "proto", "static")
+    arrives(net, net.b, destination)
+    ip_route(net, "replace", prefix, "via", getattr(net.c, via), "proto", "static")
+    arrives(net, net.c, destination)
+    ip_route(net, "del", prefix)
+    unreachable(net, destination)
+
+
+@requirement("multipath routes of the kernel become next-hop groups with their weights")
+@pytest.mark.parametrize("prefix, via", [("203.0.113.0/24", "ip4"), ("2001:db8:bbbb::/48", "ip6")])
+def test_multipath(net, prefix, via):
+    ip_route(net, "add", prefix, "proto", "static", "nexthop", "via", getattr(net.b, via), "weight", 3,
+             "nexthop", "via", getattr(net.c, via), "weight", 1)
+    address = prefix.split("/")[0].rstrip(":").rstrip("0").rstrip(".") + ("::5" if ":" in prefix else ".5")
+
+    def members():
+        group = net.router.json("show", "route", address)["group"]
+        return group and {member["via"]: member["weight"] for member in group["members"]}
+
+    wait_for(lambda: members() == {getattr(net.b, via): 3, getattr(net.c, via): 1}, 3, "both next hops with their weights")
+    ip_route(net, "del", prefix)
+    wait_for(lambda: not members(), 3, "the group is gone")
+
+
+@requirement("blackhole, unreachable and prohibit routes of the kernel keep their meaning")
+def test_route_types(net):
+    for kind, code in (("unreachable", 1), ("prohibit", 13)):
+        ip_route(net, "add", kind, "203.0.113.0/24", "proto", "static")
+        wait_for(lambda code=code: bytes(unreachable(net, "203.0.113.5"))[35] == code, 3, f"code {code} for {kind}")
+        ip_route(net, "del", kind, "203.0.113.0/24", "proto", "static")
+
+
+@requirement("only the protocols that the configuration names are taken over")
+def test_other_protocols_are_left_alone(net):
+    ip_route(net, "add", "203.0.113.0/25", "via", net.c.ip4, "proto", "zebra")
+    ip_route(net, "add", "203.0.113.0/24", "via", net.b.ip4, "proto", "bird")
+    arrives(net, net.b, "203.0.113.5")
+    ip_route(net, "del", "203.0.113.0/25", "proto", "zebra")
+    ip_route(net, "del", "203.0.113.0/24", "proto", "bird")
+
+
+@requirement("the best by preference wins: the configuration's route (10) before the kernel's (20), which takes over later")
+def test_preference_between_sources(net):
+    ip_route(net, "add", "203.0.113.0/24", "via", net.b.ip4, "proto", "static")
+    arrives(net, net.b, "203.0.113.5")
+    net.router.route("add", "203.0.113.0/24", "via", net.c.ip4)
+    arrives(net, net.c, "203.0.113.5")
+    sources = [one["source"] for one in net.router.json("show", "route", "203.0.113.5")["candidates"]]
+    assert sources == ["cli", "kernel"]
+    net.router.route("del", "203.0.113.0/24")
+    arrives(net, net.b, "203.0.113.5")
+    ip_route(net, "del", "203.0.113.0/24")
+
+
+@requirement("thousands of routes at once are followed, none is missed when the netlink socket overflows")
+def test_many_routes_at_once(net):
+    lines = [f"route add 100.{64 + i // 256}.{i % 256}.0/24 via {net.b.ip4} proto static" for i in range(5000)]
+    net.topology.router_namespace.batch(lines)
+    total = lambda: net.router.json("show", "routes", "--source", "kernel", "--limit", "1")["total"]  # noqa: E731
+    wait_for(lambda: total() == 5000, 10, "5000 routes of the kernel in the RIB")
+    arrives(net, net.b, "100.83.135.9")
+    net.topology.router_namespace.batch([line.replace("add", "del") for line in lines])
+    wait_for(lambda: total() == 0, 10, "all are gone again")

@@ -1,0 +1,137 @@
+"""VLAN tags, one and two, on the way in and out. This kernel may have no VLAN devices: neighbours are static."""
+
+import struct
+
+import pytest
+from lib.packets import assert_silence, counted, token, udp4, udp6
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("this kernel has no VLAN devices")
+
+
+def vlans(topology):
+    b = topology.b
+    return {
+        "interfaces": {
+            **topology.config()["interfaces"],
+            "p2.100": {"parent": "p2", "vlan": [100], "addresses": ["10.20.0.1/24", "2001:db8:20::1/64"]},
+            "p2.stack": {"parent": "p2", "vlan": [1000, 7], "vlan_protocol": "802.1ad", "addresses": ["10.21.0.1/24", "2001:db8:21::1/64"]},
+        },
+        "neighbours": [
+            {"address": "10.20.0.2", "mac": b.mac, "interface": "p2.100"},
+            {"address": "2001:db8:20::2", "mac": b.mac, "interface": "p2.100"},
+            {"address": "10.21.0.2", "mac": b.mac, "interface": "p2.stack"},
+            {"address": "2001:db8:21::2", "mac": b.mac, "interface": "p2.stack"},
+        ],
+        "routes": [
+            {"prefix": "198.51.100.0/24", "next_hops": [{"via": "10.20.0.2"}]},
+            {"prefix": "2001:db8:e1::/48", "next_hops": [{"via": "2001:db8:20::2"}]},
+            {"prefix": "198.51.101.0/24", "next_hops": [{"via": "10.21.0.2"}]},
+            {"prefix": "2001:db8:e2::/48", "next_hops": [{"via": "2001:db8:21::2"}]},
+        ],
+    }
+
+
+NET = {"configure": vlans}
+SINGLE = struct.pack("!HH", 0x8100, 100)
+DOUBLE = struct.pack("!HHHH", 0x88A8, 1000, 0x8100, 7)
+
+
+def tagged(host, packet, tags):
+    frame = host.frame(packet)
+    return frame[:12] + tags + frame[12:]
+
+
+@requirement("IEEE 802.1Q: out of a VLAN interface the frame carries its tag or tags")
+@pytest.mark.parametrize("make, destination, tags", [
+    (udp4, "198.51.100.9", SINGLE), (udp6, "2001:db8:e1::9", SINGLE),
+    (udp4, "198.51.101.9", DOUBLE), (udp6, "2001:db8:e2::9", DOUBLE)])
+def test_untagged_in_tagged_out(net, make, destination, tags):
+    mark = token()
+    sent = bytes(make(net.a, net.b, mark, dst=destination))
+    net.a.send(sent)
+    frame = net.b.wire.receive(lambda frame: mark in frame)
+    assert frame[12:12 + len(tags)] == tags
+    rest = frame[12 + len(tags):]
+    assert rest[:2] == (b"\x08\x00" if make is udp4 else b"\x86\xdd")
+    assert rest[2 + 12:2 + len(sent)] == sent[12:]
+
+
+@requirement("IEEE 802.1Q: frames with the tags of a VLAN interface come in by it, and the tags come off")
+@pytest.mark.parametrize("make", [udp4, udp6])
+@pytest.mark.parametrize("tags", [SINGLE, DOUBLE])
+def test_tagged_in_untagged_out(net, make, tags):
+    mark = token()
+    sent = bytes(make(net.b, net.a, mark))
+    net.b.wire.send(tagged(net.b, sent, tags))
+    frame = net.a.wire.receive(lambda frame: mark in frame)
+    assert frame[12:14] == (b"\x08\x00" if make is udp4 else b"\x86\xdd")
+    assert frame[14 + 12:14 + len(sent)] == sent[12:] and frame[22 if make is udp4 else 21] == 63
+
+
+@requirement("between two VLANs of one port the tags are exchanged")
+@pytest.mark.parametrize("incoming, destination, outgoing", [
+    (SINGLE, "198.51.101.9", DOUBLE), (DOUBLE, "198.51.100.9", SINGLE), (SINGLE, "198.51.100.9", SINGLE)])
+def test_tagged_in_tagged_out(net, incoming, destination, outgoing):
+    mark = token()
+    net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark, dst=destination), incoming))
+    frame = net.b.wire.receive(lambda frame: mark in frame)
+    assert frame[12:12 + len(outgoing) + 2] == outgoing + b"\x08\x00"
+
+
+@requirement("IEEE 802.1Q 6.9: VID 0 is a priority tag: the frame belongs to the untagged interface")
+def test_priority_tag_is_untagged(net):
+    mark = token()
+    net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark), struct.pack("!HH", 0x8100, 5 << 13)))
+    assert net.a.wire.receive(lambda frame: mark in frame)[12:14] == b"\x08\x00"
+
+
+@requirement("IEEE 802.1Q: the priority bits of a tag do not choose the VLAN")
+def test_priority_bits_do_not_choose_the_vlan(net):
+    mark = token()
+    net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark), struct.pack("!HH", 0x8100, 7 << 13 | 100)))
+    net.a.wire.receive(lambda frame: mark in frame)
+
+
+@requirement("frames of a VLAN that is not configured are not forwarded")
+@pytest.mark.parametrize("tags", [
+    struct.pack("!HH", 0x8100, 101), struct.pack("!HH", 0x8100, 4095), struct.pack("!HHHH", 0x8100, 100, 0x8100, 7),
+    struct.pack("!HHHH", 0x88A8, 1000, 0x8100, 8), struct.pack("!HH", 0x88A8, 1000)])
+def test_unknown_vlan(net, tags):
+    mark = token()
+    with counted(net, "host_unknown_vlan"):
+        net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark), tags))
+        assert_silence(net, mark)
+
+
+@requirement("more than two tags are dropped and counted as such")
+def test_three_tags(net):
+    mark = token()
+    with counted(net, "drop_vlan_depth"):
+        net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark), SINGLE * 3))
+        assert_silence(net, mark)
+
+
+@requirement("a frame that ends inside a tag is dropped as truncated")
+@pytest.mark.parametrize("length", [15, 16, 17, 19, 20])
+def test_truncated_tag(net, length):
+    mark = token()
+    frame = tagged(net.b, udp4(net.b, net.a, mark), DOUBLE)[:length]
+    if length < 20:
+        with counted(net, "drop_truncated"):
+            net.b.wire.send(frame)
+            assert_silence(net, mark)
+    else:
+        net.b.wire.send(frame)
+        assert_silence(net, mark)
+
+
+@requirement("RFC 1812 5.3.1: time exceeded goes back by the VLAN that the packet came from, tagged")
+@pytest.mark.parametrize("tags, source, router", [(SINGLE, "198.51.100.9", "10.20.0.1"), (DOUBLE, "198.51.101.9", "10.21.0.1")])
+def test_error_goes_back_tagged(net, tags, source, router):
+    mark = token()
+    net.b.wire.send(tagged(net.b, udp4(net.b, net.a, mark, src=source, ttl=1), tags))
+    error = net.b.wire.receive(lambda frame: mark in frame)
+    assert error[12:12 + len(tags)] == tags
+    packet = error[14 + len(tags):]
+    assert packet[20] == 11 and packet[12:16] == bytes(map(int, router.split(".")))
