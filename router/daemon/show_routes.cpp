@@ -1,0 +1,211 @@
+#include "router/daemon/show_routes.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+
+#include "fib/lookup.h"
+#include "router/forward/forward.h"
+
+namespace pktpit::router {
+namespace {
+
+using nlohmann::json;
+
+const char* type_name(pp_adjacency_kind kind) {
+    switch (kind) {
+        case PP_ADJ_HOST: return "local";
+        case PP_ADJ_BROADCAST: return "broadcast";
+        case PP_ADJ_BLACKHOLE: return "blackhole";
+        case PP_ADJ_UNREACHABLE: return "unreachable";
+        case PP_ADJ_PROHIBIT: return "prohibit";
+        default: return "unicast";
+    }
+}
+
+const char* kind_name(uint8_t kind) {
+    static constexpr std::array names{"invalid", "forward",   "incomplete",  "glean",   "host",
+                                      "broadcast", "blackhole", "unreachable", "prohibit"};
+    return kind < names.size() ? names[kind] : "invalid";
+}
+
+// The verdict that the port stage gives by an adjacency of this kind.
+pp_verdict verdict_of(uint8_t kind) {
+    switch (kind) {
+        case PP_ADJ_FORWARD: return PP_FORWARDED;
+        case PP_ADJ_INCOMPLETE:
+        case PP_ADJ_GLEAN: return PP_PUNT_NO_NEIGHBOUR;
+        case PP_ADJ_HOST: return PP_HOST_LOCAL;
+        case PP_ADJ_BROADCAST: return PP_DROP_DIRECTED_BROADCAST;
+        case PP_ADJ_BLACKHOLE: return PP_DROP_BLACKHOLE;
+        case PP_ADJ_UNREACHABLE: return PP_PUNT_UNREACHABLE;
+        case PP_ADJ_PROHIBIT: return PP_PUNT_PROHIBITED;
+        default: return PP_PUNT_NO_ROUTE;
+    }
+}
+
+json name_or_null(const L3Interface* interface) { return interface ? json(interface->name) : json(); }
+
+const char* state_of(const Routing& routing, const NextHopSpec& hop) {
+    const InterfaceId interface = routing.next_hop_sets().interface_of(hop);
+    if (interface == 0) return "down";
+    if (!hop.via) return "link";
+    const Neighbour* neighbour = routing.adjacencies().neighbour({interface, *hop.via});
+    if (neighbour && neighbour->usable()) return "resolved";
+    return neighbour && neighbour->state == NeighbourState::failed ? "failed" : "unresolved";
+}
+
+json next_hops_of(const Routing& routing, const NextHopSetSpec& spec, bool with_state) {
+    json hops = json::array();
+    if (spec.kind != PP_ADJ_FORWARD) return hops;
+    for (const auto& hop : spec.next_hops) {
+        const InterfaceId id = hop.interface ? hop.interface : routing.next_hop_sets().interface_of(hop);
+        json entry{{"via", hop.via ? json(hop.via->to_string()) : json()},
+                   {"interface", name_or_null(routing.interfaces().find(id))},
+                   {"weight", hop.weight}};
+        if (with_state) entry["state"] = state_of(routing, hop);
+        hops.push_back(std::move(entry));
+    }
+    return hops;
+}
+
+// The name of the port that an adjacency leaves by.
+json port_of(const Routing& routing, uint16_t port) {
+    for (const auto& [id, interface] : routing.interfaces().all())
+        if (interface.is_port() && interface.port == port) return interface.name;
+    return {};
+}
+
+json show_adjacency(const Routing& routing, fib::AdjacencyId id) {
+    const pp_fib_adjacency& value = routing.image().adjacency(id);
+    const auto key = routing.adjacencies().key_of(id);
+    const L3Interface* interface = routing.interfaces().find(value.interface);
+    MacAddress src, dst;
+    std::copy_n(value.src_mac, 6, src.bytes.begin());
+    std::copy_n(value.dst_mac, 6, dst.bytes.begin());
+    json vlan = json::array();
+    for (int i = 0; i < 2; i++)
+        if (value.tpid[i] != 0) vlan.push_back(ntohs(value.tci[i]));
+    const bool leaves = interface != nullptr && value.port != 0;
+    return {{"id", id},
+            {"kind", kind_name(value.kind)},
+            {"interface", name_or_null(interface)},
+            {"port", leaves ? port_of(routing, value.port) : json()},
+            {"via", key && key->gateway ? json(key->gateway->to_string()) : json()},
+            {"src_mac", leaves ? json(src.to_string()) : json()},
+            {"dst_mac", value.kind == PP_ADJ_FORWARD ? json(dst.to_string()) : json()},
+            {"vlan", std::move(vlan)},
+            {"mtu", leaves ? json(value.mtu) : json()}};
+}
+
+// The adjacencies of a group, each with its share of the buckets, as a port stage finds them.
+std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib::GroupId group) {
+    const std::byte* base = image.memory().data();
+    uint32_t first = 0;
+    const uint32_t bits = pp_fib_group_bits(base, &image.geometry(), group, &first);
+    std::map<fib::AdjacencyId, uint32_t> members;
+    if (bits == 0)
+        members[first] = 1;
+    else
+        for (uint64_t bucket = 0; bucket < uint64_t{1} << bits; bucket++)
+            members[pp_fib_bucket(base, &image.geometry(), first, bits, static_cast<uint32_t>(bucket << (32 - bits)))]++;
+    members.erase(0);
+    return members;
+}
+
+
+}  // namespace
+
+std::string_view to_string(NeighbourState state) {
+    switch (state) {
+        case NeighbourState::incomplete: return "incomplete";
+        case NeighbourState::reachable: return "reachable";
+        case NeighbourState::stale: return "stale";
+        case NeighbourState::failed: return "failed";
+        case NeighbourState::permanent: return "permanent";
+        default: return "none";
+    }
+}
+
+json show_route(const Routing& routing, const fib::Route& route, bool best) {
+    const NextHopSetSpec& spec = routing.next_hop_sets().spec_of(route.next_hops);
+    return {{"prefix", route.prefix.to_string()}, {"source", fib::to_string(route.source)},
+            {"preference", route.preference},     {"metric", route.metric},
+            {"best", best},                       {"type", type_name(spec.kind)},
+            {"next_hops", next_hops_of(routing, spec, true)}};
+}
+
+json show_routes(const Routing& routing, const RouteQuery& query) {
+    size_t total = 0;
+    json routes = json::array();
+    for (const Family family : {Family::ipv4, Family::ipv6}) {
+        if (query.family && *query.family != family) continue;
+        routing.rib().for_each(family, [&](const fib::Route& route, bool best) {
+            if (query.source && fib::to_string(route.source) != *query.source) return true;
+            if (query.within && !query.within->contains(route.prefix)) return true;
+            total++;
+            const bool page_reached =
+                !query.after || std::pair(route.prefix.address.family, route.prefix) >
+                                    std::pair(query.after->address.family, *query.after);
+            if (page_reached && (query.limit == 0 || routes.size() < query.limit))
+                routes.push_back(show_route(routing, route, best));
+            return true;
+        });
+    }
+    return {{"total", total}, {"routes", std::move(routes)}};
+}
+
+json show_route_to(const Routing& routing, const IpAddress& address) {
+    json answer{{"address", address.to_string()},
+                {"prefix", nullptr},
+                {"candidates", json::array()},
+                {"group", nullptr},
+                {"adjacency", nullptr},
+                {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
+    const auto best = routing.rib().match(address);
+    if (!best) return answer;
+    answer["prefix"] = best->prefix.to_string();
+    bool first = true;
+    for (const auto& candidate : routing.rib().candidates(best->prefix)) {
+        answer["candidates"].push_back(show_route(routing, candidate, first));
+        first = false;
+    }
+    const fib::GroupId group = routing.next_hop_sets().group_of(best->next_hops);
+    json members = json::array();
+    for (const auto& [id, buckets] : members_of(routing.image(), group)) {
+        members.push_back(show_adjacency(routing, id));
+        const auto key = routing.adjacencies().key_of(id);
+        uint32_t weight = 1;
+        for (const auto& hop : routing.next_hop_sets().spec_of(best->next_hops).next_hops)
+            if (key && hop.via == key->gateway) weight = hop.weight;
+        members.back()["weight"] = weight;
+    }
+    if (!members.empty()) {
+        answer["adjacency"] = members.front();
+        answer["adjacency"].erase("weight");
+        const auto id = members.front()["id"].get<fib::AdjacencyId>();
+        answer["verdict"] = name_of(verdict_of(routing.image().adjacency(id).kind));
+    }
+    answer["group"] = json{{"id", group}, {"members", std::move(members)}};
+    return answer;
+}
+
+json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses) {
+    json results = json::array();
+    for (const auto& address : addresses) {
+        json result{{"address", address.to_string()}, {"prefix", nullptr}, {"type", nullptr}, {"next_hops", json::array()}};
+        // The FIB's own answer, so that a difference from the RIB would be seen.
+        if (const auto match = routing.image().match(address)) {
+            result["prefix"] = match->first.to_string();
+            if (const auto best = routing.rib().best(match->first)) {
+                const auto& spec = routing.next_hop_sets().spec_of(best->next_hops);
+                result["type"] = type_name(spec.kind);
+                result["next_hops"] = next_hops_of(routing, spec, false);
+            }
+        }
+        results.push_back(std::move(result));
+    }
+    return {{"results", std::move(results)}};
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,20 @@
+/// Routes, next hops and neighbours as JSON, in the shapes of docs/api.md. Reads the routing core only. One thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "router/api/control.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+nlohmann::json show_route(const Routing& routing, const fib::Route& route, bool best);
+nlohmann::json show_routes(const Routing& routing, const RouteQuery& query);
+nlohmann::json show_route_to(const Routing& routing, const IpAddress& address);
+nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses);
+
+/// "reachable", "stale", …
+std::string_view to_string(NeighbourState state);
+
+}  // namespace pktpit::router
