@@ -1,11 +1,12 @@
-/// The configuration as plain values, after the file has been parsed, validated against the schema and checked
-/// for meaning. Knows nothing of the kernel; which interfaces exist is asked through InterfaceExists.
+/// The configuration as plain values, after the file has been parsed, validated against the schema and
+/// checked for meaning. Knows nothing of the kernel; which interfaces exist is asked through InterfaceExists.
 #pragma once
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,8 +50,8 @@ struct StaticRoute {
 
 /// A large table in a file: `prefix next-hop-id` a line, optionally xz-compressed.
 struct RoutesFile {
-    std::string path;                                          ///< absolute, or relative to the configuration file
-    std::map<std::string, std::vector<NextHop>> next_hops;     ///< by id as in the file; "*": every other id
+    std::string path;  ///< absolute, or relative to the configuration file
+    std::map<std::string, std::vector<NextHop>> next_hops;  ///< by id as in the file; "*": every other id
     uint8_t preference = 10;
     bool operator==(const RoutesFile&) const = default;
 };
@@ -72,8 +73,8 @@ struct KernelRoutes {
 };
 
 struct Icmp {
-    uint32_t rate = 1000;             ///< errors a second in all
-    uint32_t rate_per_prefix = 10;    ///< errors a second to one destination /24 or /64
+    uint32_t rate = 1000;           ///< errors a second in all
+    uint32_t rate_per_prefix = 10;  ///< errors a second to one destination /24 or /64
     uint32_t burst_per_prefix = 10;
     bool operator==(const Icmp&) const = default;
 };
@@ -88,7 +89,7 @@ struct FibLimits {
 };
 
 struct Config {
-    std::string instance = "default";   ///< names the pin directory, the socket and the state file
+    std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
     std::string log_level = "info";
     std::map<std::string, Interface> interfaces;
@@ -98,33 +99,43 @@ struct Config {
     KernelRoutes kernel_routes;
     Icmp icmp;
     FibLimits fib;
-    bool xdp_dispatcher = false;        ///< share the device with other XDP programs through libxdp's dispatcher
-    uint32_t neighbour_queue = 64;      ///< packets that wait for one unresolved neighbour
-    std::string base_directory;         ///< of the configuration file
+    bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
+    uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
+    std::string base_directory;     ///< of the configuration file
     bool operator==(const Config&) const = default;
 };
 
-/// All problems found, never just the first. `where` is a JSON pointer, or "line L, column C" for broken JSON.
+/// All problems found, never just the first. `where` is a JSON pointer, or "line L, column C" for broken
+/// JSON.
 using Errors = std::vector<Error>;
 
 /// Is there a Linux device of this name? Left out (empty function): not asked.
 using InterfaceExists = std::function<bool(std::string_view)>;
 
-/// JSON text → plain values. Steps: syntax, schema, meaning; later ones run only if the earlier found nothing.
-/// `base_directory`: what relative paths in it start from. Does not read routes files.
+/// JSON text → plain values. Steps: syntax, schema, meaning; later ones run only if the earlier found
+/// nothing. `base_directory`: what relative paths in it start from. Does not read routes files.
 tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_directory,
                                    const InterfaceExists& interface_exists = {});
 
 /// The same from a file. An unreadable file is one Error with the path and errno's text.
 tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists& interface_exists = {});
 
+/// Where a routes file lies: its path, from base_directory if it is relative.
+std::string path_of(const RoutesFile& file, const Config& config);
+
 /// Plain values → JSON that parse() reads back as the same values; every default spelled out.
 nlohmann::json to_json(const Config& config);
+nlohmann::json to_json(const StaticRoute& route);
+
+/// One route as JSON text, in the form of an item of /routes, checked against the interfaces of `config`;
+/// pointers in errors start at the route. For routes that come over the API.
+tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const Config& config);
 
 /// The published JSON Schema (draft 7), as compiled in.
 std::string_view schema_text();
 
-/// What changes from `running` to `wanted`, for `reload --dry-run` and for the log: one line a change, in words.
+/// What changes from `running` to `wanted`, for `reload --dry-run` and for the log: one line a change, in
+/// words.
 std::vector<std::string> describe_difference(const Config& running, const Config& wanted);
 
 }  // namespace pktpit::config

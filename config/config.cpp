@@ -1,1 +1,0 @@
-#include "config/config.h"

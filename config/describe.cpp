@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "config/words.h"
+
+namespace pktpit::config {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string list(const std::vector<std::string>& items) {
+    std::string out;
+    for (const std::string& item : items)
+        out += (out.empty() ? "" : ", ") + item;
+    return out.empty() ? "none" : out;
+}
+
+std::string text(const std::string& value) {
+    return value;
+}
+std::string text(bool value) {
+    return value ? "on" : "off";
+}
+std::string text(uint32_t value) {
+    return std::to_string(value);
+}
+std::string text(const std::vector<std::string>& value) {
+    return value.empty() ? "all" : list(value);
+}
+
+template <class T>
+void compare(Lines& out, const std::string& name, const T& running, const T& wanted) {
+    if (running != wanted) out.push_back(name + ": " + text(running) + " → " + text(wanted));
+}
+
+std::string place(const Interface& one) {
+    if (!one.parent) return "port";
+    std::string tags;
+    for (uint16_t vid : one.vlan)
+        tags += (tags.empty() ? "" : ".") + std::to_string(vid);
+    return "VLAN " + tags + " on " + *one.parent + " (" + vlan_protocol_name(one.vlan_protocol) + ")";
+}
+
+std::string mtu(const Interface& one) {
+    return one.mtu ? std::to_string(*one.mtu) : "the device's own";
+}
+
+std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
+    std::vector<std::string> out;
+    for (const InterfaceAddress& address : addresses)
+        out.push_back(address.to_string());
+    return out;
+}
+
+void describe_interface(Lines& out, const Interface& running, const Interface& wanted) {
+    std::string name = "interface " + wanted.name + ": ";
+    if (place(running) != place(wanted)) out.push_back(name + place(running) + " → " + place(wanted));
+    for (const InterfaceAddress& one : wanted.addresses)
+        if (std::ranges::find(running.addresses, one) == running.addresses.end())
+            out.push_back(name + "add address " + one.to_string());
+    for (const InterfaceAddress& one : running.addresses)
+        if (std::ranges::find(wanted.addresses, one) == wanted.addresses.end())
+            out.push_back(name + "remove address " + one.to_string());
+    if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
+    if (running.xdp_mode != wanted.xdp_mode)
+        out.push_back(name + "XDP mode " + to_string(running.xdp_mode) + " → " + to_string(wanted.xdp_mode));
+}
+
+std::string summary(const StaticRoute& route) {
+    std::string out = route.type == RouteType::unicast ? to_string(route.next_hops) : to_string(route.type);
+    return out + ", preference " + std::to_string(route.preference) + ", metric " +
+           std::to_string(route.metric);
+}
+
+std::string summary(const RoutesFile& file) {
+    std::string out;
+    for (const auto& [id, hops] : file.next_hops)
+        out += (out.empty() ? "" : "; ") + std::string("id ") + id + " " + to_string(hops);
+    return out + ", preference " + std::to_string(file.preference);
+}
+
+std::string summary(const StaticNeighbour& one) {
+    return one.mac.to_string();
+}
+
+/// Lists as maps from what identifies an entry, so that a moved line is no change.
+template <class T, class Key>
+void compare_lists(Lines& out, const std::string& kind, const std::vector<T>& running,
+                   const std::vector<T>& wanted, Key key) {
+    std::map<std::string, const T*> old_entries;
+    for (const T& one : running)
+        old_entries[key(one)] = &one;
+    for (const T& one : wanted) {
+        auto found = old_entries.find(key(one));
+        if (found == old_entries.end()) {
+            out.push_back(kind + key(one) + ": add, " + summary(one));
+        } else {
+            if (!(*found->second == one))
+                out.push_back(kind + key(one) + ": " + summary(*found->second) + " → " + summary(one));
+            old_entries.erase(found);
+        }
+    }
+    for (const auto& [name, one] : old_entries)
+        out.push_back(kind + name + ": remove");
+}
+
+}  // namespace
+
+std::vector<std::string> describe_difference(const Config& running, const Config& wanted) {
+    Lines out;
+    compare(out, "instance", running.instance, wanted.instance);
+    compare(out, "dataplane", running.dataplane, wanted.dataplane);
+    compare(out, "log level", running.log_level, wanted.log_level);
+
+    for (const auto& [name, one] : wanted.interfaces) {
+        auto found = running.interfaces.find(name);
+        if (found != running.interfaces.end())
+            describe_interface(out, found->second, one);
+        else
+            out.push_back("interface " + name + ": add, " + place(one) + ", addresses " +
+                          list(texts(one.addresses)));
+    }
+    for (const auto& [name, one] : running.interfaces)
+        if (!wanted.interfaces.contains(name)) out.push_back("interface " + name + ": remove");
+
+    compare_lists(out, "route ", running.routes, wanted.routes,
+                  [](const StaticRoute& one) { return one.prefix.to_string(); });
+    compare_lists(out, "routes file ", running.routes_files, wanted.routes_files,
+                  [](const RoutesFile& one) { return one.path; });
+    compare_lists(out, "neighbour ", running.neighbours, wanted.neighbours, [](const StaticNeighbour& one) {
+        return one.address.to_string() + " on " + one.interface;
+    });
+
+    const KernelRoutes &old_kernel = running.kernel_routes, &new_kernel = wanted.kernel_routes;
+    compare(out, "kernel routes", old_kernel.enabled, new_kernel.enabled);
+    compare(out, "kernel routes: table", old_kernel.table, new_kernel.table);
+    compare(out, "kernel routes: protocols", old_kernel.protocols, new_kernel.protocols);
+    compare(out, "kernel routes: preference", uint32_t{old_kernel.preference},
+            uint32_t{new_kernel.preference});
+    compare(out, "ICMP errors a second", running.icmp.rate, wanted.icmp.rate);
+    compare(out, "ICMP errors a second to one prefix", running.icmp.rate_per_prefix,
+            wanted.icmp.rate_per_prefix);
+    compare(out, "ICMP errors at once to one prefix", running.icmp.burst_per_prefix,
+            wanted.icmp.burst_per_prefix);
+    compare(out, "FIB: IPv4 blocks", running.fib.ipv4_blocks, wanted.fib.ipv4_blocks);
+    compare(out, "FIB: IPv6 blocks", running.fib.ipv6_blocks, wanted.fib.ipv6_blocks);
+    compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
+    compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
+    compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
+    compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
+    return out;
+}
+
+}  // namespace pktpit::config

@@ -1,0 +1,101 @@
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "config/meaning.h"
+#include "config/pointer.h"
+#include "config/read_file.h"
+#include "config/syntax.h"
+#include "config/validate.h"
+
+namespace pktpit::config {
+namespace {
+
+using nlohmann::json;
+
+std::string resolved(const std::string& base_directory, const std::string& path) {
+    return (std::filesystem::path(base_directory) / path).lexically_normal().string();
+}
+
+void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& errors) {
+    ConnectedNets nets(draft);
+    check_interfaces(draft, exists, errors);
+    check_addresses(draft, nets, errors);
+    check_routes(draft, nets, errors);
+    check_routes_files(draft, nets, errors);
+    check_neighbours(draft, nets, errors);
+    check_kernel_routes(draft.settings, errors);
+}
+
+void check_files_exist(const Draft& draft, Errors& errors) {
+    for (const PlacedRoutesFile& file : draft.routes_files) {
+        std::string path = resolved(draft.settings.base_directory, file.value.path);
+        if (std::string reason = why_unreadable(path); !reason.empty())
+            errors.push_back(
+                {at(file.where, "path"), in_quotes(path) + ": " + reason, "a readable file",
+                 file.value.path.starts_with('/') ? "" : "relative to the directory of the configuration"});
+    }
+}
+
+tl::expected<Config, Errors> parse_all(std::string_view text, std::string base_directory,
+                                       const InterfaceExists& exists, bool check_files) {
+    Document document = read_json(text);
+    if (!document.readable) return tl::unexpected(std::move(document.errors));
+    Errors errors = std::move(document.errors);
+    for (Error& error : validate(document.value))
+        errors.push_back(std::move(error));
+    if (!errors.empty()) return tl::unexpected(std::move(errors));
+
+    Draft draft = read_draft(document.value, errors);
+    draft.settings.base_directory = std::move(base_directory);
+    check_meaning(draft, exists, errors);
+    if (check_files) check_files_exist(draft, errors);
+    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    return finish(std::move(draft));
+}
+
+}  // namespace
+
+tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_directory,
+                                   const InterfaceExists& interface_exists) {
+    return parse_all(json_text, std::move(base_directory), interface_exists, false);
+}
+
+tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists& interface_exists) {
+    auto text = read_file(path);
+    if (!text) return tl::unexpected(Errors{text.error()});
+    std::error_code ignored;
+    auto absolute = std::filesystem::absolute(path, ignored);
+    return parse_all(*text, absolute.parent_path().string(), interface_exists, true);
+}
+
+tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const Config& config) {
+    constexpr std::string_view place = "/routes/0";
+    Document document = read_json(json_text);
+    if (!document.readable) return tl::unexpected(std::move(document.errors));
+    Errors errors;
+    json fragment = {{"routes", json::array({document.value})}};
+    errors = validate(fragment, Extent::fragment);
+    std::optional<StaticRoute> route;
+    if (errors.empty()) {
+        Draft draft = draft_of(config.interfaces);
+        draft.routes.push_back(read_route(fragment["routes"][0], std::string(place), errors));
+        check_routes(draft, ConnectedNets(draft), errors);
+        if (errors.empty()) route = finish(std::move(draft)).routes.front();
+    }
+    for (Error& error : errors)
+        if (error.where.starts_with(place)) error.where.erase(0, place.size());
+    for (Error& error : document.errors)
+        errors.push_back(std::move(error));
+    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    return *route;
+}
+
+std::string path_of(const RoutesFile& file, const Config& config) {
+    return resolved(config.base_directory, file.path);
+}
+
+}  // namespace pktpit::config

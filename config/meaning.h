@@ -1,0 +1,58 @@
+/// What a schema cannot say: whether the parts of a configuration fit together. Internal to config/. Each
+/// check adds every problem it finds, at the place of what has to change. Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/draft.h"
+
+namespace pktpit::config {
+
+/// The nets of the interfaces' addresses.
+class ConnectedNets {
+  public:
+    struct Net {
+        Prefix prefix;
+        IpAddress own;
+        std::string interface;
+        std::string where;
+    };
+
+    explicit ConnectedNets(const Draft& draft);
+
+    /// Nets that contain the address, longest first.
+    [[nodiscard]] std::vector<const Net*> containing(const IpAddress& address) const;
+    [[nodiscard]] const Net* with_own_address(const IpAddress& address) const;
+    [[nodiscard]] bool has(std::string_view interface, Family family) const;
+    /// "an address in 192.0.2.0/24 (eth0), 198.51.100.0/24 (eth1)", of one interface if it is given.
+    [[nodiscard]] std::string choice(Family family, std::string_view interface = {}) const;
+    [[nodiscard]] const std::vector<Net>& all() const { return nets_; }
+    /// Some address could not be read: what lies on no net here may lie on a missing one.
+    [[nodiscard]] bool incomplete() const { return incomplete_; }
+
+  private:
+    std::vector<Net> nets_;  ///< by prefix
+    bool incomplete_ = false;
+};
+
+/// Why no next hop, interface or neighbour can have this address: "a multicast address", …; empty: it can.
+std::string no_host_address(const IpAddress& address);
+/// Is it the lowest or (IPv4) the highest address of the net, which no host has? Says which, or nothing.
+std::string reserved_in_net(const IpAddress& address, const Prefix& net);
+
+void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors& errors);
+void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors);
+void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors);
+void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& errors);
+void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& errors);
+void check_kernel_routes(const Config& settings, Errors& errors);
+
+/// The next hops of one route or one id. `prefix`: the route's, if it is known.
+void check_next_hops(const std::vector<PlacedNextHop>& next_hops, const std::optional<Prefix>& prefix,
+                     const Draft& draft, const ConnectedNets& nets, Errors& errors);
+/// The interface is one of the configuration; adds an error at `where` if not.
+bool check_interface_name(const std::string& name, const std::string& where, const Draft& draft,
+                          Errors& errors);
+
+}  // namespace pktpit::config

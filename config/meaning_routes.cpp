@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <map>
+
+#include "config/meaning.h"
+#include "config/nearest.h"
+#include "config/pointer.h"
+#include "config/protocols.h"
+#include "config/words.h"
+
+namespace pktpit::config {
+namespace {
+
+/// Why packets to it are never forwarded, whatever the routes say; empty: they are.
+std::string never_forwarded(const Prefix& prefix) {
+    if (prefix.length == 0) return "";
+    const IpAddress& first = prefix.address;
+    if (first.is_multicast()) return "multicast, which is not forwarded";
+    if (first.is_loopback() && (first.is_v6() || prefix.length >= 8))
+        return "loopback, which never leaves a host";
+    if (first.is_link_local() && prefix.length >= (first.is_v4() ? 16 : 10))
+        return "link-local, which is never forwarded";
+    if (first.is_v4() && first.bytes[0] == 0 && prefix.length >= 8) return "\"this network\" (RFC 1122)";
+    return "";
+}
+
+void check_type(const PlacedRoute& route, Errors& errors) {
+    if (route.has_next_hops && route.has_shorthand)
+        errors.push_back({route.where, "next hops given twice: in \"next_hops\" and beside the prefix",
+                          "either \"next_hops\" or \"via\" and \"interface\"", ""});
+    bool any = route.has_next_hops || route.has_shorthand;
+    if (route.value.type == RouteType::unicast && !any)
+        errors.push_back({route.where, "route without a next hop", "\"via\", \"interface\" or \"next_hops\"",
+                          "\"type\": \"blackhole\" drops its packets"});
+    if (route.value.type != RouteType::unicast && any)
+        errors.push_back({route.where,
+                          "route of type " + in_quotes(to_string(route.value.type)) + " with a next hop",
+                          "no \"via\", \"interface\" and \"next_hops\"", "or \"type\": \"unicast\""});
+}
+
+}  // namespace
+
+void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
+    std::map<Prefix, std::string> seen;
+    for (const PlacedRoute& route : draft.routes) {
+        check_type(route, errors);
+        std::optional<Prefix> prefix;
+        if (!route.prefix_broken) {
+            prefix = route.value.prefix;
+            std::string where = at(route.where, "prefix");
+            auto [first, is_new] = seen.try_emplace(*prefix, where);
+            if (!is_new)
+                errors.push_back(
+                    {where, in_quotes(prefix->to_string()) + " has a route already",
+                     "one route for each prefix",
+                     "see " + first->second + "; several next hops go into one route's \"next_hops\""});
+            if (std::string reason = never_forwarded(*prefix);
+                !reason.empty() && route.value.type == RouteType::unicast)
+                errors.push_back(
+                    {where, in_quotes(prefix->to_string()) + " is " + reason, "a unicast prefix", ""});
+        }
+        check_next_hops(route.next_hops, prefix, draft, nets, errors);
+    }
+}
+
+void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
+    std::map<std::string, std::string> seen;
+    for (const PlacedRoutesFile& file : draft.routes_files) {
+        std::string where = at(file.where, "path");
+        auto [first, is_new] = seen.try_emplace(file.value.path, where);
+        if (!is_new)
+            errors.push_back({where, in_quotes(file.value.path) + " is there twice", "each file once",
+                              "see " + first->second});
+        for (const auto& id : file.ids) {
+            check_next_hops(id.next_hops, std::nullopt, draft, nets, errors);
+            const PlacedNextHop* sample = nullptr;
+            for (const PlacedNextHop& hop : id.next_hops) {
+                if (!hop.value.via) continue;
+                if (!sample) sample = &hop;
+                if (hop.value.via->family == sample->value.via->family) continue;
+                errors.push_back({id.where, "next hops of one id are of both IPv4 and IPv6",
+                                  "one address family for each id", "see " + hop.via_where});
+                break;
+            }
+        }
+    }
+}
+
+void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
+    std::map<std::pair<IpAddress, std::string>, std::string> seen;
+    for (const PlacedNeighbour& one : draft.neighbours) {
+        bool known = check_interface_name(one.value.interface, at(one.where, "interface"), draft, errors);
+        if (one.address_broken) continue;
+        const IpAddress& address = one.value.address;
+        std::string where = at(one.where, "address");
+        std::string text = in_quotes(address.to_string());
+        auto [first, is_new] = seen.try_emplace({address, one.value.interface}, where);
+        if (!is_new)
+            errors.push_back({where, text + " is there twice on " + in_quotes(one.value.interface),
+                              "each neighbour once", "see " + first->second});
+        if (std::string reason = no_host_address(address); !reason.empty()) {
+            errors.push_back(
+                {where, "neighbour " + text + " is " + reason, "the address of another host", ""});
+            continue;
+        }
+        if (!known || (address.is_v6() && address.is_link_local())) continue;
+        if (const auto* own = nets.with_own_address(address)) {
+            errors.push_back({where, text + " is this router's own address on " + in_quotes(own->interface),
+                              "the address of another host", ""});
+            continue;
+        }
+        auto around = nets.containing(address);
+        bool on_it = std::ranges::any_of(
+            around, [&](const auto* net) { return net->interface == one.value.interface; });
+        if (!on_it && nets.has(one.value.interface, address.family) &&
+            !draft.interface(one.value.interface)->addresses_broken)
+            errors.push_back({where,
+                              "neighbour " + text + " is on no net of " + in_quotes(one.value.interface),
+                              nets.choice(address.family, one.value.interface),
+                              around.empty() ? "" : "its net is on " + in_quotes(around.front()->interface)});
+    }
+}
+
+void check_kernel_routes(const Config& settings, Errors& errors) {
+    std::map<uint8_t, std::string> seen;
+    for (size_t i = 0; i < settings.kernel_routes.protocols.size(); i++) {
+        const std::string& name = settings.kernel_routes.protocols[i];
+        std::string where = at("/kernel_routes/protocols", i);
+        auto number = protocol_number(name);
+        if (!number) {
+            std::vector<std::string> known = protocol_names();
+            std::string expected;
+            for (const std::string& one : known)
+                expected += one + ", ";
+            errors.push_back({where, in_quotes(name) + " is no routing protocol that has a name",
+                              expected + "or a number from 0 to 255", did_you_mean(name, known)});
+        } else if (auto [first, is_new] = seen.try_emplace(*number, where); !is_new) {
+            errors.push_back(
+                {where, in_quotes(name) + " is there twice", "each protocol once", "see " + first->second});
+        }
+    }
+}
+
+}  // namespace pktpit::config

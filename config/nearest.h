@@ -1,0 +1,17 @@
+/// Which known word somebody who wrote an unknown one most likely meant. Internal to config/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pktpit::config {
+
+/// The known word within a third of the word's length in edits (insert, delete, replace, swap), at least one.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+
+/// `did you mean "x"?`, or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace pktpit::config

@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include "config/draft.h"
+#include "config/parse_values.h"
+#include "config/pointer.h"
+
+namespace pktpit::config {
+
+using nlohmann::json;
+
+PlacedInterface read_interface(const std::string& name, const json& node, Errors& errors) {
+    PlacedInterface out;
+    out.where = at("/interfaces", name);
+    Interface& value = out.value;
+    value.name = name;
+    if (auto found = node.find("parent"); found != node.end()) value.parent = found->get<std::string>();
+    if (auto found = node.find("vlan"); found != node.end())
+        for (const json& vid : *found)
+            value.vlan.push_back(vid.get<uint16_t>());
+    if (auto found = node.find("vlan_protocol"); found != node.end()) {
+        out.has_vlan_protocol = true;
+        value.vlan_protocol = *found == "802.1ad" ? 0x88a8 : 0x8100;
+    }
+    if (auto found = node.find("mtu"); found != node.end()) value.mtu = found->get<uint32_t>();
+    if (auto found = node.find("xdp_mode"); found != node.end()) {
+        out.has_xdp_mode = true;
+        value.xdp_mode = *found == "native"    ? XdpMode::native
+                         : *found == "generic" ? XdpMode::generic
+                                               : XdpMode::automatic;
+    }
+    if (auto found = node.find("addresses"); found != node.end()) {
+        for (size_t i = 0; i < found->size(); i++) {
+            std::string where = at(at(out.where, "addresses"), i);
+            if (auto address = read_interface_address((*found)[i].get<std::string>(), where, errors))
+                out.addresses.push_back({*address, where});
+            else
+                out.addresses_broken = true;
+        }
+    }
+    return out;
+}
+
+PlacedNeighbour read_neighbour(const json& node, std::string where, Errors& errors) {
+    PlacedNeighbour out;
+    out.where = std::move(where);
+    out.value.interface = node.at("interface").get<std::string>();
+    if (auto address = read_address(node.at("address").get<std::string>(), at(out.where, "address"), errors))
+        out.value.address = *address;
+    else
+        out.address_broken = true;
+    if (auto mac = read_mac(node.at("mac").get<std::string>(), at(out.where, "mac"), errors))
+        out.value.mac = *mac;
+    return out;
+}
+
+}  // namespace pktpit::config

@@ -1,0 +1,48 @@
+#include <nlohmann/json.hpp>
+
+#include "config/draft.h"
+
+namespace pktpit::config {
+
+using nlohmann::json;
+
+namespace {
+
+/// Takes the value of `key` if the object has it; the default in `out` stays otherwise.
+template <class T>
+void take(const json& object, const char* key, T& out) {
+    if (auto found = object.find(key); found != object.end()) out = found->get<T>();
+}
+
+}  // namespace
+
+void read_settings(const json& document, Config& settings) {
+    take(document, "instance", settings.instance);
+    take(document, "dataplane", settings.dataplane);
+    take(document, "log_level", settings.log_level);
+    take(document, "neighbour_queue", settings.neighbour_queue);
+    if (auto found = document.find("kernel_routes"); found != document.end()) {
+        KernelRoutes& out = settings.kernel_routes;
+        take(*found, "enabled", out.enabled);
+        take(*found, "table", out.table);
+        take(*found, "preference", out.preference);
+        if (auto protocols = found->find("protocols"); protocols != found->end())
+            for (const json& one : *protocols)
+                out.protocols.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+    }
+    if (auto found = document.find("icmp"); found != document.end()) {
+        take(*found, "rate", settings.icmp.rate);
+        take(*found, "rate_per_prefix", settings.icmp.rate_per_prefix);
+        take(*found, "burst_per_prefix", settings.icmp.burst_per_prefix);
+    }
+    if (auto found = document.find("fib"); found != document.end()) {
+        take(*found, "ipv4_blocks", settings.fib.ipv4_blocks);
+        take(*found, "ipv6_blocks", settings.fib.ipv6_blocks);
+        take(*found, "next_hop_groups", settings.fib.next_hop_groups);
+        take(*found, "adjacencies", settings.fib.adjacencies);
+    }
+    if (auto found = document.find("xdp"); found != document.end())
+        take(*found, "dispatcher", settings.xdp_dispatcher);
+}
+
+}  // namespace pktpit::config

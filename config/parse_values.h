@@ -1,0 +1,18 @@
+/// Text → address, prefix, with errors that say what was most likely meant. Internal to config/.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+
+namespace pktpit::config {
+
+// Each returns nothing where it has added an error at `where`.
+std::optional<IpAddress> read_address(const std::string& text, const std::string& where, Errors& errors);
+std::optional<Prefix> read_prefix(const std::string& text, const std::string& where, Errors& errors);
+std::optional<InterfaceAddress> read_interface_address(const std::string& text, const std::string& where,
+                                                       Errors& errors);
+std::optional<MacAddress> read_mac(const std::string& text, const std::string& where, Errors& errors);
+
+}  // namespace pktpit::config

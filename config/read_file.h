@@ -1,0 +1,16 @@
+/// Whole files into memory, with errors in words. Internal to config/.
+#pragma once
+
+#include <string>
+
+#include "fib/result.h"
+
+namespace pktpit::config {
+
+/// The text of a file of at most 64 MiB. The error's `where` is the path.
+Result<std::string> read_file(const std::string& path);
+
+/// "No such file or directory", …; empty if it can be opened for reading and is no directory.
+std::string why_unreadable(const std::string& path);
+
+}  // namespace pktpit::config

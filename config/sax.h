@@ -1,0 +1,31 @@
+/// nlohmann's SAX parser behind five virtual functions, so that it is compiled once. Internal to config/.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "fib/result.h"
+
+namespace pktpit::config {
+
+/// What a reader of JSON hears. Each function returns false to stop.
+class SaxHandler {
+  public:
+    virtual ~SaxHandler() = default;
+    virtual bool value(nlohmann::json&& scalar) = 0;
+    virtual bool open(nlohmann::json&& container) = 0;  ///< an empty object or array begins
+    virtual bool close() = 0;
+    virtual bool member(std::string& name) = 0;  ///< the next value or container is that of this key
+    virtual bool broken(Error&& error) = 0;      ///< not JSON; nothing follows
+};
+
+/// Reads the text once. `consumed` counts the bytes read so far, up to the end of the token that is reported
+/// (one further for numbers). True if all of the text is JSON and the handler never stopped it.
+bool read_events(std::string_view text, SaxHandler& handler, size_t& consumed);
+
+/// Line and column, both from 1, of the byte at `offset`.
+std::pair<size_t, size_t> position_of(std::string_view text, size_t offset);
+
+}  // namespace pktpit::config

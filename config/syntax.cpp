@@ -1,0 +1,187 @@
+#include "config/syntax.h"
+
+#include <memory>
+#include <set>
+
+#include "config/pointer.h"
+#include "config/sax.h"
+
+namespace pktpit::config {
+namespace {
+
+using nlohmann::json;
+
+/// Builds the value, and notes what nlohmann's own builder lets pass.
+class Builder : public SaxHandler {
+  public:
+    bool value(json&& scalar) override {
+        if (scalar.is_string() && !short_enough(scalar.get_ref<const std::string&>(), "string")) scalar = "";
+        put(std::move(scalar));
+        return true;
+    }
+
+    bool open(json&& container) override {
+        if (stack_.size() >= max_depth) {
+            out_.errors.push_back({path(), "objects and arrays are nested too deep",
+                                   "at most " + std::to_string(max_depth) + " levels", ""});
+            return false;
+        }
+        stack_.push_back({put(std::move(container)), {}, false, {}});
+        return true;
+    }
+
+    bool close() override {
+        stack_.pop_back();
+        return true;
+    }
+
+    bool member(std::string& name) override {
+        Level& level = stack_.back();
+        level.key = name;
+        if (!short_enough(name, "key")) level.key.resize(32);
+        level.repeated = !level.keys.insert(level.key).second;
+        if (level.repeated)
+            out_.errors.push_back({path(), "key " + in_quotes(level.key) + " is there twice in one object",
+                                   "each key once", "remove one of the two, or merge them"});
+        return true;
+    }
+
+    bool broken(Error&& error) override {
+        out_.errors.assign(1, std::move(error));
+        return false;
+    }
+
+    Document take(bool complete) {
+        out_.readable = complete;
+        return std::move(out_);
+    }
+
+  private:
+    struct Level {
+        json* place;
+        std::string key;
+        bool repeated;
+        std::set<std::string> keys;
+    };
+
+    json* put(json&& value) {
+        if (stack_.empty()) {
+            out_.value = std::move(value);
+            return &out_.value;
+        }
+        Level& level = stack_.back();
+        if (level.place->is_array()) {
+            level.place->push_back(std::move(value));
+            return &level.place->back();
+        }
+        if (level.repeated) {
+            // The first value is kept; this one's own members need a place to go, too.
+            discarded_.push_back(std::make_unique<json>(std::move(value)));
+            return discarded_.back().get();
+        }
+        json& slot = (*level.place)[level.key];
+        slot = std::move(value);
+        return &slot;
+    }
+
+    [[nodiscard]] std::string path() const {
+        std::string pointer;
+        for (size_t i = 0; i < stack_.size(); i++) {
+            const Level& level = stack_[i];
+            // An array being filled inside: its last element. One that gets a new element: the place after
+            // it.
+            size_t next = level.place->size() - (i + 1 < stack_.size() && !level.place->empty());
+            pointer =
+                level.place->is_array() ? at(std::move(pointer), next) : at(std::move(pointer), level.key);
+        }
+        return pointer;
+    }
+
+    bool short_enough(const std::string& text, const char* what) {
+        if (text.size() <= max_string) return true;
+        out_.errors.push_back({path(), std::string(what) + " of " + std::to_string(text.size()) + " bytes",
+                               "at most " + std::to_string(max_string) + " bytes", ""});
+        return false;
+    }
+
+    Document out_;
+    std::vector<Level> stack_;
+    std::vector<std::unique_ptr<json>> discarded_;
+};
+
+/// Follows a pointer through the text and remembers how far into it the text went along.
+class Finder : public SaxHandler {
+  public:
+    Finder(std::string_view pointer, const size_t& consumed) : pointer_(pointer), consumed_(consumed) {}
+
+    bool value(json&&) override { return arrive(); }
+    bool open(json&& container) override {
+        if (!arrive()) return false;
+        levels_.push_back({path_, container.is_array(), 0});
+        return true;
+    }
+    bool close() override {
+        levels_.pop_back();
+        return true;
+    }
+    bool member(std::string& name) override {
+        path_ = at(levels_.back().path, name);
+        note();
+        return path_ != pointer_;
+    }
+    bool broken(Error&&) override { return false; }
+
+    [[nodiscard]] size_t offset() const { return offset_; }
+
+  private:
+    struct Level {
+        std::string path;
+        bool is_array;
+        size_t count;
+    };
+
+    bool arrive() {
+        if (!levels_.empty() && levels_.back().is_array) {
+            path_ = at(levels_.back().path, levels_.back().count++);
+            note();
+        } else if (levels_.empty()) {
+            note();
+        }
+        return path_ != pointer_;
+    }
+
+    void note() {
+        bool leads_there =
+            pointer_.starts_with(path_) && (pointer_.size() == path_.size() || pointer_[path_.size()] == '/');
+        if (leads_there && path_.size() >= best_) {
+            best_ = path_.size();
+            offset_ = consumed_;
+        }
+    }
+
+    std::string_view pointer_;
+    const size_t& consumed_;
+    std::vector<Level> levels_;
+    std::string path_;
+    size_t best_ = 0;
+    size_t offset_ = 0;
+};
+
+}  // namespace
+
+Document read_json(std::string_view text) {
+    Builder builder;
+    size_t consumed = 0;
+    bool complete = read_events(text, builder, consumed);
+    return builder.take(complete);
+}
+
+size_t line_of(std::string_view text, std::string_view pointer) {
+    size_t consumed = 0;
+    Finder finder(pointer, consumed);
+    read_events(text, finder, consumed);
+    if (finder.offset() == 0) return 0;
+    return position_of(text, finder.offset() - 1).first;
+}
+
+}  // namespace pktpit::config

@@ -1,0 +1,95 @@
+#include <nlohmann/json.hpp>
+
+#include "config/config.h"
+#include "config/words.h"
+
+namespace pktpit::config {
+
+using nlohmann::json;
+
+namespace {
+
+json next_hop_json(const NextHop& hop) {
+    json out = {{"weight", hop.weight}};
+    if (hop.via) out["via"] = hop.via->to_string();
+    if (hop.interface) out["interface"] = *hop.interface;
+    return out;
+}
+
+json next_hops_json(const std::vector<NextHop>& hops) {
+    json out = json::array();
+    for (const NextHop& hop : hops)
+        out.push_back(next_hop_json(hop));
+    return out;
+}
+
+json interface_json(const Interface& interface) {
+    json out = json::object();
+    if (interface.parent) {
+        out["parent"] = *interface.parent;
+        out["vlan"] = interface.vlan;
+        out["vlan_protocol"] = vlan_protocol_name(interface.vlan_protocol);
+    } else {
+        out["xdp_mode"] = to_string(interface.xdp_mode);
+    }
+    out["addresses"] = json::array();
+    for (const InterfaceAddress& address : interface.addresses)
+        out["addresses"].push_back(address.to_string());
+    if (interface.mtu) out["mtu"] = *interface.mtu;
+    return out;
+}
+
+}  // namespace
+
+json to_json(const StaticRoute& route) {
+    json out = {{"prefix", route.prefix.to_string()},
+                {"type", to_string(route.type)},
+                {"preference", route.preference},
+                {"metric", route.metric}};
+    if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
+    return out;
+}
+
+json to_json(const Config& config) {
+    json out = {{"instance", config.instance},
+                {"dataplane", config.dataplane},
+                {"log_level", config.log_level},
+                {"interfaces", json::object()},
+                {"routes", json::array()},
+                {"routes_files", json::array()},
+                {"neighbours", json::array()},
+                {"kernel_routes",
+                 {{"enabled", config.kernel_routes.enabled},
+                  {"table", config.kernel_routes.table},
+                  {"protocols", config.kernel_routes.protocols},
+                  {"preference", config.kernel_routes.preference}}},
+                {"icmp",
+                 {{"rate", config.icmp.rate},
+                  {"rate_per_prefix", config.icmp.rate_per_prefix},
+                  {"burst_per_prefix", config.icmp.burst_per_prefix}}},
+                {"fib",
+                 {{"ipv4_blocks", config.fib.ipv4_blocks},
+                  {"ipv6_blocks", config.fib.ipv6_blocks},
+                  {"next_hop_groups", config.fib.next_hop_groups},
+                  {"adjacencies", config.fib.adjacencies}}},
+                {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
+                {"neighbour_queue", config.neighbour_queue}};
+    for (const auto& [name, interface] : config.interfaces)
+        out["interfaces"][name] = interface_json(interface);
+    for (const StaticRoute& route : config.routes)
+        out["routes"].push_back(to_json(route));
+    for (const RoutesFile& file : config.routes_files) {
+        json hops = json::object();
+        for (const auto& [id, list] : file.next_hops)
+            hops[id] = next_hops_json(list);
+        out["routes_files"].push_back(
+            {{"path", file.path}, {"preference", file.preference}, {"next_hops", std::move(hops)}});
+    }
+    for (const StaticNeighbour& one : config.neighbours)
+        out["neighbours"].push_back({{"address", one.address.to_string()},
+                                     {"mac", one.mac.to_string()},
+                                     {"interface", one.interface}});
+    return out;
+}
+
+}  // namespace pktpit::config

@@ -1,0 +1,50 @@
+#include "config/words.h"
+
+namespace pktpit::config {
+
+std::string to_string(XdpMode mode) {
+    switch (mode) {
+        case XdpMode::native:
+            return "native";
+        case XdpMode::generic:
+            return "generic";
+        case XdpMode::automatic:
+            break;
+    }
+    return "auto";
+}
+
+std::string to_string(RouteType type) {
+    switch (type) {
+        case RouteType::blackhole:
+            return "blackhole";
+        case RouteType::unreachable:
+            return "unreachable";
+        case RouteType::prohibit:
+            return "prohibit";
+        case RouteType::unicast:
+            break;
+    }
+    return "unicast";
+}
+
+std::string vlan_protocol_name(uint16_t tpid) {
+    return tpid == 0x88a8 ? "802.1ad" : "802.1Q";
+}
+
+std::string to_string(const NextHop& hop) {
+    std::string out;
+    if (hop.via) out += "via " + hop.via->to_string();
+    if (hop.interface) out += (out.empty() ? "on " : " on ") + *hop.interface;
+    if (hop.weight != 1) out += " weight " + std::to_string(hop.weight);
+    return out;
+}
+
+std::string to_string(const std::vector<NextHop>& hops) {
+    std::string out;
+    for (const NextHop& hop : hops)
+        out += (out.empty() ? "" : ", ") + to_string(hop);
+    return out.empty() ? "no next hop" : out;
+}
+
+}  // namespace pktpit::config

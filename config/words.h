@@ -1,0 +1,17 @@
+/// The configuration's values in the words of its JSON, and next hops as a person would say them. Internal to
+/// config/. Any thread.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+
+namespace pktpit::config {
+
+std::string to_string(XdpMode mode);            ///< "auto", …
+std::string to_string(RouteType type);          ///< "unicast", …
+std::string vlan_protocol_name(uint16_t tpid);  ///< "802.1Q" or "802.1ad"
+std::string to_string(const NextHop& hop);      ///< "via 192.0.2.1 on eth0 weight 3"
+std::string to_string(const std::vector<NextHop>& hops);
+
+}  // namespace pktpit::config
