@@ -1,0 +1,81 @@
+/// One frame on its way through forward(): what each step found out, for the next. Internal to
+/// router/forward; each step is a function of its own file, returns PP_NONE to go on, and fills in the
+/// Decision as it learns.
+#pragma once
+
+#include "router/forward/bytes.h"
+#include "router/forward/forward.h"
+
+namespace pktpit::router {
+
+inline constexpr uint32_t ethernet_header = 14;
+inline constexpr uint32_t vlan_tag = 4;
+
+inline constexpr uint16_t ethertype_ipv4 = 0x0800;
+inline constexpr uint16_t ethertype_arp = 0x0806;
+inline constexpr uint16_t ethertype_ipv6 = 0x86dd;
+inline constexpr uint16_t ethertype_vlan = 0x8100;
+inline constexpr uint16_t ethertype_qinq = 0x88a8;
+
+struct Frame {
+    const ImageView& image;
+    uint16_t port;
+    Bytes slice;      ///< at most 128 bytes, never more than the frame has
+    uint32_t length;  ///< whole frame
+    uint16_t ethertype = 0;
+    bool link_layer_group = false;  ///< sent to a link-layer broadcast or multicast address
+};
+
+/// The adjacency's words, each read once: the writer changes them one at a time.
+struct Egress {
+    uint32_t index = 0;
+    uint8_t kind = PP_ADJ_INVALID;
+    uint64_t next = 0;  ///< MAC address of the next hop in the low 48 bits
+    uint64_t own = 0;   ///< MAC address of the egress port in the low 48 bits
+    uint64_t tags = 0;
+};
+
+/// Ethernet and VLAN tags: whom the frame is for, its L3 interface, where its IP header starts.
+pp_verdict parse_link_layer(Frame& frame, Decision& decision);
+
+/// From the IP header to PP_FORWARDED, or to the reason why not.
+pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress);
+pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress);
+
+/// Flow hashes of a packet whose fixed header was validated; `packet` starts at it and ends with the slice.
+uint32_t flow_hash_ipv4(Bytes packet);
+uint32_t flow_hash_ipv6(Bytes packet);
+
+/// The adjacency of a group, for a group of several members by hash(); notes it in the decision.
+template <class Hash>
+Egress choose_adjacency(const Frame& frame, Decision& decision, uint32_t group, Hash hash);
+Egress read_adjacency(const ImageView& image, Decision& decision, uint32_t adjacency);
+
+/// Is the packet the kernel's, by its destination?
+pp_verdict host_verdict(const Decision& decision, uint8_t kind);
+/// Does the routing decision itself end the packet? (No route, blackhole, …)
+pp_verdict route_verdict(const Egress& egress);
+/// Can it leave? Neighbour known, egress port up.
+pp_verdict egress_verdict(const Frame& frame, const Decision& decision, const Egress& egress);
+
+/// The egress frame's header, from the ingress frame's first decision.consumed bytes.
+void rewrite_ipv4(const Frame& frame, Decision& decision, const Egress& egress);
+void rewrite_ipv6(const Frame& frame, Decision& decision, const Egress& egress);
+
+/// HC' = ~(~HC + ~m + m') (RFC 1624 eqn. 3): the header checksum once the 16-bit word m has become m'.
+uint16_t updated_checksum(uint16_t checksum, uint16_t old_word, uint16_t new_word);
+
+}  // namespace pktpit::router
+
+#include "fib/lookup.h"
+
+template <class Hash>
+pktpit::router::Egress pktpit::router::choose_adjacency(const Frame& frame, Decision& decision,
+                                                        uint32_t group, Hash hash) {
+    const auto* base = frame.image.base;
+    const auto* geometry = frame.image.geometry;
+    uint32_t first = 0;
+    const uint32_t bits = pp_fib_group_bits(base, geometry, group, &first);
+    const uint32_t adjacency = bits == 0 ? first : pp_fib_bucket(base, geometry, first, bits, hash());
+    return read_adjacency(frame.image, decision, adjacency);
+}

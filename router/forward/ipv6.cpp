@@ -1,0 +1,94 @@
+#include "fib/lookup.h"
+#include "router/forward/frame.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr size_t fixed_header = 40;
+constexpr uint8_t next_header_hop_by_hop = 0;
+constexpr uint8_t option_pad1 = 0;
+constexpr uint8_t option_padn = 1;
+/// Options other than padding that are walked; RFC 8504 5.3.
+constexpr unsigned max_options = 8;
+
+struct Address {
+    uint64_t high;
+    uint64_t low;
+    explicit Address(const uint8_t* bytes) : high(load_be64(bytes)), low(load_be64(bytes + 8)) {}
+
+    [[nodiscard]] bool is_multicast() const { return high >> 56 == 0xff; }
+    [[nodiscard]] bool is_link_local() const { return high >> 54 == 0xfe80 >> 6; }
+    /// Unspecified, loopback, IPv4-mapped: on no wire (RFC 4291 2.5.2, 2.5.3; RFC 6890).
+    [[nodiscard]] bool is_martian() const { return high == 0 && (low <= 1 || low >> 32 == 0xffff); }
+};
+
+/// The hop-by-hop header behind the fixed one (RFC 8200 4.3). `payload` is the payload length; `pointer`
+/// becomes the byte of the packet that a PP_PUNT_IPV6_OPTION is about.
+pp_verdict walk_hop_by_hop(Bytes packet, uint32_t payload, uint16_t& pointer) {
+    if (packet.size() < fixed_header + 8) return PP_DROP_IPV6_EXTENSION;
+    const size_t length = (packet[fixed_header + 1] + size_t{1}) * 8;
+    if (length > payload || fixed_header + length > packet.size()) return PP_DROP_IPV6_EXTENSION;
+    const size_t end = fixed_header + length;
+
+    unsigned options = 0;
+    for (size_t at = fixed_header + 2; at < end;) {
+        const uint8_t type = packet[at];
+        if (type == option_pad1) {
+            at++;
+            continue;
+        }
+        if (at + 2 > end || at + 2 + packet[at + 1] > end) return PP_DROP_IPV6_EXTENSION;
+        if (type != option_padn) {
+            switch (type >> 6) {  // RFC 8200 4.2: what to do if it is not known
+                case 0:
+                    if (++options > max_options) return PP_DROP_IPV6_EXTENSION;
+                    break;
+                case 1:
+                    return PP_DROP_IPV6_OPTION;
+                default:
+                    pointer = static_cast<uint16_t>(at);
+                    return PP_PUNT_IPV6_OPTION;
+            }
+        }
+        at += 2u + packet[at + 1];
+    }
+    return PP_NONE;
+}
+
+}  // namespace
+
+// The order of reasons, and why it is that one, stands in bpf/route.h.
+pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress) {
+    const Bytes packet = frame.slice.subspan(decision.l3_offset);
+    const uint32_t room = frame.length - decision.l3_offset;
+    if (packet.size() < fixed_header) return PP_DROP_TRUNCATED;
+    if (packet[0] >> 4 != 6) return PP_DROP_IPV6_VERSION;
+    const uint32_t payload = load_be16(&packet[4]);
+    if (fixed_header + payload > room) return PP_DROP_IPV6_LENGTH;
+    const bool hop_by_hop = packet[6] == next_header_hop_by_hop;
+    if (hop_by_hop && payload == 0) return PP_DROP_IPV6_LENGTH;  // a jumbogram, RFC 2675
+
+    const Address source(&packet[8]);
+    const Address destination(&packet[24]);
+    if (destination.is_multicast()) return PP_HOST_MULTICAST;
+    if (destination.is_link_local()) return PP_HOST_LINK_LOCAL;
+
+    const uint32_t group = pp_fib_lookup6(frame.image.base, frame.image.geometry, &packet[24]);
+    egress = choose_adjacency(frame, decision, group, [packet] { return flow_hash_ipv6(packet); });
+    if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
+
+    if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
+    if (destination.is_martian()) return PP_DROP_MARTIAN_DESTINATION;
+    if (source.is_multicast() || source.is_martian()) return PP_DROP_MARTIAN_SOURCE;
+    if (source.is_link_local()) return PP_PUNT_BEYOND_SCOPE;  // RFC 4291 2.5.6
+
+    if (hop_by_hop) {
+        if (const auto verdict = walk_hop_by_hop(packet, payload, decision.parameter_pointer)) return verdict;
+    }
+    if (const auto verdict = route_verdict(egress)) return verdict;
+    if (packet[7] <= 1) return PP_PUNT_TTL_EXPIRED;
+    if (const auto verdict = egress_verdict(frame, decision, egress)) return verdict;
+    return fixed_header + payload > decision.mtu ? PP_PUNT_TOO_BIG : PP_FORWARDED;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,60 @@
+#include "fib/lookup.h"
+#include "router/forward/frame.h"
+
+namespace pktpit::router {
+
+Egress read_adjacency(const ImageView& image, Decision& decision, uint32_t adjacency) {
+    const pp_fib_adjacency* entry = pp_fib_adjacency_at(image.base, image.geometry, adjacency);
+    // One load a word, since the writer may change the entry meanwhile, word by word.
+    const auto word = [entry](size_t index) {
+        return reinterpret_cast<const volatile uint64_t*>(entry)[index];
+    };
+    static_assert(sizeof(pp_fib_adjacency) == 4 * sizeof(uint64_t));
+    Egress egress{.index = adjacency, .next = word(0), .own = word(1), .tags = word(2)};
+    const uint64_t link = word(3);
+    egress.kind = static_cast<uint8_t>(egress.next >> 48);
+    decision.adjacency = adjacency;
+    decision.mtu = static_cast<uint32_t>(link);
+    decision.egress_interface = static_cast<uint16_t>(link >> 32);
+    decision.egress_port = static_cast<uint16_t>(egress.own >> 48);
+    return egress;
+}
+
+pp_verdict host_verdict(const Decision& decision, uint8_t kind) {
+    if (kind == PP_ADJ_HOST) return PP_HOST_LOCAL;
+    if (kind == PP_ADJ_BROADCAST && decision.egress_interface == decision.ingress_interface)
+        return PP_HOST_BROADCAST;
+    return PP_NONE;
+}
+
+pp_verdict route_verdict(const Egress& egress) {
+    switch (egress.kind) {
+        case PP_ADJ_FORWARD:
+        case PP_ADJ_INCOMPLETE:
+        case PP_ADJ_GLEAN:
+            return PP_NONE;
+        case PP_ADJ_BROADCAST:
+            return PP_DROP_DIRECTED_BROADCAST;  // RFC 2644
+        case PP_ADJ_BLACKHOLE:
+            return PP_DROP_BLACKHOLE;
+        case PP_ADJ_UNREACHABLE:
+            return PP_PUNT_UNREACHABLE;
+        case PP_ADJ_PROHIBIT:
+            return PP_PUNT_PROHIBITED;
+        case PP_ADJ_INVALID:
+            // Adjacency 0 is what no route, and a group without members, leads to.
+            return egress.index == 0 ? PP_PUNT_NO_ROUTE : PP_DROP_BROKEN_FIB;
+        default:
+            return PP_DROP_BROKEN_FIB;
+    }
+}
+
+pp_verdict egress_verdict(const Frame& frame, const Decision& decision, const Egress& egress) {
+    if (egress.kind != PP_ADJ_FORWARD) return PP_PUNT_NO_NEIGHBOUR;
+    const uint16_t port = decision.egress_port;
+    if (port == 0 || port >= frame.image.geometry->port_count) return PP_DROP_NO_EGRESS;
+    const pp_fib_port* entry = pp_fib_port_at(frame.image.base, frame.image.geometry, port);
+    return (entry->flags & PP_PORT_UP) != 0 ? PP_NONE : PP_DROP_NO_EGRESS;
+}
+
+}  // namespace pktpit::router
