@@ -45,8 +45,13 @@ class SlowPathEnvironment {
     /// Port, MAC and tags to send by on an interface when the next hop's MAC address is known otherwise
     /// (ICMPv6 errors to a link-local source). nullopt: interface is gone.
     [[nodiscard]] virtual std::optional<pp_fib_adjacency> link_of(uint16_t interface) const = 0;
+    /// The MAC address if it is known and may be used; nullopt while unknown or failed.
     [[nodiscard]] virtual std::optional<MacAddress> neighbour(uint16_t interface,
                                                               const IpAddress& address) const = 0;
+    /// Time of day, for the IPv4 timestamp option.
+    [[nodiscard]] virtual std::chrono::system_clock::time_point time_of_day() const {
+        return std::chrono::system_clock::now();
+    }
 };
 
 class SlowPath {

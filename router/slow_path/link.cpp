@@ -1,0 +1,50 @@
+#include "router/slow_path/link.h"
+
+#include <cstring>
+
+#include "fib/lookup.h"
+
+namespace pktpit::router {
+
+LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family) {
+    LinkHeader header;
+    const auto append = [&](const void* from, size_t size) {
+        std::memcpy(header.bytes.data() + header.length, from, size);
+        header.length += size;
+    };
+    append(adjacency.dst_mac, 6);
+    append(adjacency.src_mac, 6);
+    for (size_t tag = 0; tag < 2 && adjacency.tpid[tag] != 0; tag++) {
+        append(&adjacency.tpid[tag], 2);
+        append(&adjacency.tci[tag], 2);
+    }
+    store_be16(header.bytes.data() + header.length, family == Family::ipv4 ? 0x0800 : 0x86dd);
+    header.length += 2;
+    return header;
+}
+
+uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination, uint32_t hash) {
+    const pp_fib_geometry* geometry = image.geometry;
+    const uint32_t group = destination.is_v4()
+                               ? pp_fib_lookup4(image.base, geometry, destination.v4_host_order())
+                               : pp_fib_lookup6(image.base, geometry, destination.bytes.data());
+    if (group == 0) return 0;
+    uint32_t first = 0;
+    const uint32_t bits = pp_fib_group_bits(image.base, geometry, group, &first);
+    return bits == 0 ? first : pp_fib_bucket(image.base, geometry, first, bits, hash);
+}
+
+pp_fib_adjacency load_adjacency(const ImageView& image, uint32_t adjacency) {
+    return *pp_fib_adjacency_at(image.base, image.geometry, adjacency);
+}
+
+bool is_port_up(const ImageView& image, uint16_t port) {
+    return port != 0 && port < image.geometry->port_count &&
+           (pp_fib_port_at(image.base, image.geometry, port)->flags & PP_PORT_UP) != 0;
+}
+
+bool is_own_address(const ImageView& image, const IpAddress& address) {
+    return load_adjacency(image, adjacency_towards(image, address, 0)).kind == PP_ADJ_HOST;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,124 @@
+#include "router/slow_path/neighbour_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pktpit::router {
+
+void NeighbourQueue::drop_oldest_of(Neighbour& neighbour) {
+    const Order::iterator oldest = neighbour.waiting.front();
+    bytes_ -= charge(oldest->packet);
+    neighbour.waiting.pop_front();
+    order_.erase(oldest);
+}
+
+void NeighbourQueue::drop_oldest() {
+    drop_oldest_of(neighbours_.find(order_.front().key)->second);
+}
+
+/// Forgets the neighbours for which nothing waits; if there may be none, the one for which waiting began
+/// first.
+size_t NeighbourQueue::make_room_for_neighbour() {
+    if (neighbours_.size() < neighbours_max) return 0;
+    if (order_.size() >= neighbours_.size()) return take(NeighbourKey(order_.front().key)).size();
+    std::erase_if(neighbours_, [](const auto& item) { return item.second.waiting.empty(); });
+    return 0;
+}
+
+bool NeighbourQueue::ask(Neighbour& neighbour, Clock::time_point now) {
+    if (neighbour.asked && now - neighbour.asked_at < request_interval) return false;
+    if (!requests_.has_token(request_limit_, now)) return false;
+    requests_.take(request_limit_, now);
+    neighbour.asked = true;
+    neighbour.asked_at = now;
+    return true;
+}
+
+NeighbourQueue::Pushed NeighbourQueue::push(const NeighbourKey& key, WaitingPacket packet,
+                                            Clock::time_point now) {
+    Pushed result;
+    if (!neighbours_.contains(key)) result.dropped_memory += make_room_for_neighbour();
+    Neighbour& neighbour = neighbours_[key];
+    result.request = ask(neighbour, now);
+    const size_t size = charge(packet);
+    if (packets_per_neighbour_ == 0 || size > bytes_max) {
+        (packets_per_neighbour_ == 0 ? result.dropped_full : result.dropped_memory)++;
+        return result;
+    }
+    for (; neighbour.waiting.size() >= packets_per_neighbour_; result.dropped_full++)
+        drop_oldest_of(neighbour);
+    for (; bytes_ + size > bytes_max; result.dropped_memory++)
+        drop_oldest();
+
+    // Nearly always the end. A packet that has waited for another neighbour before keeps its age, and its
+    // place.
+    const Clock::time_point since = packet.since;
+    const auto is_younger = [&](const Node& node) { return node.packet.since > since; };
+    Order::iterator after = order_.end();
+    if (!order_.empty() && is_younger(order_.back())) after = std::ranges::find_if(order_, is_younger);
+    const auto place =
+        std::ranges::find_if(neighbour.waiting, [&](Order::iterator node) { return is_younger(*node); });
+    bytes_ += size;
+    neighbour.waiting.insert(place, order_.insert(after, Node{key, std::move(packet)}));
+    return result;
+}
+
+std::vector<WaitingPacket> NeighbourQueue::empty(Neighbour& neighbour) {
+    std::vector<WaitingPacket> packets;
+    packets.reserve(neighbour.waiting.size());
+    for (const Order::iterator node : std::exchange(neighbour.waiting, {})) {
+        packets.push_back(std::move(node->packet));
+        bytes_ -= charge(packets.back());
+        order_.erase(node);
+    }
+    return packets;
+}
+
+std::vector<WaitingPacket> NeighbourQueue::take(const NeighbourKey& key) {
+    std::vector<WaitingPacket> packets = take_failed(key);
+    neighbours_.erase(key);
+    return packets;
+}
+
+std::vector<WaitingPacket> NeighbourQueue::take_failed(const NeighbourKey& key) {
+    const auto found = neighbours_.find(key);
+    return found == neighbours_.end() ? std::vector<WaitingPacket>{} : empty(found->second);
+}
+
+std::vector<WaitingPacket> NeighbourQueue::take_expired(Clock::time_point now) {
+    std::vector<WaitingPacket> packets;
+    while (!order_.empty() && now - order_.front().packet.since >= patience) {
+        packets.push_back(std::move(order_.front().packet));
+        bytes_ -= charge(packets.back());
+        neighbours_.find(order_.front().key)->second.waiting.pop_front();
+        order_.pop_front();
+    }
+    return packets;
+}
+
+size_t NeighbourQueue::drop_interface(uint16_t interface) {
+    size_t dropped = 0;
+    for (auto item = neighbours_.begin(); item != neighbours_.end();) {
+        if (item->first.interface != interface) {
+            ++item;
+            continue;
+        }
+        dropped += empty(item->second).size();
+        item = neighbours_.erase(item);
+    }
+    return dropped;
+}
+
+std::vector<NeighbourKey> NeighbourQueue::due_requests(Clock::time_point now) {
+    std::erase_if(neighbours_, [&](const auto& item) {
+        const Neighbour& neighbour = item.second;
+        return neighbour.waiting.empty() &&
+               (!neighbour.asked || now - neighbour.asked_at >= request_interval);
+    });
+    std::vector<NeighbourKey> due;
+    for (auto& [key, neighbour] : neighbours_)
+        if (!neighbour.waiting.empty() && ask(neighbour, now)) due.push_back(key);
+    return due;
+}
+
+}  // namespace pktpit::router
