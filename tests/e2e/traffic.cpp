@@ -4,9 +4,9 @@
 //   traffic send DEV SRC_MAC DST_MAC 4|6 SRC_IP DST_IP PACKETS_PER_SECOND FLOWS BYTES
 //   traffic receive DEV PROGRESS_FILE
 //
-// Both run until SIGTERM and then print one line of JSON; the receiver says "ready" before. A frame carries its flow and its number within the
-// flow; the receiver writes how many have come into PROGRESS_FILE, so that a test can wait for traffic to
-// flow.
+// Both run until SIGTERM and then print one line of JSON; the receiver says "ready" before. A frame carries
+// its flow and its number within the flow; the receiver writes how many have come into PROGRESS_FILE, so that
+// a test can wait for traffic to flow.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -202,8 +202,10 @@ void receive_until_stopped(char** arguments) {
     while (true) {
         pollfd ready{descriptor, POLLIN, 0};
         // When told to stop, what is still on its way is waited for.
-        if (poll(&ready, 1, 300) == 0 && stopped) break;
+        bool idle = poll(&ready, 1, 300) == 0;
         int count = recvmmsg(descriptor, messages.data(), batch, MSG_DONTWAIT, nullptr);
+        if (stopped && (idle || (count < 0 && errno != EINTR))) break;
+        if (count < 0 && errno == ENETDOWN) usleep(10000);  // the device went away and may come back
         for (int i = 0; i < count; i++) {
             const uint8_t* begin = buffers[static_cast<size_t>(i)].data();
             const uint8_t* end = begin + std::min<size_t>(messages[static_cast<size_t>(i)].msg_len, 256);

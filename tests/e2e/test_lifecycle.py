@@ -1,0 +1,255 @@
+"""Start, stop, kill -9, restart: forwarding outlives the daemon, and a clean stop leaves nothing."""
+
+import copy
+import json
+import signal
+
+import pytest
+from lib.namespaces import end, run
+from lib.packets import counted, token, udp4, udp6, wait_for_crossing
+from lib.pktpit_router import DAEMON, PktpitRouter
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+from lib.wire import NothingReceived
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
+
+
+def crosses(net, make=udp4):
+    mark = token()
+    net.a.send(make(net.a, net.b, mark))
+    try:
+        return net.b.receive(mark, 0.5)
+    except NothingReceived:
+        return None
+
+
+def has_xdp(net, port="p1"):
+    link = json.loads(net.topology.router_namespace.ip("-j", "link", "show", port).stdout)[0]
+    return "xdp" in link
+
+
+@requirement("kill -9 under load loses nothing on known routes; a restart adopts, and loses and reorders nothing")
+@pytest.mark.parametrize("family", [4, 6])
+def test_kill_9_and_restart_lose_nothing(build_net, stream, family):
+    net = build_net()
+    running = stream(net.a, net.b, family=family, rate=30000)
+    running.flows_again(5000)
+    before = net.router.counters()["forwarded"]
+    net.router.kill()
+    running.flows_again(15000)
+    net.router.start()
+    running.flows_again(15000)
+    assert_nothing_lost(running.finish())
+    assert net.router.counters()["forwarded"] >= before + 30000, "counters outlive the daemon"
+
+
+@requirement("killed and restarted again and again under load: still nothing lost")
+def test_repeated_kills_lose_nothing(build_net, stream):
+    net = build_net()
+    running = stream(net.a, net.b, rate=20000)
+    for _ in range(5):
+        net.router.kill()
+        net.router.start()
+        running.flows_again(2000)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("a restart reconciles what it finds with a configuration that has changed meanwhile")
+def test_restart_reconciles_with_a_changed_configuration(build_net, stream):
+    net = build_net(config={"routes": [{"prefix": "203.0.113.0/24", "via": "10.2.0.2"}]})
+    running = stream(net.a, net.b)
+    net.router.kill()
+    config = copy.deepcopy(net.router.config)
+    config["routes"] = [route for route in config["routes"] if route["prefix"] != "203.0.113.0/24"]
+    config["routes"].append({"prefix": "203.0.114.0/24", "via": "10.3.0.2"})
+    net.router.write(config)
+    net.router.start()
+    mark = token()
+    net.a.send(udp4(net.a, net.c, mark, dst="203.0.114.5"))
+    net.c.receive(mark)
+    assert net.router.json("lookup", "203.0.113.5")["results"][0]["prefix"] is None
+    assert_nothing_lost(running.finish())
+
+
+@requirement("a daemon that was killed can be restarted while no packet of an unknown neighbour is being resolved: "
+             "what was pending is not needed to go on")
+def test_unknown_neighbours_work_again_after_a_restart(build_net):
+    net = build_net()
+    net.router.kill()
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.99"))  # nobody there to resolve it
+    net.router.start()
+    net.b.namespace.ip("address", "add", "10.2.0.98/24", "dev", "eth0")
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.98"))
+    assert net.b.receive(mark).dst == net.b.mac
+
+
+@requirement("SIGTERM: a clean stop leaves no program, no pin and no socket behind")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_clean_stop_leaves_nothing(build_net, how):
+    net = build_net()
+    assert has_xdp(net) and net.router.pins.exists() and net.router.socket.exists()
+    assert end(net.router.process, how) == 0
+    assert not any(has_xdp(net, port) for port in ("p1", "p2", "p3"))
+    assert not net.router.pins.exists() and not net.router.socket.exists()
+
+
+@requirement("--detach: the data path stays when the daemon stops, and the next one adopts it")
+def test_detach_leaves_the_data_path_running(build_net, stream):
+    net = build_net(start=False)
+    net.router.start("--detach")
+    net.topology.settle(net.router)
+    running = stream(net.a, net.b)
+    assert end(net.router.process, signal.SIGTERM) == 0
+    assert has_xdp(net) and net.router.pins.exists()
+    running.flows_again(5000)
+    net.router.start()
+    running.flows_again(5000)
+    assert_nothing_lost(running.finish())
+    assert end(net.router.process, signal.SIGTERM) == 0
+    assert not has_xdp(net)
+
+
+@requirement("a second daemon of the same instance is refused, and the first goes on")
+def test_second_daemon_of_the_same_instance_is_refused(build_net):
+    net = build_net()
+    second = PktpitRouter(net.topology, net.router.config, net.router.directory / "..", instance=net.router.instance)
+    process = second.launch()
+    assert process.wait(10) != 0
+    assert net.router.instance in second.log()
+    assert crosses(net) and net.router.cli("show", "version").returncode == 0
+
+
+@requirement("a second daemon with another name on the same ports is refused, and the first goes on")
+def test_second_daemon_on_the_same_ports_is_refused(build_net, tmp_path_factory):
+    net = build_net()
+    config = {key: value for key, value in net.router.config.items() if key != "instance"}
+    second = PktpitRouter(net.topology, config, tmp_path_factory.mktemp("second"))
+    process = second.launch()
+    assert process.wait(10) != 0
+    assert "p1" in second.log()
+    assert not second.pins.exists() and not second.socket.exists(), "the refused daemon leaves nothing"
+    assert crosses(net) and has_xdp(net)
+
+
+@requirement("without bpffs the daemon says so, and what to do")
+def test_missing_bpffs(build_net):
+    net = build_net(start=False)
+    script = 'umount -l /sys/fs/bpf; exec "$@"'
+    process = net.router.launch(before=("unshare", "--mount", "sh", "-c", script, "sh"))
+    assert process.wait(10) != 0
+    assert "bpf" in net.router.log() and "mount" in net.router.log()
+    assert not has_xdp(net)
+
+
+@requirement("without privileges the daemon says what it lacks")
+def test_no_privileges(build_net):
+    net = build_net(start=False)
+    net.router.directory.chmod(0o755)
+    process = net.router.launch(before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                        "--inh-caps=-all", "--bounding-set=-all", "--"))
+    assert process.wait(10) != 0
+    assert any(word in net.router.log().lower() for word in ("cap_", "privilege", "permission", "not permitted", "root"))
+    assert not has_xdp(net)
+
+
+@requirement("an absent or unreadable configuration file, or one with errors, ends the start with exit status and words")
+@pytest.mark.parametrize("content, named", [(None, "No such file"), ("{", "line 1"), ('{"interfaces": {"nosuch0": {}}}', "nosuch0")])
+def test_bad_configuration_at_the_start(tmp_path, content, named):
+    file = tmp_path / "config.json"
+    if content is not None:
+        file.write_text(content)
+    done = run(DAEMON, "--config", file, check=False)
+    assert done.returncode == 1
+    assert named in done.stdout + done.stderr
+
+
+@requirement("systemd is told when the daemon is ready (sd_notify)")
+def test_readiness_is_notified(build_net, tmp_path):
+    import os
+    import socket
+    net = build_net(start=False)
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(path))
+        listener.settimeout(10)
+        os.environ["NOTIFY_SOCKET"] = str(path)
+        try:
+            net.router.launch()
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        assert b"READY=1" in listener.recv(1000)
+    assert net.router.cli("show", "version").returncode == 0, "ready means that it answers"
+    assert has_xdp(net)
+
+
+@requirement("xdp_mode generic works, and `show ports` says so")
+def test_generic_mode_by_configuration(build_net):
+    def generic(topology):
+        return {"interfaces": {name: {**interface, "xdp_mode": "generic"}
+                               for name, interface in topology.config()["interfaces"].items()}}
+
+    net = build_net(configure=generic)
+    assert {port["mode"] for port in net.router.json("show", "ports")["ports"]} == {"generic"}
+    with counted(net, "forwarded", 2):
+        assert crosses(net) and crosses(net, udp6)
+
+
+def macvlan_instead_of(host, router):
+    """The host's port becomes a macvlan on the veth: a device type without native XDP."""
+    router.batch([f"link set {host.port} down", f"link set {host.port} name under",
+                  "link set under address 02:00:00:00:fe:01 up",
+                  f"link add {host.port} link under address {host.router_mac} type macvlan mode private"])
+    router.sysctl({f"net/ipv6/conf/{host.port}/accept_dad": 0})
+    router.ip("link", "set", host.port, "up")
+
+
+@requirement("a device that refuses native XDP is driven in generic mode, and the log says so; native ports reach it")
+def test_generic_mode_where_native_is_refused(build_net):
+    net = build_net(start=False)
+    macvlan_instead_of(net.b, net.topology.router_namespace)
+    net.router.start()
+    modes = {port["name"]: port["mode"] for port in net.router.json("show", "ports")["ports"]}
+    assert modes["p2"] == "generic"
+    assert "generic" in net.router.log()
+    for make in (udp4, udp6):
+        wait_for_crossing(net.a, net.b, make)
+        wait_for_crossing(net.b, net.a, make)
+        wait_for_crossing(net.a, net.c, make)
+
+
+@requirement("where native is demanded and refused, the start fails in words")
+def test_native_mode_demanded_and_refused(build_net):
+    def native(topology):
+        interfaces = topology.config()["interfaces"]
+        return {"interfaces": {**interfaces, "p2": {**interfaces["p2"], "xdp_mode": "native"}}}
+
+    net = build_net(start=False, configure=native)
+    macvlan_instead_of(net.b, net.topology.router_namespace)
+    assert net.router.launch().wait(10) != 0
+    assert "p2" in net.router.log() and "native" in net.router.log()
+    assert not has_xdp(net), "the ports that had been attached are free again"
+
+
+@requirement("libxdp's dispatcher where the kernel refuses freplace: a plain bpf_link instead, said aloud")
+def test_dispatcher_falls_back_to_a_plain_link(build_net):
+    net = build_net(config={"xdp": {"dispatcher": True}})
+    attached = {port["attach"] for port in net.router.json("show", "ports")["ports"]}
+    assert attached in ({"link"}, {"dispatcher"})
+    if attached == {"link"}:
+        assert "dispatcher" in net.router.log()
+    assert crosses(net)
+
+
+@requirement("stopped by SIGTERM in the middle of a stream of errors it still stops in time")
+def test_stops_in_time_under_a_storm_of_errors(build_net, stream):
+    net = build_net()
+    storm = stream(net.a, net.b, rate=5000)
+    for _ in range(200):
+        net.a.send(*[udp4(net.a, net.b, bytes(20), dst="203.0.113.5")] * 50)
+    assert end(net.router.process, signal.SIGTERM, 5) == 0
+    wait_for(lambda: not net.router.pins.exists(), 1, "pins are gone")
+    storm.abort()

@@ -1,0 +1,61 @@
+"""Tables that are full: the route is refused and named, and everything else goes on."""
+
+import pytest
+from lib.packets import token, udp4
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("the limits are Pktpit's")
+NET = {"config": {"fib": {"ipv4_blocks": 32, "ipv6_blocks": 64, "next_hop_groups": 16, "adjacencies": 32}}}
+
+
+def crosses(net):
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark))
+    return net.b.receive(mark)
+
+
+@requirement("a full FIB refuses the route by its prefix; what is in it stays and works; room can be made again")
+@pytest.mark.parametrize("prefixes, via", [
+    ([f"100.{64 + i}.1.0/24" for i in range(60)], "10.2.0.2"),
+    ([f"2001:{i:x}:1::/48" for i in range(0x1000, 0x1060)], "2001:db8:2::2"),
+])
+def test_fib_full(net, prefixes, via):
+    added, refused = [], None
+    for prefix in prefixes:
+        done = net.router.route("add", prefix, "via", via, check=False)
+        if done.returncode:
+            refused = (prefix, done.stdout + done.stderr)
+            break
+        added.append(prefix)
+    assert refused, "it never got full"
+    assert len(added) >= 5
+    assert refused[0] in refused[1] and "full" in refused[1].lower()
+    assert crosses(net)
+    assert net.router.json("lookup", added[-1].split("/")[0].rstrip(":") + ("::1" if ":" in via else ""))["results"][0]["prefix"] == added[-1]
+    for prefix in added:
+        net.router.route("del", prefix)
+    net.router.route("add", refused[0], "via", via)
+    net.router.route("del", refused[0])
+
+
+@requirement("too many different sets of next hops: the route is refused and named")
+def test_groups_full(net):
+    refused = None
+    for number in range(40):
+        prefix = f"100.64.0.{number}/32"
+        done = net.router.cli("route", "add", prefix, "via", f"10.2.0.{number + 10}", check=False)
+        if done.returncode:
+            refused = (prefix, done.stdout + done.stderr)
+            break
+    assert refused and refused[0] in refused[1]
+    assert crosses(net)
+    for left in range(number):
+        net.router.route("del", f"100.64.0.{left}/32")
+
+
+@requirement("traffic to more neighbours than there are adjacencies costs the new ones, never the router")
+def test_adjacencies_full(net):
+    for number in range(100, 200):
+        net.a.send(udp4(net.a, net.b, token(), dst=f"10.2.0.{number}"))
+    assert crosses(net)
+    assert net.router.cli("show", "neighbours").returncode == 0
