@@ -1,0 +1,98 @@
+/* The traffic source: run by BPF_PROG_RUN with live frames, sends each out of the source's port.
+ *
+ * The kernel recycles the frame's page, with the router's edits in it, so every header is written anew.
+ */
+
+#include "bench/bpf/program.h"
+#include "bench/bpf/traffic.h"
+
+const volatile struct pb_plan plan = {};
+struct pb_generator_state state = {};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1); /* set before loading */
+    __type(key, __u32);
+    __type(value, struct pb_destination);
+} destinations SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_DEVMAP);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} source_port SEC(".maps");
+
+static __always_inline void write_udp(void* at, __u32 flow, __u16 length) {
+    struct udphdr* udp = at;
+    udp->source = bpf_htons(PB_PORT_BASE + (flow & ((1 << PB_FLOW_BITS) - 1)));
+    udp->dest = bpf_htons(PB_PORT_BASE + (flow >> PB_FLOW_BITS));
+    udp->len = bpf_htons(length);
+    udp->check = 0;
+}
+
+static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destination* destination) {
+    const __u32 source = *(const volatile __u32*)plan.source;
+    const __u32 target = *(const __u32*)destination->address;
+    const __u16 length = bpf_htons(PB_FRAME_BYTES - sizeof(struct ethhdr));
+    *(__u16*)ip = bpf_htons(0x4500);
+    ip->tot_len = length;
+    ip->id = 0;
+    ip->frag_off = 0;
+    ip->ttl = PB_TTL;
+    ip->protocol = 17;
+    ip->saddr = source;
+    ip->daddr = target;
+    __u64 sum = bpf_htons(0x4500) + length + bpf_htons(PB_TTL << 8 | 17);
+    sum += (source & 0xffff) + (source >> 16) + (target & 0xffff) + (target >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    ip->check = ~sum;
+}
+
+static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct pb_destination* destination) {
+    *(__u32*)ip = bpf_htonl(6u << 28);
+    ip->payload_len = bpf_htons(PB_FRAME_BYTES - sizeof(struct ethhdr) - sizeof(*ip));
+    ip->nexthdr = 17;
+    ip->hop_limit = PB_TTL;
+    copy_constant(&ip->saddr, plan.source, 16);
+    __builtin_memcpy(&ip->daddr, destination->address, 16);
+}
+
+SEC("xdp")
+int generate(struct xdp_md* ctx) {
+    void* data = (void*)(long)ctx->data;
+    if (data + PB_FRAME_BYTES > (void*)(long)ctx->data_end) return XDP_ABORTED;
+
+    const __u64 number = state.sent;
+    if (state.paced) {
+        if (number >= state.limit) return XDP_DROP;
+        const __u64 now = bpf_ktime_get_ns() << 10;
+        __u64 due = state.next_due;
+        if (now < due) return XDP_DROP;
+        /* After a preemption the missed frames are not made up for in a burst longer than 20 us. */
+        if (now - due > 20000ull << 10) due = now;
+        state.next_due = due + state.interval;
+    }
+    const __u32 index = number & plan.destination_mask;
+    const struct pb_destination* destination = bpf_map_lookup_elem(&destinations, &index);
+    if (!destination) return XDP_ABORTED;
+    state.sent = number + 1;
+
+    struct ethhdr* eth = data;
+    copy_constant(eth, &plan.macs, sizeof(plan.macs));
+    if (plan.family == 4) {
+        eth->h_proto = bpf_htons(ETH_P_IP);
+        write_ipv4((void*)(eth + 1), destination);
+        write_udp(data + 34, index, PB_FRAME_BYTES - 34);
+    } else {
+        eth->h_proto = bpf_htons(ETH_P_IPV6);
+        write_ipv6((void*)(eth + 1), destination);
+        write_udp(data + 54, index, PB_FRAME_BYTES - 54);
+    }
+    *(__u32*)(data + PB_SEQUENCE_OFFSET) = (__u32)(number >> plan.flow_shift);
+    return bpf_redirect_map(&source_port, 0, 0);
+}
+
+char license_name[] SEC("license") = "GPL";

@@ -1,0 +1,120 @@
+/* The traffic sink: counts what arrives, looks at a sample of it in full, and drops it.
+ * `count` is for rates; `sequence` also follows every flow's sequence numbers.
+ */
+
+#include "bench/bpf/program.h"
+#include "bench/bpf/traffic.h"
+
+const volatile struct pb_expectation expectation = {};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct pb_sink_counters);
+} sink_counters SEC(".maps");
+
+/* Next sequence number of each flow. NAPI runs a queue on one CPU at a time: no atomics. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1); /* set before loading */
+    __type(key, __u32);
+    __type(value, __u32);
+} flows SEC(".maps");
+
+static __always_inline int header_checksum_is_right(const struct iphdr* ip) {
+    const __u16* words = (const void*)ip;
+    __u32 sum = 0;
+    for (int i = 0; i < 10; i++)
+        sum += words[i];
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return sum == 0xffff;
+}
+
+/* Null for a frame that is not the benchmark's. */
+static __always_inline const struct udphdr* udp_of(void* data, __u32 family) {
+    const struct ethhdr* eth = data;
+    if (family == 4) {
+        const struct iphdr* ip = (void*)(eth + 1);
+        if (eth->h_proto != bpf_htons(ETH_P_IP) || ip->protocol != 17) return 0;
+        return (void*)(ip + 1);
+    }
+    const struct ipv6hdr* ip = (void*)(eth + 1);
+    if (eth->h_proto != bpf_htons(ETH_P_IPV6) || ip->nexthdr != 17) return 0;
+    return (void*)(ip + 1);
+}
+
+static __always_inline void look_at(void* data, __u64 length, struct pb_sink_counters* counters) {
+    const struct ethhdr* eth = data;
+    counters->sampled++;
+    if (length != PB_FRAME_BYTES) counters->bad_length++;
+    for (int i = 0; i < 6; i++) {
+        if (eth->h_dest[i] != expectation.macs.destination[i] ||
+            eth->h_source[i] != expectation.macs.source[i]) {
+            counters->bad_mac++;
+            break;
+        }
+    }
+    if (expectation.family == 4) {
+        const struct iphdr* ip = (void*)(eth + 1);
+        if (ip->ttl != PB_TTL - 1) counters->bad_ttl++;
+        if (!header_checksum_is_right(ip)) counters->bad_checksum++;
+    } else {
+        const struct ipv6hdr* ip = (void*)(eth + 1);
+        if (ip->hop_limit != PB_TTL - 1) counters->bad_ttl++;
+    }
+    const struct udphdr* udp = udp_of(data, expectation.family);
+    if (udp && (bpf_ntohs(udp->source) < PB_PORT_BASE || bpf_ntohs(udp->dest) < PB_PORT_BASE))
+        counters->bad_payload++;
+}
+
+/* What arrived: `udp` is null for a frame that is not the benchmark's. */
+struct arrival {
+    struct pb_sink_counters* counters;
+    void* data;
+    const struct udphdr* udp;
+};
+
+static __always_inline struct arrival take(struct xdp_md* ctx) {
+    const __u32 zero = 0;
+    void* data = (void*)(long)ctx->data;
+    void* end = (void*)(long)ctx->data_end;
+    struct arrival arrival = {bpf_map_lookup_elem(&sink_counters, &zero), data, 0};
+    if (!arrival.counters) return arrival;
+    if (data + PB_FRAME_BYTES <= end) arrival.udp = udp_of(data, expectation.family);
+    if (!arrival.udp)
+        arrival.counters->other++;
+    else if ((arrival.counters->frames++ & expectation.sample_mask) == 0)
+        look_at(data, end - data, arrival.counters);
+    return arrival;
+}
+
+SEC("xdp")
+int count(struct xdp_md* ctx) {
+    take(ctx);
+    return XDP_DROP;
+}
+
+SEC("xdp")
+int sequence(struct xdp_md* ctx) {
+    const struct arrival arrival = take(ctx);
+    if (!arrival.udp) return XDP_DROP;
+    const __u32 flow = ((bpf_ntohs(arrival.udp->dest) - PB_PORT_BASE) << PB_FLOW_BITS) |
+                       (bpf_ntohs(arrival.udp->source) - PB_PORT_BASE);
+    __u32* next = bpf_map_lookup_elem(&flows, &flow);
+    if (!next) {
+        arrival.counters->bad_payload++;
+        return XDP_DROP;
+    }
+    const __u32 number = *(const __u32*)(arrival.data + PB_SEQUENCE_OFFSET);
+    if (number < *next) {
+        arrival.counters->late++;
+        return XDP_DROP;
+    }
+    arrival.counters->skipped += number - *next;
+    *next = number + 1;
+    return XDP_DROP;
+}
+
+char license_name[] SEC("license") = "GPL";

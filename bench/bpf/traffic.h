@@ -1,0 +1,70 @@
+/* What the benchmark's generator, forwarders and sink agree on: the frame, and the counters.
+ * Plain C: compiled for BPF and into C++.
+ *
+ * A frame is 64 bytes without FCS: Ethernet, IPv4 or IPv6, UDP. Its flow is its destination and its UDP
+ * ports, which carry the flow's number; its last 4 bytes carry its sequence number within the flow (in IPv6
+ * the first two of them are the UDP checksum, which no router looks at).
+ */
+#ifndef PKTPIT_BENCH_TRAFFIC_H
+#define PKTPIT_BENCH_TRAFFIC_H
+
+#include <linux/types.h>
+
+#define PB_FRAME_BYTES 64
+#define PB_SEQUENCE_OFFSET 60
+#define PB_TTL 64
+#define PB_PORT_BASE \
+    1024 /* UDP ports: source = low 15 bits of the flow, destination = the next 15, plus this */
+#define PB_FLOW_BITS 15
+
+/* As an Ethernet header begins. */
+struct pb_macs {
+    __u8 destination[6];
+    __u8 source[6];
+} __attribute__((aligned(4)));
+
+/* What the generator writes. Addresses and MACs as on the wire. */
+struct pb_plan {
+    __u8 source[16]; /* IPv4 in the first 4 bytes */
+    struct pb_macs macs;
+    __u32 family;           /* 4 or 6 */
+    __u32 destination_mask; /* number of destinations - 1 */
+    __u32 flow_shift;       /* log2 of that number: what is above it in the frame's number is the sequence */
+};
+
+/* Written by both sides. A slot of BPF_PROG_RUN that is not due yet is dropped at once: that paces frames to
+ * the microsecond without a system call a frame. */
+struct pb_generator_state {
+    __u64 sent;
+    __u64 paced;    /* otherwise as fast as it goes, and the rest has no meaning */
+    __u64 limit;    /* stop when `sent` reaches this */
+    __u64 next_due; /* bpf_ktime_get_ns() << 10 */
+    __u64 interval; /* ns << 10 between frames */
+};
+
+struct pb_destination {
+    __u8 address[16];
+};
+
+/* What the sink expects of a frame. */
+struct pb_expectation {
+    struct pb_macs macs; /* from the router's egress port to the sink's */
+    __u32 family;
+    __u32 sample_mask; /* every (mask + 1)th frame is looked at in full */
+};
+
+struct pb_sink_counters {
+    __u64 frames;  /* of the benchmark */
+    __u64 other;   /* anything else that arrived */
+    __u64 sampled; /* looked at in full */
+    __u64 bad_length;
+    __u64 bad_mac;
+    __u64 bad_ttl;
+    __u64 bad_checksum;
+    __u64 bad_payload;
+    /* sequence program only */
+    __u64 late;    /* sequence number below one seen before in its flow: reordered or duplicated */
+    __u64 skipped; /* sequence numbers jumped over when their flow went on: lost or still to come late */
+};
+
+#endif

@@ -1,0 +1,26 @@
+/// Settings of one network device that rtnetlink does not have: GRO, NAPI threads, per-namespace sysctls. The
+/// calling thread must be in the device's namespace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pktpit::bench {
+
+uint32_t interface_index(const std::string& device);
+void enable_gro(const std::string& device);
+/// Moves the device's NAPI polling from softirqs into kernel threads (or back), and pins those to a CPU.
+/// NAPI must exist: the device is up, with XDP or GRO.
+void set_threaded_napi(const std::string& device, bool threaded, unsigned cpu);
+/// "net/ipv4/ip_forward", "1". A file that this kernel lacks is an error.
+void set_sysctl(std::string_view path, std::string_view value);
+/// A counter of `ethtool -S`; 0 if the device has none of that name.
+uint64_t device_statistic(const std::string& device, std::string_view name);
+
+/// Pins the calling thread to a CPU and gives it the highest nice value, so that what else runs on the
+/// machine takes less of its time.
+void pin_this_thread(unsigned cpu);
+
+}  // namespace pktpit::bench

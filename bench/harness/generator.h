@@ -1,0 +1,39 @@
+/// The traffic source: BPF_PROG_RUN with live frames in the source namespace, on a thread of its own that is
+/// pinned to one CPU. Frame n goes to destination n modulo their number, so that every flow's sequence
+/// numbers run.
+///
+/// Made, started and stopped by the measuring thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "bench/harness/topology.h"
+
+namespace pktpit::bench {
+
+class Generator {
+  public:
+    /// The number of destinations must be a power of two, at most 2^30.
+    Generator(const Topology& topology, Family family, std::span<const IpAddress> destinations);
+    ~Generator();
+    Generator(Generator&&) noexcept;
+
+    /// Sends as fast as it goes, `batch` frames at a time (at most 256: what a veth ring holds), until
+    /// stop().
+    void start(unsigned cpu, unsigned batch);
+    /// Sends `frames` frames evenly spaced at `rate` a second.
+    void start_paced(unsigned cpu, unsigned batch, double rate, uint64_t frames);
+    /// All frames of start_paced() are out.
+    [[nodiscard]] bool finished() const;
+    /// Ends the thread; returns how many frames left since the start. Throws what the thread ran into.
+    uint64_t stop();
+    [[nodiscard]] uint64_t sent() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pktpit::bench

@@ -1,0 +1,13 @@
+/// The machine that figures come from, for the head of a report: figures without it mean nothing.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pktpit::bench {
+
+/// Name and value: processor, kernel, mitigations, load, date and so on.
+std::vector<std::pair<std::string, std::string>> describe_machine();
+
+}  // namespace pktpit::bench

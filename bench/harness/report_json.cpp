@@ -1,0 +1,79 @@
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+#include "bench/harness/failure.h"
+#include "bench/harness/report.h"
+
+namespace pktpit::bench {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Summary& summary) {
+    return {{"median", summary.median},
+            {"lowest", summary.lowest},
+            {"highest", summary.highest},
+            {"spread", summary.spread()}};
+}
+
+json to_json(const Sample& sample) {
+    return {{"mpps", sample.mpps},
+            {"sent", sample.sent},
+            {"arrived", sample.arrived},
+            {"refused_by_router", sample.refused_by_router},
+            {"refused_by_sink", sample.refused_by_sink},
+            {"faults", sample.faults}};
+}
+
+json to_json(const Series& series, const Series* subject) {
+    json out{{"forwarder", series.forwarder},
+             {"mpps", to_json(summarize(series.rates()))},
+             {"rounds", json::array()}};
+    for (const Sample& sample : series.samples)
+        out["rounds"].push_back(to_json(sample));
+    if (subject && subject != &series)
+        out["subject_ratio"] = to_json(summarize_ratio(subject->rates(), series.rates()));
+    return out;
+}
+
+json to_json(const Verdict& verdict) {
+    return {{"peer", verdict.target.peer},
+            {"at_least", verdict.target.factor},
+            {"ratio", to_json(verdict.ratio)},
+            {"met", verdict.met()}};
+}
+
+json to_json(const Report& report, const Panel& panel) {
+    json out{{"family", panel.family == Family::ipv4 ? "ipv4" : "ipv6"},
+             {"cores", name_of(panel.cores)},
+             {"workload", panel.workload},
+             {"frame_bytes", PB_FRAME_BYTES},
+             {"series", json::array()},
+             {"targets", json::array()}};
+    for (const Series& series : panel.series)
+        out["series"].push_back(to_json(series, panel.find(report.subject)));
+    for (const Verdict& verdict : judge(report, panel))
+        out["targets"].push_back(to_json(verdict));
+    return out;
+}
+
+}  // namespace
+
+void write_json(const std::string& path, const Report& report) {
+    json out{{"benchmark", "wire"},       {"format", 1},
+             {"machine", json::object()}, {"command", report.command},
+             {"subject", report.subject}, {"forwarders", json::object()},
+             {"panels", json::array()}};
+    for (const auto& [name, value] : report.machine)
+        out["machine"][name] = value;
+    for (const auto& [name, description] : report.forwarders)
+        out["forwarders"][name] = description;
+    for (const Panel& panel : report.panels)
+        out["panels"].push_back(to_json(report, panel));
+    std::ofstream file(path);
+    file << out.dump(2) << '\n';
+    if (!file.flush()) fail_errno("write " + path);
+}
+
+}  // namespace pktpit::bench

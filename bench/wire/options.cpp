@@ -1,0 +1,78 @@
+#include "bench/wire/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace pktpit::bench {
+namespace {
+
+constexpr unsigned quick_rounds = 5;
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
+    Options options;
+    options.data = PKTPIT_DATA_DIRECTORY;
+    for (int i = 0; i < argc; i++)
+        options.command += (i ? " " : "") + std::string(argv[i]);
+
+    CLI::App app(
+        "Measures Pktpit against other forwarders over veth: source -> router -> sink, 64-byte frames.");
+    std::vector<int> families{4, 6};
+    std::vector<std::string> cores{"two-core", "one-core"};
+    std::string table = "internet";
+    unsigned window = 600, warm_up = 200;
+    bool quick = false;
+    app.add_option("--families", families, "4 and 6, or one of them")
+        ->delimiter(',')
+        ->check(CLI::IsMember({4, 6}));
+    app.add_option("--cores", cores, "two-core and one-core, or one of them")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"two-core", "one-core"}));
+    app.add_option("--forwarders", options.forwarders, "which to measure, in turns")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"pktpit", "kernel", "fib-lookup", "fixed"}))
+        ->capture_default_str();
+    app.add_option("--table", table, "internet: real prefixes; dense: consecutive ones")
+        ->check(CLI::IsMember({"internet", "dense"}))
+        ->capture_default_str();
+    app.add_option("--routes", options.routes, "prefixes, taken evenly from the table; 0: all")
+        ->capture_default_str();
+    app.add_option("--data", options.data, "folder of the Internet tables")->capture_default_str();
+    app.add_option("--rounds", options.rounds, "rounds of each panel")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--window", window, "ms measured a forwarder and round")
+        ->check(CLI::Range(20, 600000))
+        ->capture_default_str();
+    app.add_option("--warm-up", warm_up, "ms of traffic before it")
+        ->check(CLI::Range(0, 60000))
+        ->capture_default_str();
+    app.add_option("--batch", options.timing.batch, "frames handed over at a time")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    app.add_option("--json", options.json, "also write the report there");
+    app.add_flag("--quick", quick, "5 short rounds");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        exit_code = app.exit(error);
+        return std::nullopt;
+    }
+    options.families.clear();
+    for (const int family : families)
+        options.families.push_back(family == 4 ? Family::ipv4 : Family::ipv6);
+    options.cores.clear();
+    for (const auto& one : cores)
+        options.cores.push_back(one == "two-core" ? Cores::two_core : Cores::one_core);
+    options.table = table == "internet" ? Table::internet : Table::dense;
+    if (quick) {
+        options.rounds = quick_rounds;
+        window = 200;
+        warm_up = 100;
+    }
+    options.timing.window = std::chrono::milliseconds(window);
+    options.timing.warm_up = std::chrono::milliseconds(warm_up);
+    return options;
+}
+
+}  // namespace pktpit::bench

@@ -1,0 +1,30 @@
+/// What the command line of bench_wire asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/measurement.h"
+#include "bench/harness/workload.h"
+
+namespace pktpit::bench {
+
+struct Options {
+    std::vector<Family> families{Family::ipv4, Family::ipv6};
+    std::vector<Cores> cores{Cores::two_core, Cores::one_core};
+    std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
+    Table table = Table::internet;
+    size_t routes = 16384;
+    std::string data;
+    unsigned rounds = 7;
+    Timing timing;
+    std::string json;
+    std::string command;
+};
+
+/// nullopt: the process ends with `exit_code` (help was asked for, or the arguments were wrong, and that was
+/// said).
+std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
+
+}  // namespace pktpit::bench

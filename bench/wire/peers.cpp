@@ -1,0 +1,112 @@
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cstring>
+
+#include "bench/bpf/traffic.h"
+#include "bench/harness/failure.h"
+#include "bench/wire/forwarder.h"
+#include "bench/wire/kernel_routes.h"
+#include "fib_lookup.skel.h"
+#include "fixed_redirect.skel.h"
+
+namespace pktpit::bench {
+namespace {
+
+using Link = std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)>;
+
+Link attach_to_ingress(const bpf_program* program, const Topology& topology) {
+    const InNamespace here(topology.router());
+    Link link(bpf_program__attach_xdp(program, static_cast<int>(topology.ingress().ifindex)),
+              &bpf_link__destroy);
+    if (!link) fail_errno(std::string("attach ") + bpf_program__name(program));
+    return link;
+}
+
+void set_egress(const bpf_map* map, uint32_t key, const Topology& topology) {
+    const InNamespace here(topology.router());
+    const uint32_t ifindex = topology.egress().ifindex;
+    if (bpf_map_update_elem(bpf_map__fd(map), &key, &ifindex, BPF_ANY) != 0) fail_errno("fill a devmap");
+}
+
+class KernelForwarder : public Forwarder {
+  public:
+    [[nodiscard]] std::string name() const override { return "kernel ip_forward"; }
+    [[nodiscard]] std::string description() const override {
+        return "GRO on, rp_filter and early demux off, no netfilter rules, permanent neighbour";
+    }
+    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+        enable_kernel_forwarding(topology);
+        for (const Workload* workload : workloads)
+            add_kernel_routes(topology, *workload);
+    }
+};
+
+class FibLookupForwarder : public Forwarder {
+  public:
+    [[nodiscard]] std::string name() const override { return "XDP + bpf_fib_lookup"; }
+    [[nodiscard]] std::string description() const override {
+        return "bpf_fib_lookup() in the kernel's table, TTL and MACs rewritten, bpf_redirect()";
+    }
+    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+        enable_kernel_forwarding(topology);
+        for (const Workload* workload : workloads)
+            add_kernel_routes(topology, *workload);
+        skeleton_.reset(bench_fib_lookup::open());
+        if (!skeleton_) fail_errno("open the fib_lookup program");
+        const char* flags = getenv("PB_FLAGS");
+        if (flags) const_cast<uint32_t&>(skeleton_->rodata->lookup_flags) = atoi(flags);
+        if (const int error = bench_fib_lookup::load(skeleton_.get()))
+            fail_with(error, "load the fib_lookup program");
+        set_egress(skeleton_->maps.egress, topology.egress().ifindex, topology);
+        link_ = attach_to_ingress(getenv("PB_MAP") ? skeleton_->progs.by_map : skeleton_->progs.by_helper,
+                                  topology);
+    }
+
+  private:
+    struct Destroy {
+        void operator()(bench_fib_lookup* skeleton) const { bench_fib_lookup::destroy(skeleton); }
+    };
+    std::unique_ptr<bench_fib_lookup, Destroy> skeleton_;
+    Link link_{nullptr, &bpf_link__destroy};
+};
+
+class FixedRedirectForwarder : public Forwarder {
+  public:
+    [[nodiscard]] std::string name() const override { return "fixed redirect"; }
+    [[nodiscard]] std::string description() const override {
+        return "the upper bound: no lookup and no checks, TTL and MACs rewritten, redirect through a devmap";
+    }
+    void attach(const Topology& topology, const std::vector<const Workload*>&) override {
+        skeleton_.reset(bench_fixed_redirect::open());
+        if (!skeleton_) fail_errno("open the fixed redirect program");
+        auto& macs = const_cast<pb_macs&>(skeleton_->rodata->macs);
+        std::memcpy(macs.destination, topology.sink_port().mac.bytes.data(), 6);
+        std::memcpy(macs.source, topology.egress().mac.bytes.data(), 6);
+        if (const int error = bench_fixed_redirect::load(skeleton_.get()))
+            fail_with(error, "load the fixed redirect program");
+        set_egress(skeleton_->maps.egress, 0, topology);
+        link_ = attach_to_ingress(skeleton_->progs.redirect, topology);
+    }
+
+  private:
+    struct Destroy {
+        void operator()(bench_fixed_redirect* skeleton) const { bench_fixed_redirect::destroy(skeleton); }
+    };
+    std::unique_ptr<bench_fixed_redirect, Destroy> skeleton_;
+    Link link_{nullptr, &bpf_link__destroy};
+};
+
+}  // namespace
+
+std::unique_ptr<Forwarder> make_kernel_forwarder() {
+    return std::make_unique<KernelForwarder>();
+}
+std::unique_ptr<Forwarder> make_fib_lookup_forwarder() {
+    return std::make_unique<FibLookupForwarder>();
+}
+std::unique_ptr<Forwarder> make_fixed_redirect_forwarder() {
+    return std::make_unique<FixedRedirectForwarder>();
+}
+
+}  // namespace pktpit::bench
