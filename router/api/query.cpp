@@ -1,0 +1,116 @@
+#include "router/api/query.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
+
+#include "fib/rib.h"
+
+namespace pktpit::router {
+namespace {
+
+// append() throughout: GCC 12 warns wrongly of `"literal" + string` (its PR 105651).
+std::string at(std::string_view name) {
+    return std::string("?").append(name.substr(0, 60));
+}
+
+tl::unexpected<Error> bad(std::string_view name, std::string_view found, std::string expected) {
+    return fail(at(name), std::string("\"").append(found.substr(0, 60)).append("\""), std::move(expected));
+}
+
+std::string joined(std::initializer_list<std::string_view> names) {
+    std::string text;
+    for (const auto name : names)
+        text.append(text.empty() ? "" : ", ").append(name);
+    return text.empty() ? "none" : text;
+}
+
+Result<void> only(const QueryParameters& parameters, std::initializer_list<std::string_view> known,
+                  std::string_view repeatable = {}) {
+    for (const auto& [name, value] : parameters) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            return fail(at(name), "unknown query parameter", joined(known));
+        }
+        if (name != repeatable && parameters.count(name) > 1) {
+            return fail(at(name), "given " + std::to_string(parameters.count(name)) + " times", "once");
+        }
+    }
+    return {};
+}
+
+Result<Prefix> prefix_of(std::string_view name, const std::string& value) {
+    const auto prefix = Prefix::parse(value);
+    if (!prefix) return bad(name, value, "a prefix such as 192.0.2.0/24, with no bit set behind its length");
+    return *prefix;
+}
+
+Result<IpAddress> address_of(std::string_view name, const std::string& value) {
+    const auto address = IpAddress::parse(value);
+    if (!address) return bad(name, value, "an IPv4 or IPv6 address");
+    return *address;
+}
+
+}  // namespace
+
+Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"family", "source", "within", "after", "limit"}); !known) {
+        return tl::unexpected(known.error());
+    }
+    RouteQuery query;
+    for (const auto& [name, value] : parameters) {
+        if (name == "family") {
+            if (value != "4" && value != "6") return bad(name, value, "4 or 6");
+            query.family = value == "4" ? Family::ipv4 : Family::ipv6;
+        } else if (name == "source") {
+            static constexpr fib::RouteSource sources[] = {fib::RouteSource::connected,
+                                                           fib::RouteSource::config, fib::RouteSource::cli,
+                                                           fib::RouteSource::kernel};
+            const bool known =
+                std::any_of(std::begin(sources), std::end(sources),
+                            [&text = value](auto source) { return fib::to_string(source) == text; });
+            if (!known) return bad(name, value, "connected, config, cli or kernel");
+            query.source = value;
+        } else if (name == "limit") {
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), query.limit);
+            if (error != std::errc() || end != value.data() + value.size() || query.limit < 1 ||
+                query.limit > max_routes_a_page) {
+                return bad(name, value, "a number from 1 to " + std::to_string(max_routes_a_page));
+            }
+        } else {
+            const auto prefix = prefix_of(name, value);
+            if (!prefix) return tl::unexpected(prefix.error());
+            (name == "within" ? query.within : query.after) = *prefix;
+        }
+    }
+    return query;
+}
+
+Result<IpAddress> parse_route_to_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"to"}); !known) return tl::unexpected(known.error());
+    const auto to = parameters.find("to");
+    if (to == parameters.end()) return fail("?to", "missing", "an IPv4 or IPv6 address");
+    return address_of("to", to->second);
+}
+
+Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"address"}, "address"); !known) return tl::unexpected(known.error());
+    if (parameters.empty()) return fail("?address", "missing", "an IPv4 or IPv6 address, once or more");
+    if (parameters.size() > max_addresses_in_query) {
+        return fail("?address", "given " + std::to_string(parameters.size()) + " times",
+                    "at most " + std::to_string(max_addresses_in_query), "POST them to /v1/lookup");
+    }
+    std::vector<IpAddress> addresses;
+    for (const auto& [name, value] : parameters) {
+        const auto address = address_of(name, value);
+        if (!address) return tl::unexpected(address.error());
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
+Result<void> parse_empty_query(const QueryParameters& parameters) {
+    return only(parameters, {});
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,25 @@
+/// What stands behind the `?` of a request, checked and as plain values. Pure functions, any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "router/api/control.h"
+
+namespace pktpit::router {
+
+using QueryParameters = std::multimap<std::string, std::string>;  ///< already percent-decoded
+
+inline constexpr size_t max_routes_a_page = 10'000;
+inline constexpr size_t max_addresses_in_query = 1024;
+inline constexpr size_t max_addresses_in_body = 65'536;
+
+/// Errors have `where` = "?name".
+Result<RouteQuery> parse_route_query(const QueryParameters& parameters);
+Result<IpAddress> parse_route_to_query(const QueryParameters& parameters);
+Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& parameters);
+/// For requests that take no parameters.
+Result<void> parse_empty_query(const QueryParameters& parameters);
+
+}  // namespace pktpit::router

@@ -1,0 +1,302 @@
+#include "router/api/server.h"
+
+#include <nlohmann/json.hpp>
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "router/api/http_server.h"
+#include "router/api/loop_call.h"
+#include "router/api/query.h"
+#include "router/api/route_json.h"
+#include "router/api/unix_listener.h"
+
+namespace pktpit::router {
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+using nlohmann::json;
+
+constexpr size_t max_body = size_t{1} << 20;
+
+struct Answer {
+    int status = 200;
+    json body;
+};
+
+Answer refusal(int status, const config::Errors& errors) {
+    return {status, errors_to_json(errors)};
+}
+Answer refusal(int status, const Error& error) {
+    return refusal(status, config::Errors{error});
+}
+
+void write(Response& response, const Answer& answer) {
+    response.status = answer.status;
+    // Names from outside (interfaces, paths) need not be UTF-8; an answer with a replacement beats none.
+    response.set_content(answer.body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+                         "application/json");
+}
+
+tl::expected<json, Answer> parse_body(const Request& request) {
+    if (request.body.size() > max_body) {
+        return tl::unexpected(
+            refusal(413, Error{"", "body of " + std::to_string(request.body.size()) + " bytes",
+                               "at most " + std::to_string(max_body) + " bytes", ""}));
+    }
+    // Nesting is bounded before parsing: nlohmann's parser does not recurse, but its destructor and dump()
+    // do.
+    size_t depth = 0;
+    size_t deepest = 0;
+    for (const char c : request.body) {
+        if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+        if ((c == '}' || c == ']') && depth > 0) depth--;
+    }
+    if (deepest > 64) {
+        return tl::unexpected(refusal(400, Error{"", "JSON nested deeper than 64", "a flat object", ""}));
+    }
+    try {
+        return json::parse(request.body);
+    } catch (const json::parse_error& error) {
+        return tl::unexpected(
+            refusal(400, Error{"byte " + std::to_string(error.byte),
+                               std::string("broken JSON: ") + error.what(), "a JSON object", ""}));
+    }
+}
+
+struct ReloadRequest {
+    std::optional<std::string> path;
+    bool dry_run = false;
+};
+
+tl::expected<ReloadRequest, config::Errors> parse_reload(const json& body) {
+    if (!body.is_object()) return tl::unexpected(config::Errors{{"", "not an object", "an object", ""}});
+    ReloadRequest request;
+    config::Errors errors;
+    for (const auto& [name, value] : body.items()) {
+        if (name == "path") {
+            if (value.is_string() && value.get_ref<const std::string&>().starts_with('/') &&
+                value.get_ref<const std::string&>().find('\0') == std::string::npos) {
+                request.path = value.get<std::string>();
+            } else if (!value.is_null()) {
+                errors.push_back({"/path", "not an absolute path", "a path that starts with /", ""});
+            }
+        } else if (name == "dry_run") {
+            if (value.is_boolean()) {
+                request.dry_run = value.get<bool>();
+            } else {
+                errors.push_back({"/dry_run", "not a boolean", "true or false", ""});
+            }
+        } else {
+            errors.push_back({"", "unknown member \"" + name.substr(0, 60) + "\"", "path or dry_run", ""});
+        }
+    }
+    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    return request;
+}
+
+tl::expected<std::vector<IpAddress>, config::Errors> parse_addresses(const json& body) {
+    const bool shape = body.is_object() && body.size() == 1 && body.contains("addresses") &&
+                       body["addresses"].is_array() && body["addresses"].size() <= max_addresses_in_body;
+    if (!shape) {
+        return tl::unexpected(config::Errors{
+            {"", "not a list of addresses",
+             "{\"addresses\": [up to " + std::to_string(max_addresses_in_body) + " strings]}", ""}});
+    }
+    std::vector<IpAddress> addresses;
+    for (const json& item : body["addresses"]) {
+        const auto address = item.is_string() ? IpAddress::parse(item.get_ref<const std::string&>())
+                                              : Result<IpAddress>(fail("", "not a string"));
+        if (!address) {
+            return tl::unexpected(config::Errors{{"/addresses/" + std::to_string(addresses.size()),
+                                                  address.error().message, "an IPv4 or IPv6 address", ""}});
+        }
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
+}  // namespace
+
+struct ApiServer::State {
+    using Handler = std::function<Answer(const Request&)>;
+
+    State(Control& daemon, Executor executor, const Limits& limits)
+        : control(daemon),
+          loop(std::move(executor), limits.patience),
+          http(ConnectionLimits{.request_time = limits.request_time}) {
+        add_reading();
+        add_changing();
+        http.set_payload_max_length(max_body);
+        http.set_error_handler(
+            [this](const Request& request, Response& response) { explain(request, response); });
+    }
+
+    /// Registers a handler whose every way out is JSON.
+    void add(const std::string& method, const std::string& path, Handler handler) {
+        methods[path].append(methods[path].empty() ? "" : ", ").append(method);
+        auto wrapped = [handler = std::move(handler)](const Request& request, Response& response) {
+            try {
+                write(response, handler(request));
+            } catch (const std::exception& error) {
+                write(response,
+                      refusal(500, Error{request.path, error.what(), "", "this is a bug in the daemon"}));
+            }
+        };
+        if (method == "GET") http.Get(path, wrapped);
+        if (method == "POST") http.Post(path, wrapped);
+        if (method == "PUT") http.Put(path, wrapped);
+        if (method == "DELETE") http.Delete(path, wrapped);
+    }
+
+    /// Runs `call` on the loop thread and answers with what it returns.
+    Answer ask(const std::function<Answer()>& call) {
+        Answer answer;
+        switch (loop.run([&] { answer = call(); })) {
+            case LoopCall::Outcome::done:
+                return answer;
+            case LoopCall::Outcome::busy:
+                return refusal(503, Error{"", "the daemon was too busy to start on this request", "",
+                                          "nothing was changed; try again"});
+            case LoopCall::Outcome::stopping:
+                break;
+        }
+        return refusal(503, Error{"", "the daemon is stopping", "", "nothing was changed"});
+    }
+
+    /// GET of something that takes no parameters.
+    void add_plain(const std::string& path, json (Control::*get)()) {
+        add("GET", path, [this, get](const Request& request) {
+            if (const auto query = parse_empty_query(request.params); !query)
+                return refusal(400, query.error());
+            return ask([&] { return Answer{200, (control.*get)()}; });
+        });
+    }
+
+    /// GET of something with a checked query.
+    template <class Value>
+    void add_query(const std::string& path, Result<Value> (*parse)(const QueryParameters&),
+                   json (Control::*get)(const Value&)) {
+        add("GET", path, [this, parse, get](const Request& request) {
+            const auto query = parse(request.params);
+            if (!query) return refusal(400, query.error());
+            return ask([&] { return Answer{200, (control.*get)(*query)}; });
+        });
+    }
+
+    void add_reading() {
+        add_plain("/v1/version", &Control::version);
+        add_plain("/v1/ports", &Control::ports);
+        add_plain("/v1/neighbours", &Control::neighbours);
+        add_plain("/v1/counters", &Control::counters);
+        add_plain("/v1/config", &Control::running_config);
+        add_query("/v1/routes", &parse_route_query, &Control::routes);
+        add_query("/v1/route", &parse_route_to_query, &Control::route_to);
+        add_query("/v1/lookup", &parse_lookup_query, &Control::lookup);
+    }
+
+    void add_body(const std::string& method, const std::string& path,
+                  std::function<Answer(const json&)> with_body) {
+        add(method, path, [with_body = std::move(with_body)](const Request& request) {
+            if (const auto query = parse_empty_query(request.params); !query)
+                return refusal(400, query.error());
+            const auto body = parse_body(request);
+            return body ? with_body(*body) : body.error();
+        });
+    }
+
+    void add_changing() {
+        add_body("POST", "/v1/lookup", [this](const json& body) {
+            const auto addresses = parse_addresses(body);
+            if (!addresses) return refusal(400, addresses.error());
+            return ask([&] { return Answer{200, control.lookup(*addresses)}; });
+        });
+        add_change("POST", RouteChange::add);
+        add_change("PUT", RouteChange::replace);
+        add_change("DELETE", RouteChange::remove);
+        add_body("POST", "/v1/reload", [this](const json& body) {
+            const auto request = parse_reload(body);
+            if (!request) return refusal(400, request.error());
+            return ask([&] {
+                auto done = control.reload(request->path, request->dry_run);
+                return done ? Answer{200, std::move(*done)} : refusal(422, done.error());
+            });
+        });
+    }
+
+    void add_change(const std::string& method, RouteChange change) {
+        add_body(method, "/v1/routes", [this, change](const json& body) {
+            json checked = body;
+            // Only the prefix counts, so a route as listed may be sent back to remove it.
+            if (change == RouteChange::remove && body.is_object() && body.contains("prefix")) {
+                checked = {{"prefix", body["prefix"]}, {"type", "blackhole"}};
+            }
+            const auto route = parse_route(checked);
+            if (!route) return refusal(400, route.error());
+            return ask([&] {
+                auto done = control.change_route(change, *route);
+                return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
+            });
+        });
+    }
+
+    /// Gives cpp-httplib's own refusals a body like every other error's.
+    void explain(const Request& request, Response& response) {
+        if (!response.body.empty()) return;
+        Error error{request.path.substr(0, 200), "HTTP " + std::to_string(response.status), "", ""};
+        if (response.status == 404) {
+            const auto known = methods.find(request.path);
+            if (known != methods.end()) {
+                response.status = 405;
+                response.set_header("Allow", known->second);
+                error.message = request.method + " is not for this path";
+                error.expected = known->second;
+            } else {
+                error.message = "no such path";
+                error.hint = "docs/api.md lists them";
+            }
+        } else if (response.status == 413) {
+            error.message = "body too large";
+            error.expected = "at most " + std::to_string(max_body) + " bytes";
+        } else if (response.status == 400) {
+            error.message = "not a well-formed HTTP request";
+        }
+        write(response, refusal(response.status, error));
+    }
+
+    Control& control;
+    LoopCall loop;
+    std::map<std::string, std::string> methods;  // by path, for Allow
+    std::optional<UnixListener> listener;
+    HttpServer http;  // last: its threads use everything above
+};
+
+ApiServer::ApiServer(Control& control, Executor executor, const Limits& limits)
+    : state_(std::make_unique<State>(control, std::move(executor), limits)) {}
+
+ApiServer::ApiServer(Control& control, Executor executor)
+    : ApiServer(control, std::move(executor), Limits()) {}
+
+ApiServer::~ApiServer() {
+    stop();
+}
+
+Result<void> ApiServer::listen(const std::string& socket_path) {
+    auto listener = UnixListener::open(socket_path);
+    if (!listener) return tl::unexpected(listener.error());
+    state_->listener.emplace(std::move(*listener));
+    state_->http.start(state_->listener->descriptor());
+    return {};
+}
+
+void ApiServer::stop() {
+    state_->loop.stop();
+    state_->http.close();
+    state_->listener.reset();
+}
+
+}  // namespace pktpit::router

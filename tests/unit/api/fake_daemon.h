@@ -1,0 +1,129 @@
+// A daemon of a loop thread and a Control that remembers what it was asked, for the API's and the CLI's
+// tests.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "router/api/control.h"
+
+namespace pktpit::router::testing {
+
+/// Runs closures on its one thread until it ends; pause() holds them back.
+class Loop {
+  public:
+    Loop() : thread_([this] { run(); }) {}
+    ~Loop() { finish(); }
+
+    void post(std::function<void()> work) {
+        const std::lock_guard lock(mutex_);
+        queue_.push_back(std::move(work));
+        changed_.notify_all();
+    }
+    void pause(bool paused) {
+        const std::lock_guard lock(mutex_);
+        paused_ = paused;
+        changed_.notify_all();
+    }
+    /// Waits until `count` closures are queued; false after 10 s.
+    bool wait_for_queued(size_t count) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return queue_.size() >= count; });
+    }
+    void finish() {
+        {
+            const std::lock_guard lock(mutex_);
+            finished_ = true;
+            paused_ = false;
+            changed_.notify_all();
+        }
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] std::thread::id id() const { return thread_.get_id(); }
+
+  private:
+    void run() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return finished_ || (!paused_ && !queue_.empty()); });
+            if (queue_.empty()) return;
+            auto work = std::move(queue_.front());
+            queue_.pop_front();
+            lock.unlock();
+            work();
+            work = nullptr;
+            lock.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> queue_;
+    bool paused_ = false;
+    bool finished_ = false;
+    std::thread thread_;
+};
+
+/// Not synchronised on purpose: the thread sanitizer sees any call off the loop thread.
+class FakeControl final : public Control {
+  public:
+    std::vector<std::string> calls;
+    std::vector<std::thread::id> threads;
+    nlohmann::json answer = {{"fake", true}};
+    std::optional<RouteQuery> query;
+    std::vector<IpAddress> addresses;
+    std::optional<config::StaticRoute> route;
+    std::optional<std::string> path;
+    bool dry_run = false;
+    std::optional<Error> refuse;
+    config::Errors refuse_reload;
+    bool explode = false;
+
+    nlohmann::json note(const std::string& call) {
+        calls.push_back(call);
+        threads.push_back(std::this_thread::get_id());
+        if (explode) throw std::runtime_error("boom");
+        return answer;
+    }
+    nlohmann::json version() override { return note("version"); }
+    nlohmann::json ports() override { return note("ports"); }
+    nlohmann::json routes(const RouteQuery& wanted) override {
+        query = wanted;
+        return note("routes");
+    }
+    nlohmann::json route_to(const IpAddress& address) override {
+        addresses = {address};
+        return note("route_to");
+    }
+    nlohmann::json lookup(const std::vector<IpAddress>& wanted) override {
+        addresses = wanted;
+        return note("lookup");
+    }
+    nlohmann::json neighbours() override { return note("neighbours"); }
+    nlohmann::json counters() override { return note("counters"); }
+    nlohmann::json running_config() override { return note("config"); }
+    Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& wanted) override {
+        route = wanted;
+        const char* const names[] = {"add", "replace", "remove"};
+        auto said = note(names[static_cast<int>(change)]);
+        if (refuse) return tl::unexpected(*refuse);
+        return said;
+    }
+    tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& from,
+                                                        bool only_plan) override {
+        path = from;
+        dry_run = only_plan;
+        auto said = note("reload");
+        if (!refuse_reload.empty()) return tl::unexpected(refuse_reload);
+        return said;
+    }
+};
+
+}  // namespace pktpit::router::testing

@@ -1,0 +1,152 @@
+// Requests that are broken, huge or never end: a clear refusal, bounded time, and the next client is served.
+#include "tests/unit/api/server_fixture.h"
+
+namespace pktpit::router::testing {
+namespace {
+
+TEST_F(ServerTest, BrokenJsonIs400) {
+    start();
+    std::string deep(10'000, '[');
+    for (const std::string& body : {std::string(), std::string("{"), std::string("{\"prefix\": }"),
+                                    std::string("nul"), std::string("\xff\xfe"), std::string("{}x"),
+                                    std::string("{\"a\": \"\xc3\"}"), deep, std::string(3, '\0')}) {
+        const Reply reply = send_body("POST", "/v1/routes", body);
+        EXPECT_EQ(reply.status, 400) << body.substr(0, 20);
+        ASSERT_TRUE(reply.body.is_object()) << body.substr(0, 20);
+        EXPECT_FALSE(reply.body["errors"].empty());
+    }
+    EXPECT_TRUE(control.calls.empty());
+}
+
+TEST_F(ServerTest, TooLargeBodyIs413) {
+    start();
+    const Reply reply = send_body("POST", "/v1/routes", std::string((1 << 20) + 1, ' '));
+    EXPECT_EQ(reply.status, 413);
+    EXPECT_EQ(reply.body["errors"][0]["message"], "body too large");
+    // The largest allowed arrives: broken JSON it is.
+    EXPECT_EQ(send_body("POST", "/v1/routes", std::string(1 << 20, ' ')).status, 400);
+}
+
+TEST_F(ServerTest, TooLargeChunkedBodyIs413) {
+    start();
+    std::string request = "POST /v1/routes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (int i = 0; i < 40; i++)
+        request += "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
+    request += "0\r\n\r\n";
+    EXPECT_EQ(exchange(request).status, 413);
+    EXPECT_TRUE(control.calls.empty());
+}
+
+TEST_F(ServerTest, EndlessChunkedBodyIsCutOff) {
+    start();
+    const RawClient client(socket);
+    ASSERT_TRUE(client.send("POST /v1/routes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    const std::string chunk = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
+    int sent = 0;
+    while (sent < 1000 && client.send(chunk))
+        sent++;
+    EXPECT_LT(sent, 200);  // 8 MiB are 128 chunks, and the socket's buffer holds a few more
+    EXPECT_EQ(get("/v1/ports").status, 200);
+}
+
+TEST_F(ServerTest, EndlessHeadersAreCutOff) {
+    start();
+    const RawClient client(socket);
+    ASSERT_TRUE(client.send("GET /v1/ports HTTP/1.1\r\n"));
+    std::string headers;
+    for (int i = 0; i < 1000; i++)
+        headers += "X-" + std::to_string(i) + ": y\r\n";
+    size_t sent = 0;
+    while (sent < (64U << 20) && client.send(headers))
+        sent += headers.size();
+    EXPECT_LT(sent, 16U << 20);
+    EXPECT_EQ(get("/v1/ports").status, 200);
+    EXPECT_EQ(control.calls.size(), 1U);
+}
+
+TEST_F(ServerTest, CompressedBodyIsNotUnpacked) {
+    start();
+    const std::string gzip(
+        "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00\x43\xbf\xa6\xa3\x02\x00\x00\x00", 22);
+    EXPECT_EQ(
+        exchange("POST /v1/reload HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 22\r\n\r\n" + gzip)
+            .status,
+        400);
+    EXPECT_TRUE(control.calls.empty());
+}
+
+TEST_F(ServerTest, CurlsDefaultContentTypeIsTakenAsJson) {
+    start();
+    const std::string body = R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "metric": 5})";
+    EXPECT_EQ(
+        exchange("POST /v1/routes HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                 "Content-Length: " +
+                 std::to_string(body.size()) + "\r\n\r\n" + body)
+            .status,
+        200);
+    EXPECT_EQ(control.route->metric, 5U);
+}
+
+TEST_F(ServerTest, PostWithoutLengthDoesNotWaitForTheClientToHangUp) {
+    start();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(exchange("POST /v1/reload HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+}
+
+TEST_F(ServerTest, GarbageIsAnsweredOrDropped) {
+    start();
+    for (const std::string& bytes :
+         {std::string("\r\n\r\n"), std::string("BREW /v1/ports HTTP/1.1\r\n\r\n"), std::string("GET\r\n\r\n"),
+          std::string("GET /v1/ports HTTP/9.9\r\n\r\n"), std::string(64, '\0'),
+          std::string("\x16\x03\x01\x02\x00\x01"), "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n",
+          std::string("GET /v1/ports HTTP/1.1\r\nContent-Length: banana\r\n\r\n"),
+          std::string("POST /v1/routes HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n{}"),
+          std::string(
+              "POST /v1/routes HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n")}) {
+        const RawClient client(socket);
+        client.send(bytes);
+        client.finish_sending();
+        const std::string answer = client.receive_all();
+        EXPECT_EQ(answer.find("<timed out>"), std::string::npos) << bytes.substr(0, 40);
+    }
+    EXPECT_EQ(get("/v1/ports").status, 200);
+}
+
+TEST_F(ServerTest, ClientsThatSayNothingDoNotKeepOthersOut) {
+    start({.request_time = 100ms});
+    std::vector<std::unique_ptr<RawClient>> idle;
+    for (int i = 0; i < 80; i++) {
+        idle.push_back(std::make_unique<RawClient>(socket));
+        ASSERT_TRUE(idle.back()->connected());
+    }
+    EXPECT_EQ(get("/v1/ports").status, 200);  // behind 80 clients of 100 ms on 4 workers
+}
+
+TEST_F(ServerTest, ManyClientsAtOnce) {
+    start();
+    constexpr int clients = 16;
+    constexpr int requests = 50;
+    std::atomic<int> good = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < clients; i++) {
+        threads.emplace_back([&, i] {
+            for (int n = 0; n < requests; n++) {
+                const Reply reply =
+                    (i + n) % 2
+                        ? get("/v1/ports")
+                        : send_body("PUT", "/v1/routes", R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})");
+                if (reply.status == 200 && reply.body == nlohmann::json{{"fake", true}}) good++;
+            }
+        });
+    }
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_EQ(good, clients * requests);
+    EXPECT_EQ(control.calls.size(), static_cast<size_t>(clients * requests));
+    for (const auto id : control.threads)
+        ASSERT_EQ(id, loop.id());
+}
+
+}  // namespace
+}  // namespace pktpit::router::testing
