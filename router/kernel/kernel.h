@@ -2,9 +2,11 @@
 /// events; a few requests go out. The netlink implementation is router/kernel/netlink.h; tests inject their
 /// own, so that the control plane is tested without root.
 ///
-/// One thread: events are delivered from poll(), on the caller's thread.
+/// One thread: events are delivered from poll() and dump(), on the caller's thread. KernelState
+/// (router/kernel/kernel_state.h) turns the events into tables and into changes of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,6 +30,10 @@ struct LinkEvent {
     uint32_t parent = 0;         ///< IFLA_LINK in the same namespace, else 0
     uint16_t vlan_id = 0;        ///< for kind "vlan"
     uint16_t vlan_protocol = 0;  ///< TPID, host byte order
+    bool admin_up = false;       ///< IFF_UP: what `ip link set up` says, whatever the carrier
+    bool running = false;        ///< IFF_RUNNING or IFF_LOWER_UP
+    bool ethernet = false;       ///< ARPHRD_ETHER; `mac` is valid then
+    bool operator==(const LinkEvent&) const = default;
 };
 
 struct AddressEvent {
@@ -37,8 +43,15 @@ struct AddressEvent {
     std::optional<IpAddress> broadcast;
     bool tentative = false;  ///< IPv6 DAD has not finished or has failed
     bool ours = false;       ///< IFA_PROTO says that this daemon set it
+    std::optional<IpAddress>
+        peer;  ///< other end of a point-to-point address: the connected net is peer/length
+
+    [[nodiscard]] Prefix net() const { return Prefix::of(peer.value_or(address.address), address.length); }
+    bool operator==(const AddressEvent&) const = default;
 };
 
+/// Delay and probe count as stale: the address is still used while it is being verified. Unicast neighbours
+/// of devices without ARP (NUD_NOARP) count as permanent.
 enum class NeighbourState : uint8_t { none, incomplete, reachable, stale, failed, permanent };
 
 struct NeighbourEvent {
@@ -47,12 +60,15 @@ struct NeighbourEvent {
     IpAddress address;
     MacAddress mac;  ///< valid in reachable, stale, permanent
     NeighbourState state = NeighbourState::none;
+    bool operator==(const NeighbourEvent&) const = default;
 };
 
 struct KernelNextHop {
     uint32_t ifindex = 0;
     std::optional<IpAddress> gateway;
     uint16_t weight = 1;
+    bool dead = false;  ///< RTNH_F_DEAD: its device is down; the kernel does not use it
+    bool operator==(const KernelNextHop&) const = default;
 };
 
 struct RouteEvent {
@@ -64,15 +80,55 @@ struct RouteEvent {
     uint8_t scope = 0;
     uint32_t metric = 0;
     bool replaces = false;  ///< NLM_F_REPLACE
-    bool appends = false;   ///< NLM_F_APPEND: IPv6 multipath grows by this next hop
-    std::vector<KernelNextHop> next_hops;
+    bool appends = false;   ///< NLM_F_APPEND: IPv6 multipath grew (next_hops is the whole set), IPv4: behind
+    std::vector<KernelNextHop> next_hops;  ///< empty unless packets leave by them
+    bool creates = false;                  ///< NLM_F_CREATE; alone, an IPv4 route goes before its equals
+    bool exclusive = false;                ///< NLM_F_EXCL: there was no route of this metric before
+    bool dumped = false;                   ///< part of a dump, not an event
+    uint8_t preference = 0;                ///< RTA_PREF, RFC 4191: 0 medium, 1 high, 3 low
+    uint32_t nexthop_id = 0;               ///< RTA_NH_ID; 0: none
+    std::optional<IpAddress> source;       ///< RTA_PREFSRC
+    /// Encapsulates (MPLS, SRv6, tunnels by RTA_ENCAP): only the kernel can forward by it.
+    bool unsupported = false;
 };
 
-/// After a dump: everything not mentioned since `ResyncBegin` no longer exists.
+/// A nexthop object (`ip nexthop`), as FRR makes them: one next hop, or a group of others.
+struct NextHopEvent {
+    struct Member {
+        uint32_t id = 0;
+        uint16_t weight = 1;
+        bool operator==(const Member&) const = default;
+    };
+    bool removed = false;
+    uint32_t id = 0;
+    bool blackhole = false;
+    bool unsupported = false;     ///< encapsulates
+    KernelNextHop next_hop;       ///< unless blackhole or a group
+    std::vector<Member> members;  ///< of a group
+    bool dumped = false;
+};
+
+/// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`), then
+/// the events that came meanwhile. At ResyncEnd: everything not mentioned since ResyncBegin no longer exists.
+/// A second ResyncBegin without ResyncEnd starts over: the first attempt failed, and nothing is to be
+/// concluded from what it left out.
 struct ResyncBegin {};
 struct ResyncEnd {};
 
-using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd>;
+using KernelEvent =
+    std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd, NextHopEvent>;
+
+/// Which of the kernel's routes are wanted.
+struct RouteFilter {
+    bool enabled = false;
+    uint32_t table = 254;            ///< one table; 254 is main
+    std::vector<uint8_t> protocols;  ///< RTPROT_*; empty: all
+
+    [[nodiscard]] bool wants(uint8_t protocol) const {
+        return protocols.empty() ||
+               std::find(protocols.begin(), protocols.end(), protocol) != protocols.end();
+    }
+};
 
 class Kernel {
   public:

@@ -1,0 +1,45 @@
+/// What KernelState reports: normalised changes of the kernel's tables. Implemented by the daemon; called on
+/// the thread that feeds KernelState, from within consume() or settle(). Must not call back into either.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "router/kernel/kernel.h"
+
+namespace pktpit::router {
+
+/// The route that counts for a prefix: lowest metric, then the kernel's order.
+struct KernelRoute {
+    uint8_t protocol = 0;  ///< RTPROT_*
+    uint8_t type = 0;      ///< RTN_*; a blackhole nexthop object makes it RTN_BLACKHOLE
+    uint8_t scope = 0;
+    uint32_t metric = 0;
+    bool unsupported = false;  ///< encapsulates: only the kernel can forward by it
+    /// Those in use: nexthop objects resolved, dead ones left out. Empty unless packets leave by them.
+    std::vector<KernelNextHop> next_hops;
+    bool operator==(const KernelRoute&) const = default;
+};
+
+class KernelListener {
+  public:
+    virtual ~KernelListener() = default;
+
+    /// New (`before` is null), or something about it changed.
+    virtual void link_changed(const LinkEvent& /*link*/, const LinkEvent* /*before*/) {}
+    /// Its addresses and neighbours have been reported as removed before.
+    virtual void link_removed(const LinkEvent& /*link*/) {}
+    /// New, or its flags, broadcast address or peer changed. A tentative address must not be used yet.
+    virtual void address_changed(const AddressEvent& /*address*/) {}
+    virtual void address_removed(const AddressEvent& /*address*/) {}
+    /// New, or its state or MAC changed.
+    virtual void neighbour_changed(const NeighbourEvent& /*neighbour*/) {}
+    virtual void neighbour_removed(const NeighbourEvent& /*neighbour*/) {}
+    /// This is now the route of the prefix: replaces what was set before. May repeat what is known already.
+    virtual void route_set(const Prefix& /*prefix*/, const KernelRoute& /*route*/) {}
+    virtual void route_removed(const Prefix& /*prefix*/) {}
+    /// A dump is complete: everything has been reported.
+    virtual void resynced() {}
+};
+
+}  // namespace pktpit::router

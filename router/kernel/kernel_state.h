@@ -1,0 +1,79 @@
+/// The kernel's links, addresses, neighbours and routes as tables, fed with KernelEvents, and their changes
+/// told to a KernelListener. Pure: makes no system call; any Kernel, or a test, feeds it. One thread.
+///
+/// Drive it with follow() below: kernel events → consume(), and settle() after each batch.
+///
+/// Between ResyncBegin and ResyncEnd routes are compared silently, and every difference is told at ResyncEnd:
+/// a route that is still there is never told as removed, and forwarding goes on with the old ones meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fib/result.h"
+#include "router/kernel/kernel.h"
+#include "router/kernel/kernel_listener.h"
+#include "router/kernel/route_table.h"
+
+namespace pktpit::router {
+
+class KernelState {
+  public:
+    /// The listener must live longer. Routes of other tables than the filter's are ignored; those of unwanted
+    /// protocols are kept (they take part in replacing), but never told.
+    KernelState(RouteFilter filter, KernelListener& listener);
+
+    void consume(const KernelEvent& event);
+    /// Tells the route changes that follow from link, address and nexthop-object events since the last call.
+    void settle() { routes_.settle(); }
+
+    [[nodiscard]] const LinkEvent* link(uint32_t ifindex) const;
+    [[nodiscard]] const LinkEvent* link(std::string_view name) const;
+    [[nodiscard]] std::vector<LinkEvent> links() const;  ///< by ifindex
+    [[nodiscard]] std::vector<AddressEvent> addresses(uint32_t ifindex) const;
+    [[nodiscard]] const NeighbourEvent* neighbour(uint32_t ifindex, const IpAddress& address) const;
+    [[nodiscard]] std::vector<NeighbourEvent> neighbours() const;
+    [[nodiscard]] const RouteTable& routes() const { return routes_; }
+
+  private:
+    template <class Event>
+    struct Record {
+        Event event;
+        uint32_t generation = 0;
+    };
+    struct Device {
+        LinkEvent link;
+        std::vector<Record<AddressEvent>> addresses;
+        std::unordered_map<IpAddress, Record<NeighbourEvent>> neighbours;
+    };
+
+    void on(const LinkEvent& event);
+    void on(const AddressEvent& event);
+    void on(const NeighbourEvent& event);
+    void on(const RouteEvent& event);
+    void on(const NextHopEvent& event);
+    void on(const ResyncBegin&);
+    void on(const ResyncEnd&);
+    void apply(const LinkEvent& link);
+    void remove_device(uint32_t ifindex);
+    void address_gone(const Device& device, const AddressEvent& address);
+    void apply_dumped_links();
+    [[nodiscard]] bool has_ipv4_address(const Device& device) const;
+
+    KernelListener& listener_;
+    RouteTable routes_;
+    std::unordered_map<uint32_t, Device> devices_;
+    std::unordered_map<std::string, uint32_t> by_name_;
+    std::vector<LinkEvent> dumped_links_;
+    bool dumping_links_ = false;
+    bool resyncing_ = false;
+    uint32_t generation_ = 0;
+};
+
+/// One turn: kernel.poll() into the state, then settle(). An Error is the kernel's; the state stays usable,
+/// and the kernel adapter has arranged to resync.
+Result<void> follow(Kernel& kernel, KernelState& state);
+
+}  // namespace pktpit::router

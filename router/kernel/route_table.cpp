@@ -1,0 +1,274 @@
+#include "router/kernel/route_table.h"
+
+#include <linux/rtnetlink.h>
+
+#include <tuple>
+
+namespace pktpit::router {
+
+namespace {
+
+bool is_terminal(uint8_t type) {
+    return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT || type == RTN_THROW;
+}
+
+/// Order of RFC 4191: high, medium, low.
+int rank(uint8_t preference) {
+    return preference == 1 ? 0 : preference == 3 ? 2 : 1;
+}
+
+bool same_way(const KernelNextHop& a, const KernelNextHop& b) {
+    return a.ifindex == b.ifindex && a.gateway == b.gateway;
+}
+
+bool before(const KernelNextHop& a, const KernelNextHop& b) {
+    return std::tie(a.ifindex, a.gateway) < std::tie(b.ifindex, b.gateway);
+}
+
+bool contains(const std::vector<KernelNextHop>& hops, const KernelNextHop& wanted) {
+    return std::any_of(hops.begin(), hops.end(),
+                       [&](const KernelNextHop& hop) { return same_way(hop, wanted); });
+}
+
+}  // namespace
+
+RouteBody RouteTable::body_of(const RouteEvent& event) const {
+    RouteBody body{event.prefix.address.family, event.protocol,   event.type,   event.scope, event.preference,
+                   event.unsupported,           event.nexthop_id, event.source, {}};
+    // Where the object is known, what the route says of it is a copy that grows old (and is absent with
+    // net.ipv4.nexthop_compat_mode=0).
+    if (!nexthops_.contains(event.nexthop_id)) body.next_hops = event.next_hops;
+    // Events and dumps name the next hops of one IPv6 route in different orders: it must stay one body.
+    if (body.merges()) std::sort(body.next_hops.begin(), body.next_hops.end(), before);
+    return body;
+}
+
+template <class Unwanted>
+void RouteTable::drop(Alternatives& alternatives, Unwanted unwanted) {
+    std::erase_if(alternatives, [&](const Alternative& alternative) {
+        if (!unwanted(alternative)) return false;
+        bodies_.release(alternative.body);
+        return true;
+    });
+}
+
+void RouteTable::apply(const RouteEvent& event) {
+    if (event.table != filter_.table) return;
+    if (event.removed && !entries_.contains(event.prefix)) return;
+    Entry& entry = entries_[event.prefix];
+    drop(entry.alternatives, [&](const Alternative& alternative) {
+        // Events come after the dump of routes is complete: what it left out is gone, and must not be taken
+        // for the route that an event replaces.
+        const bool stale = resyncing_ && !event.dumped && alternative.generation != generation_;
+        return stale || bodies_.is_gone(alternative.body);
+    });
+    if (event.removed) {
+        erase(entry.alternatives, event);
+    } else {
+        insert(entry.alternatives, event);
+    }
+    if (!resyncing_ && !tell(event.prefix, entry)) entries_.erase(event.prefix);
+}
+
+RouteTable::Alternatives::iterator RouteTable::find_same(Alternatives& alternatives, uint32_t metric,
+                                                         const RouteBody& body) {
+    return std::find_if(alternatives.begin(), alternatives.end(), [&](const Alternative& alternative) {
+        const RouteBody& other = bodies_[alternative.body];
+        return alternative.metric == metric && (body.merges() ? other.merges() : other.same_route(body));
+    });
+}
+
+RouteTable::Alternatives::iterator RouteTable::find_replaced(Alternatives& alternatives, uint32_t metric,
+                                                             const RouteBody& body) {
+    const auto equal_metric = [&](const Alternative& alternative) { return alternative.metric == metric; };
+    if (body.family == Family::ipv6) {
+        // fib6_add_rt2node(): a route that can merge replaces one that can, others one that cannot; else the
+        // first.
+        const auto alike =
+            std::find_if(alternatives.begin(), alternatives.end(), [&](const Alternative& alternative) {
+                return equal_metric(alternative) && bodies_[alternative.body].merges() == body.merges();
+            });
+        if (alike != alternatives.end()) return alike;
+    }
+    return std::find_if(alternatives.begin(), alternatives.end(), equal_metric);
+}
+
+void RouteTable::set_body(Alternative& alternative, RouteBody body) {
+    const BodyId before = alternative.body;
+    alternative.body = bodies_.acquire(std::move(body));
+    alternative.generation = generation_;
+    bodies_.release(before);
+}
+
+void RouteTable::insert(Alternatives& alternatives, const RouteEvent& event) {
+    RouteBody body = body_of(event);
+    if (event.exclusive) {
+        drop(alternatives,
+             [&](const Alternative& alternative) { return alternative.metric == event.metric; });
+    }
+    // An IPv6 route that merges says its whole set of next hops each time, so it is `same` as what it grows.
+    auto same = find_same(alternatives, event.metric, body);
+    if (same == alternatives.end() && event.replaces) {
+        const auto replaced = find_replaced(alternatives, event.metric, body);
+        if (replaced != alternatives.end()) return set_body(*replaced, std::move(body));
+    }
+    const bool ipv4 = body.family == Family::ipv4;
+    const bool to_back = event.dumped || event.appends;
+    const bool to_front = ipv4 && event.creates && !to_back;
+    if (same == alternatives.end()) {
+        const Alternative added{event.metric, bodies_.acquire(std::move(body)), generation_};
+        alternatives.insert(to_front ? alternatives.begin() : alternatives.end(), added);
+        return;
+    }
+    // Known already: a dump repeats it, or an event tells what the dump before it had told.
+    set_body(*same, std::move(body));
+    if (event.replaces) return;
+    if (to_back && (ipv4 || event.dumped)) std::rotate(same, same + 1, alternatives.end());
+    if (to_front) std::rotate(alternatives.begin(), same, same + 1);
+}
+
+void RouteTable::erase(Alternatives& alternatives, const RouteEvent& event) {
+    RouteBody body = body_of(event);
+    if (body.family == Family::ipv4 || body.nexthop_id != 0 || body.next_hops.empty()) {
+        const auto same =
+            std::find_if(alternatives.begin(), alternatives.end(), [&](const Alternative& alternative) {
+                return alternative.metric == event.metric && bodies_[alternative.body].same_route(body);
+            });
+        if (same == alternatives.end()) return;
+        bodies_.release(same->body);
+        alternatives.erase(same);
+        return;
+    }
+    // IPv6 removes next hops one by one or all at once; the event has no weights where it names a single one.
+    const auto& removed = event.next_hops;
+    for (auto alternative = alternatives.begin(); alternative != alternatives.end(); ++alternative) {
+        RouteBody rest = bodies_[alternative->body];
+        const bool holds_all = std::all_of(removed.begin(), removed.end(), [&](const KernelNextHop& hop) {
+            return contains(rest.next_hops, hop);
+        });
+        if (alternative->metric != event.metric || rest.type != event.type || rest.nexthop_id != 0 ||
+            !holds_all) {
+            continue;
+        }
+        std::erase_if(rest.next_hops, [&](const KernelNextHop& hop) { return contains(removed, hop); });
+        if (!rest.next_hops.empty()) return set_body(*alternative, std::move(rest));
+        bodies_.release(alternative->body);
+        alternatives.erase(alternative);
+        return;
+    }
+}
+
+bool RouteTable::usable(BodyId id) const {
+    const RouteBody& body = bodies_[id];
+    if (bodies_.is_gone(id) || !filter_.wants(body.protocol)) return false;
+    if (is_terminal(body.type)) return true;
+    if (body.nexthop_id == 0) {
+        return std::any_of(body.next_hops.begin(), body.next_hops.end(),
+                           [](const KernelNextHop& hop) { return !hop.dead; });
+    }
+    const KernelRoute route = resolve({0, id, 0});
+    return !route.next_hops.empty() || is_terminal(route.type);
+}
+
+const RouteTable::Alternative* RouteTable::best(const Entry& entry) const {
+    const Alternative* chosen = nullptr;
+    for (const Alternative& alternative : entry.alternatives) {
+        if (!usable(alternative.body)) continue;
+        const auto key = [&](const Alternative& of) {
+            return std::pair{of.metric, rank(bodies_[of.body].preference)};
+        };
+        if (!chosen || key(alternative) < key(*chosen)) chosen = &alternative;
+    }
+    return chosen;
+}
+
+void RouteTable::collect(uint32_t id, uint32_t weight, KernelRoute& route) const {
+    const auto found = nexthops_.find(id);
+    if (found == nexthops_.end() || !found->second.object.members.empty()) return;
+    const NextHopEvent& object = found->second.object;
+    route.unsupported |= object.unsupported;
+    if (object.blackhole) {
+        route.type = RTN_BLACKHOLE;
+        return;
+    }
+    KernelNextHop hop = object.next_hop;
+    hop.weight = static_cast<uint16_t>(weight);
+    if (!hop.dead) route.next_hops.push_back(hop);
+}
+
+KernelRoute RouteTable::resolve(const Alternative& alternative) const {
+    const RouteBody& body = bodies_[alternative.body];
+    KernelRoute route{body.protocol, body.type, body.scope, alternative.metric, body.unsupported, {}};
+    if (is_terminal(body.type)) return route;
+    const auto object = nexthops_.find(body.nexthop_id);
+    if (object == nexthops_.end()) {
+        std::copy_if(body.next_hops.begin(), body.next_hops.end(), std::back_inserter(route.next_hops),
+                     [](const KernelNextHop& hop) { return !hop.dead; });
+    } else if (object->second.object.members.empty()) {
+        collect(body.nexthop_id, 1, route);
+    } else {
+        for (const auto& member : object->second.object.members)
+            collect(member.id, member.weight, route);
+    }
+    return route;
+}
+
+bool RouteTable::tell(const Prefix& prefix, Entry& entry) {
+    drop(entry.alternatives,
+         [&](const Alternative& alternative) { return bodies_.is_gone(alternative.body); });
+    const Alternative* chosen = best(entry);
+    if (!chosen) {
+        if (entry.told != RouteBodies::none) listener_.route_removed(prefix);
+        bodies_.release(std::exchange(entry.told, RouteBodies::none));
+        return !entry.alternatives.empty();
+    }
+    if (entry.told == chosen->body && entry.told_metric == chosen->metric &&
+        !bodies_.is_changed(chosen->body)) {
+        return true;
+    }
+    bodies_.release(std::exchange(entry.told, bodies_.share(chosen->body)));
+    entry.told_metric = chosen->metric;
+    listener_.route_set(prefix, resolve(*chosen));
+    return true;
+}
+
+void RouteTable::settle() {
+    if (resyncing_ || !bodies_.any_changed()) return;
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+        entry = tell(entry->first, entry->second) ? std::next(entry) : entries_.erase(entry);
+    }
+    bodies_.clear_changed();
+}
+
+void RouteTable::begin_resync() {
+    resyncing_ = true;
+    ++generation_;
+}
+
+void RouteTable::end_resync() {
+    if (!resyncing_) return;
+    resyncing_ = false;
+    std::erase_if(nexthops_, [&](const auto& entry) { return entry.second.generation != generation_; });
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+        drop(entry->second.alternatives,
+             [&](const Alternative& alternative) { return alternative.generation != generation_; });
+        entry = tell(entry->first, entry->second) ? std::next(entry) : entries_.erase(entry);
+    }
+    bodies_.clear_changed();
+}
+
+std::optional<KernelRoute> RouteTable::find(const Prefix& prefix) const {
+    const auto entry = entries_.find(prefix);
+    if (entry == entries_.end()) return std::nullopt;
+    const Alternative* chosen = best(entry->second);
+    if (!chosen) return std::nullopt;
+    return resolve(*chosen);
+}
+
+void RouteTable::for_each(const std::function<void(const Prefix&, const KernelRoute&)>& visit) const {
+    for (const auto& [prefix, entry] : entries_) {
+        if (const Alternative* chosen = best(entry)) visit(prefix, resolve(*chosen));
+    }
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,91 @@
+/// One rtnetlink socket: requests with acknowledgement, dumps, and raw reception. Private to NetlinkKernel;
+/// one thread. Messages that do not come from the kernel are dropped unread.
+#pragma once
+
+#include <libmnl/libmnl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fib/result.h"
+
+namespace pktpit::router::netlink {
+
+/// A request under construction: a header and room for what our requests hold.
+class Request {
+  public:
+    Request(uint16_t type, uint16_t flags);
+    template <class Header>
+    Header& header() {
+        return *static_cast<Header*>(mnl_nlmsg_put_extra_header(message(), sizeof(Header)));
+    }
+    nlmsghdr* message() { return reinterpret_cast<nlmsghdr*>(buffer_); }
+    void put(uint16_t type, std::span<const uint8_t> value) {
+        mnl_attr_put(message(), type, value.size(), value.data());
+    }
+
+  private:
+    alignas(8) std::byte buffer_[512] = {};
+};
+
+/// The kernel's answer to a request: 0, or an errno with what the kernel says about it (extended ack).
+struct Answer {
+    int error = 0;
+    std::string text;
+    [[nodiscard]] std::string to_string() const;  ///< "File exists: address already assigned"
+};
+
+enum class Received : uint8_t {
+    nothing,   ///< would block
+    messages,  ///< see datagram()
+    foreign,   ///< not from the kernel; ignored
+    overflow,  ///< ENOBUFS, or a message larger than the buffer: something was lost
+};
+
+class Socket {
+  public:
+    static Result<std::unique_ptr<Socket>> open();
+    ~Socket();
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+
+    [[nodiscard]] int descriptor() const { return mnl_socket_get_fd(socket_); }
+    Result<void> join(unsigned group);
+    /// SO_RCVBUFFORCE, or SO_RCVBUF (bounded by net.core.rmem_max) without CAP_NET_ADMIN. What it got, in
+    /// bytes.
+    size_t set_receive_buffer(size_t bytes);
+    bool set_option(int option, int value);
+
+    /// One datagram without blocking. An Error for what is neither emptiness nor overflow.
+    Result<Received> receive();
+    /// The bytes that receive() got; valid until the next one.
+    [[nodiscard]] std::span<const std::byte> datagram() const { return {buffer_.data(), received_}; }
+
+    /// Sends, and waits for the acknowledgement. An Error if the kernel could not be asked.
+    Result<Answer> transact(Request& request);
+    /// Sends a dump request and hands each message on. `between`: called after each datagram.
+    /// The value: did the dump survive undisturbed (no NLM_F_DUMP_INTR)?
+    Result<bool> dump(Request& request, const std::function<void(std::span<const std::byte>)>& each,
+                      const std::function<void()>& between);
+
+  private:
+    explicit Socket(mnl_socket* socket);
+    Result<void> send(Request& request);
+    Result<void> wait();
+
+    mnl_socket* socket_;
+    uint32_t sequence_ = 0;
+    size_t received_ = 0;
+    std::vector<std::byte> buffer_;
+};
+
+/// Calls visit(bytes of one message, padded length excluded) for each whole message in a datagram.
+void for_each_message(std::span<const std::byte> datagram,
+                      const std::function<void(std::span<const std::byte>)>& visit);
+
+}  // namespace pktpit::router::netlink
