@@ -1,9 +1,5 @@
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "config/meaning.h"
 #include "config/pointer.h"
@@ -40,20 +36,33 @@ void check_files_exist(const Draft& draft, Errors& errors) {
     }
 }
 
+/// A key may hold anything; what goes to terminals and logs may not.
+void make_printable(Errors& errors) {
+    auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+    for (Error& error : errors)
+        for (std::string* text : {&error.where, &error.message, &error.expected, &error.hint})
+            std::ranges::replace_if(*text, is_control, '?');
+}
+
+tl::unexpected<Errors> refused(Errors errors) {
+    make_printable(errors);
+    return tl::unexpected(std::move(errors));
+}
+
 tl::expected<Config, Errors> parse_all(std::string_view text, std::string base_directory,
                                        const InterfaceExists& exists, bool check_files) {
     Document document = read_json(text);
-    if (!document.readable) return tl::unexpected(std::move(document.errors));
+    if (!document.readable) return refused(std::move(document.errors));
     Errors errors = std::move(document.errors);
     for (Error& error : validate(document.value))
         errors.push_back(std::move(error));
-    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    if (!errors.empty()) return refused(std::move(errors));
 
     Draft draft = read_draft(document.value, errors);
     draft.settings.base_directory = std::move(base_directory);
     check_meaning(draft, exists, errors);
     if (check_files) check_files_exist(draft, errors);
-    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    if (!errors.empty()) return refused(std::move(errors));
     return finish(std::move(draft));
 }
 
@@ -75,7 +84,7 @@ tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists
 tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const Config& config) {
     constexpr std::string_view place = "/routes/0";
     Document document = read_json(json_text);
-    if (!document.readable) return tl::unexpected(std::move(document.errors));
+    if (!document.readable) return refused(std::move(document.errors));
     Errors errors;
     json fragment = {{"routes", json::array({document.value})}};
     errors = validate(fragment, Extent::fragment);
@@ -90,7 +99,7 @@ tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const 
         if (error.where.starts_with(place)) error.where.erase(0, place.size());
     for (Error& error : document.errors)
         errors.push_back(std::move(error));
-    if (!errors.empty()) return tl::unexpected(std::move(errors));
+    if (!errors.empty()) return refused(std::move(errors));
     return *route;
 }
 

@@ -98,7 +98,8 @@ Error syntax_error(std::string_view text, size_t consumed, std::string_view last
         std::string_view near = text.substr(offset, 20);
         error.message += " at '" + std::string(near.substr(0, near.find_first_of("\r\n"))) + "'";
         // Whatever stands there; an error is always printable.
-        std::ranges::replace_if(error.message, [](char c) { return c < ' ' || c > '~'; }, '?');
+        std::ranges::replace_if(
+            error.message, [](char c) { return c < ' ' || c > '~'; }, '?');
         if (error.expected.empty()) error.expected = "a value";
     }
     if (context.starts_with("object") || context.starts_with("array"))

@@ -1,0 +1,22 @@
+/// `pktpit check FILE`: everything that can be known about a configuration without running it, its routes
+/// files read to the end, for people and as JSON. Called by the CLI and by tests. Any thread; changes
+/// nothing.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+
+namespace pktpit::config {
+
+struct CheckReport {
+    std::string text;  ///< for people, ends in a newline
+    std::string json;  ///< {"file", "valid", "errors": [{"line", "where", "message", "expected", "hint"}], …}
+    int exit_status = 0;  ///< 0: valid, 1: not
+};
+
+/// Errors of the configuration come with the line they are on. Routes files are only read when the
+/// configuration itself is right; of each, up to 20 errors are told.
+CheckReport check(const std::string& path, const InterfaceExists& interface_exists = {});
+
+}  // namespace pktpit::config
