@@ -35,6 +35,11 @@ Result<void> Groups::replace(GroupId group, std::span<const WeightedMember> memb
     if (auto good = check(members); !good) return good;
     const pp_fib_group before = groups_[group];
     const auto value = place(members, before);
+    if (!value && members.size() > 1 && bucket_bits_for(members) <= before.bucket_bits) {
+        // A member must be able to leave even when there is no room for a second copy of the buckets.
+        write_buckets(before.first, share_buckets(members, before.bucket_bits, buckets_of(before)));
+        return {};
+    }
     if (!value) return tl::unexpected(value.error());
     publish(group, *value);
     give_back(before);
@@ -75,15 +80,19 @@ Result<pp_fib_group> Groups::place(std::span<const WeightedMember> members, pp_f
                         " next-hop group buckets: " + std::to_string(space_.used()) + " of " +
                         std::to_string(space_.capacity()) + " in use",
                     {}, "raise /fib/next_hop_groups");
-    std::span<const uint32_t> old;
-    if (before.bucket_bits)
-        old = {buckets_ + before.first, size_t{1} << before.bucket_bits};
-    else if (before.first)
-        old = {&before.first, 1};
-    const std::vector<uint32_t> buckets = share_buckets(members, bits, old);
-    for (size_t i = 0; i < buckets.size(); i++)
-        store_relaxed(buckets_ + *first + i, buckets[i]);
+    const uint32_t single[] = {before.first};
+    const auto present = before.bucket_bits ? buckets_of(before) : std::span(single, before.first ? 1 : 0);
+    write_buckets(*first, share_buckets(members, bits, present));
     return pp_fib_group{*first, bits};
+}
+
+std::span<const uint32_t> Groups::buckets_of(pp_fib_group value) const {
+    return {buckets_ + value.first, size_t{1} << value.bucket_bits};
+}
+
+void Groups::write_buckets(uint32_t first, std::span<const uint32_t> adjacencies) {
+    for (size_t i = 0; i < adjacencies.size(); i++)
+        store_release(buckets_ + first + i, adjacencies[i]);
 }
 
 void Groups::publish(GroupId group, pp_fib_group value) {

@@ -25,6 +25,8 @@ class Groups {
   private:
     Result<void> check(std::span<const WeightedMember> members) const;
     Result<pp_fib_group> place(std::span<const WeightedMember> members, pp_fib_group before);
+    [[nodiscard]] std::span<const uint32_t> buckets_of(pp_fib_group value) const;
+    void write_buckets(uint32_t first, std::span<const uint32_t> adjacencies);
     void publish(GroupId group, pp_fib_group value);
     void give_back(pp_fib_group value);
 

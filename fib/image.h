@@ -23,7 +23,7 @@ namespace pktpit::fib {
 using GroupId = uint32_t;
 using AdjacencyId = uint32_t;
 
-/// How much an image holds. Counts are rounded up to powers of two.
+/// How much an image holds. Counts are rounded up to powers of two; group 0 and adjacency 0 are reserved.
 struct Capacity {
     uint32_t ports = 256;
     uint32_t vlans = 1024;
@@ -64,8 +64,10 @@ class FibImage {
 
     /// Groups. Members are adjacency ids with weights (1..65535); a group with no member is one whose every
     /// packet is "no route". Buckets are shared out after the weights, so that the error is below 1 % of a
-    /// share.
+    /// share (fib/bucket_share.h says where that ends).
     Result<GroupId> add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members);
+    /// Visible by one store; where there is no room for new buckets beside the old ones, bucket by bucket.
+    /// Flows keep their member where the new shares allow it.
     Result<void> replace_group(GroupId group, std::span<const std::pair<AdjacencyId, uint16_t>> members);
     void remove_group(GroupId group);  ///< No prefix may refer to it any more.
 

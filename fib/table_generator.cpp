@@ -90,7 +90,7 @@ class Generator {
     }
 
     void add(uint8_t length) {
-        constexpr int draws = 100, tries = 100;
+        constexpr int draws = 100, tries = 1000;
         for (int i = 0; i < draws; i++) {
             const size_t shared = draw_shared_levels(length);
             for (int j = 0; j < tries; j++)

@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "fib/bucket_share.h"
+#include "fib/bucket_space.h"
+
+namespace pktpit::fib {
+namespace {
+
+using Members = std::vector<WeightedMember>;
+
+std::map<uint32_t, uint32_t> count(std::span<const uint32_t> buckets) {
+    std::map<uint32_t, uint32_t> counts;
+    for (uint32_t adjacency : buckets)
+        counts[adjacency]++;
+    return counts;
+}
+
+double worst_error(const Members& members, std::span<const uint32_t> counts, unsigned bits) {
+    double total = 0, worst = 0;
+    for (const auto& [adjacency, weight] : members)
+        total += weight;
+    for (size_t i = 0; i < members.size(); i++) {
+        const double share = members[i].second / total * (1u << bits);
+        worst = std::max(worst, std::abs(counts[i] - share) / share);
+    }
+    return worst;
+}
+
+TEST(BucketShare, ExactSharesTakeNoMoreBucketsThanNeeded) {
+    EXPECT_EQ(bucket_bits_for(Members{{7, 1}}), 0u);
+    EXPECT_EQ(bucket_bits_for(Members{{1, 5}, {2, 5}}), 1u);
+    EXPECT_EQ(bucket_bits_for(Members{{1, 3}, {2, 1}}), 2u);
+    EXPECT_EQ(bucket_bits_for(Members{{1, 1}, {2, 1}, {3, 1}, {4, 1}}), 2u);
+    EXPECT_EQ(bucket_bits_for(Members{{1, 1}, {2, 1}, {3, 1}}), 8u);
+}
+
+TEST(BucketShare, EveryShareIsWithinOnePercentWhereBucketsCanDoIt) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 2000; round++) {
+        Members members(2 + random() % 15);
+        for (size_t i = 0; i < members.size(); i++)
+            members[i] = {static_cast<uint32_t>(i + 1), static_cast<uint16_t>(1 + random() % 8)};
+        const unsigned bits = bucket_bits_for(members);
+        const auto counts = bucket_counts(members, bits);
+        EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0u), 1u << bits);
+        // The smallest share possible here is 1/(1+15*8) of 4096, 34 buckets: half a bucket may be 1.5 % of
+        // it.
+        if (bits < most_bucket_bits) {
+            EXPECT_LT(worst_error(members, counts, bits), 0.01);
+        }
+        EXPECT_LT(worst_error(members, counts, bits), 0.016);
+    }
+}
+
+TEST(BucketShare, TheSmallestMemberGetsABucket) {
+    const Members members = {{1, 65535}, {2, 1}, {3, 1}, {4, 65535}};
+    const unsigned bits = bucket_bits_for(members);
+    EXPECT_EQ(bits, most_bucket_bits);
+    const auto counts = bucket_counts(members, bits);
+    EXPECT_EQ(counts[1], 1u);
+    EXPECT_EQ(counts[2], 1u);
+    EXPECT_EQ(counts[0], 2047u);
+    EXPECT_EQ(counts[3], 2047u);
+    Members most(1u << most_bucket_bits);
+    for (size_t i = 0; i < most.size(); i++)
+        most[i] = {static_cast<uint32_t>(i + 1), static_cast<uint16_t>(i == 0 ? 65535 : 1)};
+    for (uint32_t each : bucket_counts(most, bucket_bits_for(most)))
+        EXPECT_EQ(each, 1u);
+}
+
+TEST(BucketShare, AMemberThatGoesTakesOnlyItsOwnFlows) {
+    Members members = {{1, 1}, {2, 2}, {3, 1}, {4, 4}};
+    const unsigned bits = 8;
+    const auto before = share_buckets(members, bits, {});
+    members.erase(members.begin() + 1);
+    const auto after = share_buckets(members, bits, before);
+    for (size_t i = 0; i < before.size(); i++) {
+        if (before[i] == 2) {
+            EXPECT_NE(after[i], 2u);
+        }
+        // 3 and 1 and 4 had 32, 32, 128 and have 43, 43, 170: nobody had to give anything up.
+        if (before[i] != 2) {
+            EXPECT_EQ(after[i], before[i]);
+        }
+    }
+}
+
+TEST(BucketShare, AMemberThatComesTakesOnlyItsShare) {
+    Members members = {{1, 1}, {2, 1}, {3, 1}};
+    const auto before = share_buckets(members, 8, {});
+    members.push_back({4, 1});
+    const auto after = share_buckets(members, 8, before);
+    size_t moved = 0;
+    for (size_t i = 0; i < before.size(); i++) {
+        if (after[i] == before[i]) continue;
+        EXPECT_EQ(after[i], 4u);
+        moved++;
+    }
+    EXPECT_EQ(moved, 64u);
+}
+
+// More buckets than before: bucket i of 4 becomes buckets 64 i to 64 i + 63 of 256, as the hash's top bits
+// do.
+TEST(BucketShare, GrowingKeepsFlowsWhereTheyAre) {
+    const Members four = {{1, 1}, {2, 1}, {3, 1}, {4, 1}};
+    const auto before = share_buckets(four, 2, {});
+    const Members three = {{1, 1}, {2, 1}, {3, 1}};
+    const auto after = share_buckets(three, 8, before);
+    for (size_t i = 0; i < after.size(); i++)
+        if (before[i / 64] != 4) {
+            EXPECT_EQ(after[i], before[i / 64]);
+        }
+    EXPECT_EQ(count(after).at(1) + count(after).at(2) + count(after).at(3), 256u);
+}
+
+TEST(BucketShare, SumsUpAMemberGivenTwice) {
+    const auto counts = count(share_buckets(Members{{1, 1}, {2, 2}, {1, 1}}, 2, {}));
+    EXPECT_EQ(counts.at(1), 2u);
+    EXPECT_EQ(counts.at(2), 2u);
+}
+
+TEST(BucketSpace, RangesNeverOverlapAndMergeAgain) {
+    constexpr uint32_t size = 1024;
+    BucketSpace space(size, [] {});
+    std::mt19937 random(2);
+    std::vector<std::pair<uint32_t, unsigned>> ranges;
+    std::vector<bool> taken(size);
+    for (int step = 0; step < 20000; step++) {
+        const auto bits = static_cast<unsigned>(random() % 6);
+        if (random() % 2) {
+            const auto first = space.allocate(bits);
+            if (!first) continue;
+            ranges.push_back({*first, bits});
+            for (uint32_t i = *first; i < *first + (1u << bits); i++) {
+                ASSERT_LT(i, size);
+                ASSERT_FALSE(taken[i]);
+                taken[i] = true;
+            }
+        } else if (!ranges.empty()) {
+            std::swap(ranges[random() % ranges.size()], ranges.back());
+            const auto [first, range_bits] = ranges.back();
+            ranges.pop_back();
+            for (uint32_t i = first; i < first + (1u << range_bits); i++)
+                taken[i] = false;
+            space.give_back(first, range_bits);
+        }
+        ASSERT_EQ(space.used(), static_cast<uint32_t>(std::ranges::count(taken, true)));
+    }
+    for (const auto& [first, bits] : ranges)
+        space.give_back(first, bits);
+    EXPECT_EQ(space.used(), 0u);
+    EXPECT_EQ(space.allocate(10), 0u) << "all merged into one";
+    EXPECT_EQ(space.allocate(0), std::nullopt);
+}
+
+TEST(BucketSpace, ReusesOnlyAfterAGracePeriod) {
+    int grace_periods = 0;
+    BucketSpace space(8, [&] { grace_periods++; });
+    ASSERT_EQ(space.allocate(2), 0u);
+    space.give_back(0, 2);
+    EXPECT_EQ(space.allocate(2), 4u) << "the other half is still free";
+    EXPECT_EQ(grace_periods, 0);
+    EXPECT_EQ(space.allocate(2), 0u);
+    EXPECT_EQ(grace_periods, 1);
+    EXPECT_EQ(space.allocate(0), std::nullopt);
+    EXPECT_EQ(grace_periods, 1) << "nothing to wait for";
+}
+
+}  // namespace
+}  // namespace pktpit::fib

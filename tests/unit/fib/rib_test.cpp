@@ -1,0 +1,197 @@
+#include "fib/rib.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/fib/test_image.h"
+
+namespace pktpit::fib {
+namespace {
+
+using test::address;
+using test::prefix;
+
+/// A RIB whose best routes land in a map, and which can be made to refuse a change.
+class RibTest : public testing::Test {
+  protected:
+    RibTest()
+        : rib_([this](const Prefix& changed, const std::optional<Route>& best) -> Result<void> {
+              told_++;
+              if (refuse_after_ > 0 && --refuse_after_ == 0) return fail(changed.to_string(), "table full");
+              if (best) {
+                  EXPECT_EQ(best->prefix, changed);
+                  fib_[changed] = best->next_hops;
+              } else {
+                  EXPECT_EQ(fib_.erase(changed), 1u) << "told that something is gone that was not there";
+              }
+              return {};
+          }) {}
+
+    Result<void> set(const char* text, RouteSource source, NextHopSetId next_hops, uint8_t preference = 10,
+                     uint32_t metric = 0) {
+        return rib_.set({prefix(text), source, preference, metric, next_hops});
+    }
+    std::vector<NextHopSetId> candidates(const char* text) {
+        std::vector<NextHopSetId> result;
+        for (const Route& route : rib_.candidates(prefix(text)))
+            result.push_back(route.next_hops);
+        return result;
+    }
+
+    std::map<Prefix, NextHopSetId> fib_;
+    int told_ = 0;
+    int refuse_after_ = 0;  ///< the how-manieth call from now on is refused; 0: none
+    Rib rib_;
+};
+
+using enum RouteSource;
+
+TEST_F(RibTest, PreferenceThenMetricThenSource) {
+    ASSERT_TRUE(set("10.0.0.0/8", kernel, 1, 20, 0));
+    ASSERT_TRUE(set("10.0.0.0/8", cli, 2, 10, 5));
+    ASSERT_TRUE(set("10.0.0.0/8", config, 3, 10, 4));
+    ASSERT_TRUE(set("10.0.0.0/8", connected, 4, 10, 5));
+    EXPECT_EQ(candidates("10.0.0.0/8"), (std::vector<NextHopSetId>{3, 4, 2, 1}));
+    EXPECT_EQ(fib_, (std::map<Prefix, NextHopSetId>{{prefix("10.0.0.0/8"), 3}}));
+    EXPECT_EQ(rib_.best(prefix("10.0.0.0/8"))->source, config);
+    EXPECT_EQ(told_, 3) << "4 never was the best";
+    EXPECT_EQ(rib_.size(Family::ipv4), 1u);
+    EXPECT_EQ(rib_.size(Family::ipv6), 0u);
+    EXPECT_EQ(rib_.size(kernel), 1u);
+}
+
+TEST_F(RibTest, ASecondRouteOfASourceReplacesTheFirst) {
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1, 10));
+    ASSERT_TRUE(set("10.0.0.0/8", kernel, 2, 20));
+    ASSERT_TRUE(set("10.0.0.0/8", config, 3, 30));
+    EXPECT_EQ(candidates("10.0.0.0/8"), (std::vector<NextHopSetId>{2, 3}));
+    EXPECT_EQ(fib_.at(prefix("10.0.0.0/8")), 2u);
+    EXPECT_EQ(rib_.size(config), 1u);
+}
+
+TEST_F(RibTest, SaysNothingWhereNothingChanges) {
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1));
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1));
+    EXPECT_EQ(told_, 1);
+    EXPECT_EQ(rib_.erase(prefix("10.0.0.0/8"), kernel), false);
+    EXPECT_EQ(rib_.erase(prefix("10.0.0.0/9"), config), false);
+    EXPECT_EQ(told_, 1);
+}
+
+TEST_F(RibTest, TheNextBestFollows) {
+    ASSERT_TRUE(set("2001:db8::/32", config, 1, 10));
+    ASSERT_TRUE(set("2001:db8::/32", kernel, 2, 20));
+    EXPECT_EQ(rib_.erase(prefix("2001:db8::/32"), config), true);
+    EXPECT_EQ(fib_.at(prefix("2001:db8::/32")), 2u);
+    EXPECT_EQ(rib_.erase(prefix("2001:db8::/32"), kernel), true);
+    EXPECT_TRUE(fib_.empty());
+    EXPECT_EQ(rib_.size(Family::ipv6), 0u);
+    EXPECT_EQ(rib_.size(config) + rib_.size(kernel), 0u);
+}
+
+TEST_F(RibTest, UnusableNextHopsGiveWay) {
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1, 10));
+    ASSERT_TRUE(set("10.0.0.0/8", kernel, 2, 20));
+    ASSERT_TRUE(set("10.1.0.0/16", config, 1));
+    ASSERT_TRUE(set("2001:db8::/32", config, 1));
+    ASSERT_TRUE(set("10.2.0.0/16", config, 3));
+    told_ = 0;
+    ASSERT_TRUE(rib_.set_usable(1, false));
+    EXPECT_EQ(told_, 3);
+    EXPECT_EQ(fib_, (std::map<Prefix, NextHopSetId>{{prefix("10.0.0.0/8"), 2}, {prefix("10.2.0.0/16"), 3}}));
+    EXPECT_EQ(candidates("10.0.0.0/8"), (std::vector<NextHopSetId>{2, 1})) << "unusable ones last";
+    EXPECT_EQ(rib_.best(prefix("10.1.0.0/16")), std::nullopt);
+    EXPECT_EQ(rib_.match(address("10.1.0.1"))->prefix, prefix("10.0.0.0/8"))
+        << "past a prefix without a best route";
+    ASSERT_TRUE(rib_.set_usable(1, false));
+    EXPECT_EQ(told_, 3) << "nothing new";
+    // A route that comes meanwhile is kept, but not used.
+    ASSERT_TRUE(set("10.3.0.0/16", config, 1));
+    EXPECT_FALSE(fib_.contains(prefix("10.3.0.0/16")));
+    ASSERT_TRUE(rib_.set_usable(1, true));
+    EXPECT_EQ(fib_.at(prefix("10.0.0.0/8")), 1u);
+    EXPECT_EQ(fib_.at(prefix("10.3.0.0/16")), 1u);
+    EXPECT_EQ(fib_.at(prefix("2001:db8::/32")), 1u);
+    EXPECT_EQ(fib_.size(), 5u);
+}
+
+TEST_F(RibTest, ARefusedSetChangesNothing) {
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1));
+    refuse_after_ = 1;
+    const auto result = set("10.0.0.0/8", cli, 2, 5);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "table full");
+    EXPECT_EQ(candidates("10.0.0.0/8"), std::vector<NextHopSetId>{1});
+    EXPECT_EQ(rib_.size(cli), 0u);
+    refuse_after_ = 1;
+    ASSERT_FALSE(set("10.1.0.0/16", cli, 2));
+    EXPECT_EQ(rib_.size(Family::ipv4), 1u);
+    EXPECT_EQ(rib_.best(prefix("10.1.0.0/16")), std::nullopt);
+}
+
+TEST_F(RibTest, ARefusedEraseChangesNothing) {
+    ASSERT_TRUE(set("10.0.0.0/8", config, 1));
+    refuse_after_ = 1;
+    ASSERT_FALSE(rib_.erase(prefix("10.0.0.0/8"), config));
+    EXPECT_EQ(candidates("10.0.0.0/8"), std::vector<NextHopSetId>{1});
+    EXPECT_EQ(rib_.erase(prefix("10.0.0.0/8"), config), true);
+}
+
+TEST_F(RibTest, ARefusalInTheMiddleOfManyTakesAllBack) {
+    for (const char* text : {"10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "2001:db8::/32"}) {
+        ASSERT_TRUE(set(text, config, 1, 10));
+        ASSERT_TRUE(set(text, kernel, 2, 20));
+    }
+    const auto before = fib_;
+    for (int call = 1; call <= 5; call++) {
+        refuse_after_ = call;
+        ASSERT_FALSE(rib_.set_usable(1, false));
+        EXPECT_EQ(fib_, before);
+        EXPECT_EQ(rib_.best(prefix("10.0.0.0/16"))->next_hops, 1u);
+    }
+    ASSERT_TRUE(rib_.set_usable(1, false));
+    for (const auto& [net, next_hops] : fib_)
+        EXPECT_EQ(next_hops, 2u);
+}
+
+TEST_F(RibTest, RefusesARouteWithoutNextHops) {
+    EXPECT_FALSE(set("10.0.0.0/8", config, 0));
+    EXPECT_EQ(told_, 0);
+}
+
+TEST_F(RibTest, MatchesTheLongest) {
+    ASSERT_TRUE(set("0.0.0.0/0", config, 1));
+    ASSERT_TRUE(set("10.0.0.0/8", config, 2));
+    ASSERT_TRUE(set("10.1.2.3/32", config, 3));
+    ASSERT_TRUE(set("2001:db8::/32", config, 4));
+    EXPECT_EQ(rib_.match(address("10.1.2.3"))->next_hops, 3u);
+    EXPECT_EQ(rib_.match(address("10.1.2.4"))->next_hops, 2u);
+    EXPECT_EQ(rib_.match(address("11.1.2.4"))->prefix, prefix("0.0.0.0/0"));
+    EXPECT_EQ(rib_.match(address("2001:db8:ffff::"))->next_hops, 4u);
+    EXPECT_EQ(rib_.match(address("2001:db9::")), std::nullopt);
+}
+
+TEST_F(RibTest, WalksInPrefixOrder) {
+    ASSERT_TRUE(set("192.0.2.0/24", config, 1));
+    ASSERT_TRUE(set("10.0.0.0/8", kernel, 2, 20));
+    ASSERT_TRUE(set("10.0.0.0/8", cli, 3, 10));
+    ASSERT_TRUE(set("10.0.0.0/16", cli, 3));
+    ASSERT_TRUE(set("9.255.0.0/16", cli, 3));
+    ASSERT_TRUE(set("2001:db8::/32", cli, 3));
+    std::vector<std::string> seen;
+    rib_.for_each(Family::ipv4, [&](const Route& route, bool best) {
+        seen.push_back(route.prefix.to_string() + " " + std::string(to_string(route.source)) +
+                       (best ? " best" : ""));
+        return true;
+    });
+    EXPECT_EQ(seen,
+              (std::vector<std::string>{"9.255.0.0/16 cli best", "10.0.0.0/8 cli best", "10.0.0.0/8 kernel",
+                                        "10.0.0.0/16 cli best", "192.0.2.0/24 config best"}));
+    int visits = 0;
+    rib_.for_each(Family::ipv4, [&](const Route&, bool) { return ++visits < 2; });
+    EXPECT_EQ(visits, 2);
+}
+
+}  // namespace
+}  // namespace pktpit::fib
