@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -23,8 +22,6 @@
 
 namespace pktpit::bench {
 namespace {
-
-constexpr int highest_priority = -20;
 
 void ethtool(const std::string& device, void* command, const char* what) {
     const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -65,13 +62,16 @@ std::vector<pid_t> napi_threads(const std::string& device) {
     return found;
 }
 
-void pin(pid_t thread, unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    if (sched_setaffinity(thread, sizeof set, &set) != 0)
-        fail_errno("pin a thread to CPU " + std::to_string(cpu));
-    setpriority(PRIO_PROCESS, static_cast<id_t>(thread), highest_priority);
+void schedule(pid_t thread, std::optional<unsigned> cpu, int priority) {
+    if (cpu) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(*cpu, &set);
+        if (sched_setaffinity(thread, sizeof set, &set) != 0)
+            fail_errno("pin a thread to CPU " + std::to_string(*cpu));
+    }
+    const sched_param parameters{priority};
+    if (sched_setscheduler(thread, SCHED_FIFO, &parameters) != 0) fail_errno("make a thread real-time");
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void set_threaded_napi(const std::string& device, bool threaded, unsigned cpu) {
     if (threads.empty())
         throw Failure(device + ": no NAPI thread appeared; is the device up, with XDP or GRO?");
     for (const pid_t thread : threads)
-        pin(thread, cpu);
+        schedule(thread, cpu, Schedule::traffic);
 }
 
 void set_sysctl(std::string_view path, std::string_view value) {
@@ -130,8 +130,8 @@ uint64_t device_statistic(const std::string& device, std::string_view name) {
     return 0;
 }
 
-void pin_this_thread(unsigned cpu) {
-    pin(0, cpu);
+void schedule_this_thread(std::optional<unsigned> cpu, int priority) {
+    schedule(0, cpu, priority);
 }
 
 }  // namespace pktpit::bench

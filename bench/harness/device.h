@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,12 @@ void set_sysctl(std::string_view path, std::string_view value);
 /// A counter of `ethtool -S`; 0 if the device has none of that name.
 uint64_t device_statistic(const std::string& device, std::string_view name);
 
-/// Pins the calling thread to a CPU and gives it the highest nice value, so that what else runs on the
-/// machine takes less of its time.
-void pin_this_thread(unsigned cpu);
+/// Where and how the benchmark's threads run: real-time, so that whatever else the machine does cannot take
+/// the cores from one forwarder and not from another.
+struct Schedule {
+    static constexpr int traffic = 1;    ///< generator, NAPI threads
+    static constexpr int measuring = 2;  ///< must be able to read counters while traffic has all cores
+};
+void schedule_this_thread(std::optional<unsigned> cpu, int priority);
 
 }  // namespace pktpit::bench

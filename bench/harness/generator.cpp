@@ -48,7 +48,7 @@ struct Generator::State {
 
     void run(unsigned cpu, unsigned batch) {
         const InNamespace here(topology->source());
-        pin_this_thread(cpu);
+        schedule_this_thread(cpu, Schedule::traffic);
         std::vector<uint8_t> frame(PB_FRAME_BYTES);
         while (!stopping) {
             LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = PB_FRAME_BYTES,

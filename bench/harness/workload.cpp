@@ -1,34 +1,25 @@
 #include "bench/harness/workload.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <random>
-#include <set>
-#include <utility>
 
 #include "bench/harness/failure.h"
-#include "bench/harness/table_file.h"
 #include "bench/harness/topology.h"
+#include "fib/table_file.h"
+#include "fib/table_generator.h"
 
 namespace pktpit::bench {
 namespace {
 
 constexpr size_t most_destinations = 1 << 20;
 constexpr size_t fewest_destinations = 1 << 10;
+constexpr uint64_t seed = 2544;
 
 using Random = std::mt19937_64;
-
-/// Prefixes of each length in the Internet's tables of June 2026, for machines without the files.
-constexpr std::pair<uint8_t, uint32_t> histogram4[] = {
-    {8, 16},     {9, 14},     {10, 39},     {11, 97},     {12, 306},   {13, 599},
-    {14, 1223},  {15, 2249},  {16, 14310},  {17, 9053},   {18, 15072}, {19, 27788},
-    {20, 49815}, {21, 57824}, {22, 122384}, {23, 126268}, {24, 741888}};
-constexpr std::pair<uint8_t, uint32_t> histogram6[] = {
-    {20, 15},   {24, 42},   {28, 173},   {29, 5532}, {30, 759},  {31, 360},  {32, 27182}, {33, 5995},
-    {34, 5884}, {35, 2084}, {36, 10386}, {37, 1366}, {38, 2836}, {39, 1928}, {40, 24765}, {41, 4874},
-    {42, 3613}, {43, 1758}, {44, 26975}, {45, 5090}, {46, 8379}, {47, 9843}, {48, 129950}};
 
 /// Routable for certain: a martian destination would be dropped by some forwarders and not by others.
 bool is_usable(const Prefix& prefix) {
@@ -59,23 +50,23 @@ IpAddress random_address_in(const Prefix& prefix, Random& random) {
     return address;
 }
 
-std::vector<Prefix> generate_internet(Family family, Random& random) {
-    const Prefix everything =
-        family == Family::ipv4 ? *Prefix::parse("0.0.0.0/0") : *Prefix::parse("2000::/3");
-    std::set<Prefix> prefixes;
-    const auto add = [&](uint8_t length, uint32_t count) {
-        for (uint32_t added = 0; added < count;) {
-            const Prefix prefix = Prefix::of(random_address_in(everything, random), length);
-            if (is_usable(prefix) && prefixes.insert(prefix).second) added++;
-        }
-    };
-    if (family == Family::ipv4)
-        for (const auto& [length, count] : histogram4)
-            add(length, count);
-    else
-        for (const auto& [length, count] : histogram6)
-            add(length, count);
-    return {prefixes.begin(), prefixes.end()};
+std::vector<Prefix> generate_internet(Family family) {
+    std::vector<Prefix> prefixes;
+    for (const auto& entry : fib::generate_table(family, fib::internet_table_size(family), seed))
+        prefixes.push_back(entry.prefix);
+    return prefixes;
+}
+
+/// Next-hop ids are left out: the benchmark has one next hop.
+std::vector<Prefix> read_prefixes(const std::string& file) {
+    std::vector<Prefix> prefixes;
+    const auto read =
+        fib::read_table_file(file, [&](const Prefix& prefix, std::string_view, size_t) -> Result<void> {
+            prefixes.push_back(prefix);
+            return {};
+        });
+    if (!read) throw Failure(read.error().to_string());
+    return prefixes;
 }
 
 std::vector<Prefix> dense_table(Family family, size_t routes) {
@@ -116,7 +107,7 @@ std::vector<IpAddress> pick_destinations(const std::vector<Prefix>& prefixes, Ra
 }  // namespace
 
 Workload make_workload(Family family, Table table, size_t routes, const std::string& data) {
-    Random random(2544);
+    Random random(seed);
     Workload workload;
     if (table == Table::dense) {
         if (routes == 0 || routes > 1 << 20) throw Failure("a dense table has 1 to 1,048,576 routes");
@@ -127,13 +118,13 @@ Workload make_workload(Family family, Table table, size_t routes, const std::str
                                                                 : "/internet-ipv6-2026-06.txt.xz");
         std::string origin = "the Internet table of June 2026";
         std::vector<Prefix> all;
-        if (table_file_exists(file)) {
-            all = read_table_file(file);
-            std::erase_if(all, [](const Prefix& prefix) { return !is_usable(prefix); });
+        if (access(file.c_str(), R_OK) == 0) {
+            all = read_prefixes(file);
         } else {
-            all = generate_internet(family, random);
+            all = generate_internet(family);
             origin = "a generated table with the Internet's prefix lengths (no " + file + ")";
         }
+        std::erase_if(all, [](const Prefix& prefix) { return !is_usable(prefix); });
         const size_t whole = all.size();
         workload.prefixes = take_evenly(std::move(all), routes);
         workload.description = workload.prefixes.size() == whole

@@ -1,11 +1,11 @@
 // bench_wire: how fast Pktpit forwards 64-byte frames, as ratios to other forwarders in the same run.
 
-#include <deque>
 #include <fmt/format.h>
 
+#include <deque>
 #include <vector>
 
-#include "bench/harness/failure.h"
+#include "bench/harness/device.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/report.h"
@@ -69,6 +69,7 @@ int run(const Options& options) {
         report.forwarders.emplace_back(forwarder.name(), forwarder.description());
     }
     print_head(stdout, report);
+    schedule_this_thread(std::nullopt, Schedule::measuring);
     Progress progress(workloads.size() * options.cores.size() * options.rounds * labs.size());
     for (const Workload& workload : workloads)
         for (const Cores cores : options.cores)

@@ -46,7 +46,8 @@ class FibLookupForwarder : public Forwarder {
   public:
     [[nodiscard]] std::string name() const override { return "XDP + bpf_fib_lookup"; }
     [[nodiscard]] std::string description() const override {
-        return "bpf_fib_lookup() in the kernel's table, TTL and MACs rewritten, bpf_redirect()";
+        return "bpf_fib_lookup() directly in the kernel's main table, TTL and MACs rewritten, redirect "
+               "through a devmap";
     }
     void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
         enable_kernel_forwarding(topology);
@@ -54,13 +55,10 @@ class FibLookupForwarder : public Forwarder {
             add_kernel_routes(topology, *workload);
         skeleton_.reset(bench_fib_lookup::open());
         if (!skeleton_) fail_errno("open the fib_lookup program");
-        const char* flags = getenv("PB_FLAGS");
-        if (flags) const_cast<uint32_t&>(skeleton_->rodata->lookup_flags) = atoi(flags);
         if (const int error = bench_fib_lookup::load(skeleton_.get()))
             fail_with(error, "load the fib_lookup program");
         set_egress(skeleton_->maps.egress, topology.egress().ifindex, topology);
-        link_ = attach_to_ingress(getenv("PB_MAP") ? skeleton_->progs.by_map : skeleton_->progs.by_helper,
-                                  topology);
+        link_ = attach_to_ingress(skeleton_->progs.forward, topology);
     }
 
   private:
