@@ -234,8 +234,9 @@ bob    10.2.0.2  2001:db8:2::2 ──┘             also {INTERNET4} and {INTER
         except subprocess.TimeoutExpired:
             raise Failed("the daemon did not stop within 10 s of SIGTERM") from None
         left = [str(path) for path in (PINS, SOCKET) if path.exists()]
-        if status or left or "xdp" in self.lab.router.ip("link").stdout:
-            raise Failed(f"after SIGTERM: exit status {status}, left behind: {left or 'XDP programs'}")
+        left += ["an XDP program"] if "xdp" in self.lab.router.ip("link").stdout else []
+        if status or left:
+            raise Failed(f"after SIGTERM: exit status {status}, left behind: {', '.join(left) or 'nothing'}")
         good("no program, no map and no socket is left")
 
     def run(self):

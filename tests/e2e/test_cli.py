@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from lib.namespaces import run
+from lib.namespaces import Namespace, run
 from lib.packets import fence
 from lib.pktpit_router import ROOT, TOOL, new_instance
 
@@ -110,12 +110,19 @@ def test_check(net, tmp_path):
         assert pointer in said, said
 
 
-@requirement("every example configuration passes `check`")
-@pytest.mark.parametrize("example", sorted((ROOT / "config" / "examples").glob("*.json")), ids=lambda path: path.name)
-def test_examples_pass_check(example):
-    done = run(TOOL, "check", example, check=False)
-    errors = [line for line in (done.stdout + done.stderr).splitlines() if "/" in line and "no such" not in line.lower()]
-    assert done.returncode == 0 or errors, done.stdout + done.stderr
+@requirement("every example configuration passes `check` where its devices exist")
+def test_examples_pass_check():
+    examples = sorted((ROOT / "config" / "examples").glob("*.json"))
+    assert examples
+    for example in examples:
+        namespace = Namespace("example")
+        try:
+            for number, (name, interface) in enumerate(json.loads(example.read_text())["interfaces"].items()):
+                if "parent" not in interface:
+                    namespace.ip("link", "add", name, "type", "veth", "peer", "name", f"other{number}")
+            namespace.run(TOOL, "check", example)
+        finally:
+            namespace.delete()
 
 
 @requirement("show config prints what the daemon would read as the same configuration")

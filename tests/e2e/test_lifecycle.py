@@ -3,11 +3,13 @@
 import copy
 import json
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 from lib.namespaces import end, run
 from lib.packets import counted, token, udp4, udp6, wait_for_crossing
-from lib.pktpit_router import DAEMON, PktpitRouter
+from lib.pktpit_router import DAEMON, TOOL, PktpitRouter
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
@@ -148,11 +150,17 @@ def test_missing_bpffs(build_net):
 @requirement("without privileges the daemon says what it lacks")
 def test_no_privileges(build_net):
     net = build_net(start=False)
-    net.router.directory.chmod(0o755)
-    process = net.router.launch(before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                                        "--inh-caps=-all", "--bounding-set=-all", "--"))
-    assert process.wait(10) != 0
-    assert any(word in net.router.log().lower() for word in ("cap_", "privilege", "permission", "not permitted", "root"))
+    as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--")
+    with tempfile.TemporaryDirectory() as directory:  # pytest's own directories are closed to others
+        file = Path(directory) / "config.json"
+        file.write_text(net.router.file.read_text())
+        Path(directory).chmod(0o755)
+        file.chmod(0o644)
+        assert net.topology.router_namespace.run(*as_nobody, TOOL, "check", file).returncode == 0, "it can read the file"
+        done = net.topology.router_namespace.run(*as_nobody, DAEMON, "--config", file, check=False)
+    said = (done.stdout + done.stderr).lower()
+    assert done.returncode == 1
+    assert any(word in said for word in ("cap_", "privilege", "not permitted", "permission", "root")), said
     assert not has_xdp(net)
 
 
