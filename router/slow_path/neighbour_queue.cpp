@@ -121,4 +121,9 @@ std::vector<NeighbourKey> NeighbourQueue::due_requests(Clock::time_point now) {
     return due;
 }
 
+size_t NeighbourQueue::waiting(const NeighbourKey& key) const {
+    const auto found = neighbours_.find(key);
+    return found == neighbours_.end() ? 0 : found->second.waiting.size();
+}
+
 }  // namespace pktpit::router

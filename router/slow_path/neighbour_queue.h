@@ -63,6 +63,8 @@ class NeighbourQueue {
     /// Neighbours to ask for (again) now; they count as asked.
     std::vector<NeighbourKey> due_requests(Clock::time_point now);
 
+    /// Packets that wait for this neighbour.
+    [[nodiscard]] size_t waiting(const NeighbourKey& key) const;
     [[nodiscard]] size_t packets() const { return order_.size(); }
     [[nodiscard]] size_t bytes() const { return bytes_; }
     [[nodiscard]] size_t neighbours() const { return neighbours_.size(); }

@@ -69,6 +69,10 @@ void SlowPath::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) {
     state_->queue.set_packets_per_neighbour(neighbour_queue);
 }
 
+size_t SlowPath::waiting(uint16_t interface, const IpAddress& next_hop) const {
+    return state_->queue.waiting({interface, next_hop});
+}
+
 std::vector<std::pair<std::string, uint64_t>> SlowPath::counters() const {
     std::vector<std::pair<std::string, uint64_t>> result;
     for (size_t counter = 0; counter < counter_count; counter++)

@@ -70,6 +70,8 @@ class SlowPath {
     void tick(Clock::time_point now);
     void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue);
 
+    /// Packets that wait for this neighbour now.
+    [[nodiscard]] size_t waiting(uint16_t interface, const IpAddress& next_hop) const;
     /// Name and value of every counter: ICMP sent by type, silence by rule, queue drops, fragments, options.
     [[nodiscard]] std::vector<std::pair<std::string, uint64_t>> counters() const;
 

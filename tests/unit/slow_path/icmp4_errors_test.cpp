@@ -1,0 +1,293 @@
+#include "router_fixture.h"
+
+namespace pktpit::router::test {
+namespace {
+
+struct Expected {
+    uint8_t type, code;
+    uint32_t parameter = 0;
+    uint8_t tos = 0xc0;
+    std::string_view source = "10.1.0.1";
+    std::string_view destination = "192.168.1.7";
+};
+
+class Icmp4 : public SlowPathTest {
+  protected:
+    /// The frame that left by port 1 towards neighbour A is exactly this error about `original`.
+    void expect_error(const Buffer& original, const Expected& expected) {
+        const Buffer sent = only_sent(1);
+        ASSERT_GT(sent.size(), 42U);
+        EXPECT_EQ(cut(sent, 0, 14), (Buffer{2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 1, 8, 0}));
+        const Buffer quote = cut(original, 0, 548);
+        Buffer icmp = {expected.type, expected.code, 0, 0};
+        for (int shift : {24, 16, 8, 0})
+            icmp.push_back(static_cast<uint8_t>(expected.parameter >> shift));
+        icmp = join({icmp, quote});
+        const uint16_t sum = naive_checksum(icmp);
+        icmp[2] = static_cast<uint8_t>(sum >> 8);
+        icmp[3] = static_cast<uint8_t>(sum);
+        // The identification is the router's own choice.
+        const uint16_t id = get16(sent, 14 + 4);
+        EXPECT_EQ(cut(sent, 14), make(Ipv4{.source = expected.source,
+                                           .destination = expected.destination,
+                                           .tos = expected.tos,
+                                           .id = id,
+                                           .ttl = 64,
+                                           .protocol = 1,
+                                           .payload = icmp}));
+    }
+};
+
+TEST_F(Icmp4, time_exceeded) {
+    for (uint8_t ttl : Buffer{0, 1}) {
+        const Buffer packet = make(Ipv4{.ttl = ttl});
+        arrive(frame(packet));
+        expect_error(packet, {11, 0});
+    }
+    EXPECT_EQ(counter("icmp4_time_exceeded"), 2U);
+}
+
+TEST_F(Icmp4, net_unreachable_without_a_route) {
+    const Buffer packet = make(Ipv4{.destination = "203.0.113.1"});
+    arrive(frame(packet));
+    expect_error(packet, {3, 0});
+    EXPECT_EQ(counter("icmp4_net_unreachable"), 1U);
+}
+
+TEST_F(Icmp4, host_unreachable_by_an_unreachable_route) {
+    router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_UNREACHABLE);
+    const Buffer packet = make(Ipv4{.destination = "203.0.113.1"});
+    arrive(frame(packet));
+    expect_error(packet, {3, 1});
+    EXPECT_EQ(counter("icmp4_host_unreachable"), 1U);
+}
+
+TEST_F(Icmp4, communication_prohibited_by_a_prohibit_route) {
+    router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_PROHIBIT);
+    const Buffer packet = make(Ipv4{.destination = "203.0.113.1"});
+    arrive(frame(packet));
+    expect_error(packet, {3, 13});
+    EXPECT_EQ(counter("icmp4_prohibited"), 1U);
+}
+
+TEST_F(Icmp4, a_blackhole_says_nothing) {
+    router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_BLACKHOLE);
+    arrive(frame(make(Ipv4{.destination = "203.0.113.1"})));
+    expect_silent("recheck_drop_blackhole");
+}
+
+TEST_F(Icmp4, fragmentation_needed_tells_the_next_hops_mtu) {
+    router.set_mtu("192.168.2.0/24", 1000);
+    const Buffer fits = make(Ipv4{.fragment = 0x4000, .payload = pattern(980)});
+    arrive(frame(fits));
+    EXPECT_EQ(only_sent(2).size(), 1014U);
+    const Buffer packet = make(Ipv4{.fragment = 0x4000, .payload = pattern(981)});
+    arrive(frame(packet));
+    expect_error(packet, {3, 4, 1000});
+    EXPECT_EQ(counter("icmp4_fragmentation_needed"), 1U);
+}
+
+TEST_F(Icmp4, parameter_problem_points_at_the_fault) {
+    const Buffer packet = make(Ipv4{.options = {1, 7, 7, 3, 0, 0, 0, 0}});
+    arrive(frame(packet));
+    expect_error(packet, {12, 0, 23U << 24});
+    EXPECT_EQ(counter("icmp4_parameter_problem"), 1U);
+}
+
+TEST_F(Icmp4, parameter_problem_when_the_overflow_counter_overflows) {
+    const Buffer packet = make(Ipv4{.options = {68, 8, 9, 0xf0, 1, 2, 3, 4}});
+    arrive(frame(packet));
+    expect_error(packet, {12, 0, 23U << 24});
+}
+
+TEST_F(Icmp4, quotes_no_more_than_fits_576_bytes) {
+    for (const size_t size : {527U, 528U, 529U, 1480U}) {
+        const Buffer packet = make(Ipv4{.ttl = 1, .payload = pattern(size)});
+        arrive(frame(packet));
+        EXPECT_EQ(router.environment.sent.at(0).bytes.size(), 14 + std::min(size_t{576}, packet.size() + 28));
+        expect_error(packet, {11, 0});
+    }
+}
+
+TEST_F(Icmp4, quotes_no_link_padding) {
+    const Buffer packet = make(Ipv4{.ttl = 1, .payload = pattern(8)});
+    arrive(frame(join({packet, Buffer(18, 0xee)})));
+    expect_error(packet, {11, 0});
+}
+
+TEST_F(Icmp4, quotes_options) {
+    const Buffer packet = make(Ipv4{.ttl = 1, .options = {0x88, 4, 1, 2, 7, 7, 4, 0, 0, 0, 0, 0}});
+    arrive(frame(packet));
+    expect_error(packet, {11, 0});
+}
+
+TEST_F(Icmp4, of_a_tagged_frame_quotes_the_packet_and_leaves_untagged_where_the_way_back_is) {
+    const Buffer packet = make(Ipv4{.ttl = 1});
+    arrive(frame(packet, "02:00:00:00:00:02", {0x88, 0xa8, 0, 100, 0x81, 0, 0, 200}), 2);
+    expect_error(packet, {11, 0});
+}
+
+TEST_F(Icmp4, precedence_is_internet_control_and_type_of_service_the_packets) {
+    const Buffer packet = make(Ipv4{.tos = 0x37, .ttl = 1});
+    arrive(frame(packet));
+    expect_error(packet, {.type = 11, .code = 0, .tos = 0xd4});
+}
+
+TEST_F(Icmp4, identifications_differ) {
+    std::set<uint16_t> ids;
+    for (int i = 0; i < 100; i++) {
+        arrive(frame(make(Ipv4{.ttl = 1})));
+        ids.insert(get16(only_sent(1), 18));
+    }
+    EXPECT_EQ(ids.size(), 100U);
+}
+
+TEST_F(Icmp4, leaves_by_a_vlan_interface_with_both_tags_and_its_address) {
+    const Buffer packet = make(Ipv4{.source = "192.168.3.7", .ttl = 1});
+    arrive(frame(packet));
+    const Buffer sent = only_sent(2);
+    EXPECT_EQ(cut(sent, 0, 22),
+              (Buffer{2, 0, 0, 0, 0xaa, 3, 2, 0, 0, 0, 0, 2, 0x88, 0xa8, 0, 100, 0x81, 0, 0, 200, 8, 0}));
+    EXPECT_EQ(cut(sent, 22 + 12, 4), (Buffer{10, 3, 0, 1}));
+    EXPECT_EQ(cut(sent, 22 + 28), packet);
+}
+
+TEST_F(Icmp4, source_is_any_address_of_the_router_where_the_interface_has_none) {
+    router.environment.sources.erase({1, Family::ipv4, false});
+    router.environment.any_source[Family::ipv4] = ip("10.99.0.1");
+    const Buffer packet = make(Ipv4{.ttl = 1});
+    arrive(frame(packet));
+    expect_error(packet, {.type = 11, .code = 0, .source = "10.99.0.1"});
+}
+
+TEST_F(Icmp4, not_without_any_address) {
+    router.environment.sources.clear();
+    router.environment.any_source.clear();
+    arrive(frame(make(Ipv4{.ttl = 1})));
+    expect_silent("icmp_no_source_address");
+}
+
+TEST_F(Icmp4, not_without_a_way_back) {
+    arrive(frame(make(Ipv4{.source = "203.0.113.1", .ttl = 1})));
+    expect_silent("icmp_no_way_back");
+    for (const auto kind :
+         {PP_ADJ_BLACKHOLE, PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT, PP_ADJ_HOST, PP_ADJ_BROADCAST})
+        router.route("203.0.113." + std::to_string(kind) + "/32", 1, std::nullopt, kind);
+    for (int kind = PP_ADJ_HOST; kind <= PP_ADJ_PROHIBIT; kind++) {
+        const std::string source = "203.0.113." + std::to_string(kind);
+        arrive(frame(make(Ipv4{.source = source, .ttl = 1})));
+    }
+    expect_silent("icmp_no_way_back", 6);
+}
+
+TEST_F(Icmp4, is_itself_fragmented_on_a_link_that_needs_it) {
+    router.set_mtu("192.168.1.0/24", 256);
+    const Buffer packet = make(Ipv4{.ttl = 1, .payload = pattern(1000)});
+    arrive(frame(packet));
+    const auto sent = all_sent();
+    ASSERT_EQ(sent.size(), 3U);
+    Buffer icmp;
+    for (const Sent& piece : sent) {
+        EXPECT_LE(piece.bytes.size(), 14 + 256U);
+        EXPECT_EQ(get16(piece.bytes, 18), get16(sent[0].bytes, 18)) << "identification";
+        EXPECT_EQ((get16(piece.bytes, 20) & 0x1fffU) * 8, icmp.size());
+        icmp = join({icmp, cut(piece.bytes, 34)});
+    }
+    EXPECT_EQ(naive_checksum(icmp), 0);
+    EXPECT_EQ(cut(icmp, 8), cut(packet, 0, 548));
+    EXPECT_EQ(counter("fragments_sent"), 0U) << "those count transit";
+}
+
+TEST_F(Icmp4, waits_for_the_neighbour_on_its_way_back) {
+    const Buffer packet = make(Ipv4{.source = "192.168.4.7", .ttl = 1});
+    arrive(frame(packet));
+    EXPECT_TRUE(all_sent().empty());
+    ASSERT_EQ(router.environment.resolved.size(), 1U);
+    EXPECT_EQ(router.environment.resolved[0], (std::pair{uint16_t{2}, ip("10.2.0.4")}));
+    router.complete(router.adjacencies["192.168.4.0/24"], "02:00:00:00:aa:04");
+    slow_path.neighbour_resolved(2, ip("10.2.0.4"), now);
+    const Buffer sent = only_sent(2);
+    EXPECT_EQ(cut(sent, 0, 14), (Buffer{2, 0, 0, 0, 0xaa, 4, 2, 0, 0, 0, 0, 2, 8, 0}));
+    EXPECT_EQ(cut(sent, 42), packet);
+    EXPECT_EQ(sent.at(22), 64) << "it is the router's own: its TTL is not decremented";
+}
+
+TEST_F(Icmp4, no_error_about_an_error_that_finds_no_neighbour) {
+    arrive(frame(make(Ipv4{.source = "192.168.4.7", .ttl = 1})));
+    slow_path.neighbour_failed(2, ip("10.2.0.4"), now);
+    expect_silent("icmp_own_undeliverable");
+}
+
+TEST_F(Icmp4, not_by_a_port_that_is_down) {
+    router.image.set_port(1, {});
+    arrive(frame(make(Ipv4{.source = "192.168.2.7", .ttl = 1}), "02:00:00:00:00:02"), 2);
+    EXPECT_EQ(all_sent().size(), 1U) << "by port 2";
+    arrive(frame(make(Ipv4{.ttl = 1}), "02:00:00:00:00:02"), 2);
+    expect_silent("icmp_own_undeliverable");
+}
+
+TEST_F(Icmp4, silence_rules_are_asked) {
+    arrive(frame(make(Ipv4{.ttl = 1, .protocol = 1, .payload = {3, 1, 0, 0, 0, 0, 0, 0}})));
+    expect_silent("icmp_silent_icmp_error");
+    arrive(frame(make(Ipv4{.fragment = 5, .ttl = 1})));
+    expect_silent("icmp_silent_fragment");
+    router.environment.broadcasts.insert(ip("192.168.2.255"));
+    arrive(frame(make(Ipv4{.destination = "192.168.2.255", .ttl = 1})));
+    expect_silent("icmp_silent_broadcast");
+    arrive(frame(make(Ipv4{.source = "192.168.2.255", .ttl = 1})));
+    expect_silent("icmp_silent_source");
+}
+
+TEST_F(Icmp4, what_forward_drops_is_dropped_under_its_name) {
+    arrive(frame(make(Ipv4{.source = "127.0.0.1", .ttl = 1})));
+    expect_silent("recheck_drop_martian_source");
+    arrive(frame(make(Ipv4{.ttl = 1}), "ff:ff:ff:ff:ff:ff"));
+    expect_silent("recheck_drop_l2_broadcast");
+    arrive(frame(make(Ipv4{.destination = "10.2.0.1", .ttl = 1})));
+    expect_silent("recheck_host_local");
+    arrive(Buffer{});
+    expect_silent("recheck_drop_truncated");
+}
+
+TEST_F(Icmp4, rate_limit_per_prefix_and_in_all) {
+    slow_path.set_limits({.rate = 100, .rate_per_prefix = 10, .burst_per_prefix = 5}, 4);
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(Ipv4{.ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 5U);
+    EXPECT_EQ(counter("icmp_rate_limited"), 15U);
+    EXPECT_EQ(counter("icmp4_time_exceeded"), 5U) << "counted when sent";
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(Ipv4{.source = "192.168.3.1", .ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 5U);
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(Ipv4{.source = "10.1.0.2", .ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 0U) << "ten in all";
+    now += std::chrono::seconds(1);
+    arrive(frame(make(Ipv4{.source = "10.1.0.2", .ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 1U);
+}
+
+TEST_F(Icmp4, what_is_not_sent_costs_no_token) {
+    slow_path.set_limits({.rate = 100, .rate_per_prefix = 1, .burst_per_prefix = 1}, 4);
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(Ipv4{.fragment = 5, .ttl = 1})));
+    arrive(frame(make(Ipv4{.ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 1U);
+}
+
+TEST_F(Icmp4, nothing_without_an_image) {
+    router.environment.view = {};
+    arrive(frame(make(Ipv4{.ttl = 1})));
+    expect_silent("dropped_no_image");
+}
+
+TEST_F(Icmp4, a_frame_that_cannot_be_sent_is_counted) {
+    router.environment.transmit_works = false;
+    arrive(frame(make(Ipv4{.ttl = 1})));
+    arrive(frame(make(Ipv4{})));
+    expect_silent("transmit_failed", 2);
+    EXPECT_EQ(counter("forwarded"), 0U);
+}
+
+}  // namespace
+}  // namespace pktpit::router::test

@@ -1,0 +1,177 @@
+#include "router/slow_path/neighbour_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "packets.h"
+
+namespace pktpit::router::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Clock::time_point start{1h};
+
+NeighbourKey key(uint32_t number, uint16_t interface = 1) {
+    return {interface, IpAddress::v4(0x0a000000 + number)};
+}
+
+WaitingPacket packet(uint8_t mark, Clock::time_point since = start, size_t size = 60) {
+    return {Buffer(size, mark), since, false, 1, 0};
+}
+
+std::vector<int> marks(const std::vector<WaitingPacket>& packets) {
+    std::vector<int> result;
+    for (const WaitingPacket& waiting : packets)
+        result.push_back(waiting.bytes.at(0));
+    return result;
+}
+
+TEST(NeighbourQueue, gives_back_in_order_and_per_neighbour) {
+    NeighbourQueue queue(10);
+    for (const uint8_t mark : Buffer{1, 2, 3, 4, 5, 6})
+        queue.push(key(mark % 2), packet(mark), start);
+    queue.push({2, key(1).next_hop}, packet(9), start);
+    EXPECT_EQ(marks(queue.take(key(1))), (std::vector{1, 3, 5})) << "not those of another interface";
+    EXPECT_EQ(marks(queue.take(key(0))), (std::vector{2, 4, 6}));
+    EXPECT_TRUE(queue.take(key(0)).empty());
+    EXPECT_EQ(queue.packets(), 1U);
+}
+
+TEST(NeighbourQueue, a_full_neighbour_drops_its_oldest) {
+    NeighbourQueue queue(3);
+    queue.push(key(7), packet(77), start);
+    size_t dropped = 0;
+    for (const uint8_t mark : Buffer{1, 2, 3, 4, 5})
+        dropped += queue.push(key(1), packet(mark), start).dropped_full;
+    EXPECT_EQ(dropped, 2U);
+    EXPECT_EQ(marks(queue.take(key(1))), (std::vector{3, 4, 5}));
+    EXPECT_EQ(marks(queue.take(key(7))), (std::vector{77}));
+    EXPECT_EQ(queue.bytes(), 0U);
+}
+
+TEST(NeighbourQueue, a_lower_limit_counts_from_the_next_packet) {
+    NeighbourQueue queue(4);
+    for (const uint8_t mark : Buffer{1, 2, 3, 4})
+        queue.push(key(1), packet(mark), start);
+    queue.set_packets_per_neighbour(2);
+    EXPECT_EQ(queue.push(key(1), packet(5), start).dropped_full, 3U);
+    EXPECT_EQ(marks(queue.take(key(1))), (std::vector{4, 5}));
+}
+
+TEST(NeighbourQueue, all_memory_used_drops_the_oldest_of_all) {
+    NeighbourQueue queue(1000);
+    constexpr size_t size = 9000;
+    const size_t fit = NeighbourQueue::bytes_max / (size + NeighbourQueue::packet_overhead);
+    size_t dropped = 0;
+    for (uint32_t i = 0; i < fit + 10; i++) {
+        dropped +=
+            queue.push(key(i % 100), packet(static_cast<uint8_t>(i), start, size), start).dropped_memory;
+        ASSERT_LE(queue.bytes(), NeighbourQueue::bytes_max);
+    }
+    EXPECT_EQ(dropped, 10U);
+    EXPECT_EQ(queue.packets(), fit);
+    EXPECT_EQ(marks(queue.take(key(3))).front(), 103)
+        << "the third one's first packet was among the ten oldest";
+    EXPECT_EQ(marks(queue.take(key(30))).front(), 30);
+}
+
+TEST(NeighbourQueue, what_can_never_fit_is_not_taken_and_costs_nobody_else) {
+    NeighbourQueue queue(10);
+    queue.push(key(1), packet(1), start);
+    EXPECT_EQ(queue.push(key(2), packet(2, start, NeighbourQueue::bytes_max), start).dropped_memory, 1U);
+    EXPECT_EQ(queue.packets(), 1U);
+}
+
+TEST(NeighbourQueue, a_scan_of_a_net_does_not_grow_it_without_end) {
+    NeighbourQueue queue(10);
+    size_t dropped = 0;
+    for (uint32_t i = 0; i < 100'000; i++) {
+        dropped += queue.push(key(i), packet(1), start).dropped_memory;
+        ASSERT_LE(queue.neighbours(), NeighbourQueue::neighbours_max);
+    }
+    EXPECT_EQ(dropped + queue.packets(), 100'000U) << "every packet is waiting, or was counted";
+    EXPECT_EQ(marks(queue.take(key(99'999))).size(), 1U) << "the newest stay";
+}
+
+TEST(NeighbourQueue, no_room_at_all_still_asks) {
+    NeighbourQueue queue(0);
+    const auto pushed = queue.push(key(1), packet(1), start);
+    EXPECT_TRUE(pushed.request);
+    EXPECT_EQ(pushed.dropped_full, 1U);
+    EXPECT_EQ(queue.packets(), 0U);
+    EXPECT_FALSE(queue.push(key(1), packet(1), start + 999ms).request);
+    EXPECT_TRUE(queue.push(key(1), packet(1), start + 1s).request);
+}
+
+TEST(NeighbourQueue, asks_once_a_burst_and_once_a_second) {
+    NeighbourQueue queue(10);
+    int requests = 0;
+    for (int i = 0; i < 50; i++)
+        requests += queue.push(key(1), packet(1), start + 1ms * i).request;
+    EXPECT_EQ(requests, 1);
+    EXPECT_TRUE(queue.due_requests(start + 900ms).empty());
+    EXPECT_EQ(queue.due_requests(start + 1s).size(), 1U);
+    EXPECT_TRUE(queue.due_requests(start + 1s).empty());
+    EXPECT_EQ(queue.due_requests(start + 2s).size(), 1U);
+}
+
+TEST(NeighbourQueue, after_a_failure_it_is_not_asked_for_at_every_packet) {
+    NeighbourQueue queue(10);
+    EXPECT_TRUE(queue.push(key(1), packet(1), start).request);
+    EXPECT_EQ(queue.take_failed(key(1)).size(), 1U);
+    EXPECT_FALSE(queue.push(key(1), packet(2), start + 10ms).request);
+    EXPECT_EQ(queue.take_failed(key(1)).size(), 1U);
+    EXPECT_TRUE(queue.due_requests(start + 1s).empty()) << "nothing waits";
+    EXPECT_TRUE(queue.push(key(1), packet(3), start + 1s).request);
+}
+
+TEST(NeighbourQueue, requests_for_many_neighbours_are_spread_in_time) {
+    NeighbourQueue queue(10);
+    size_t requests = 0;
+    for (uint32_t i = 0; i < 3000; i++)
+        requests += queue.push(key(i), packet(1), start).request;
+    EXPECT_EQ(requests, NeighbourQueue::request_burst);
+    for (int tick = 1; tick <= 20; tick++)
+        requests += queue.due_requests(start + 100ms * tick).size();
+    EXPECT_GE(requests, 3000U) << "nobody is forgotten";
+    EXPECT_LE(requests, NeighbourQueue::request_burst + 2 * NeighbourQueue::request_rate + 1);
+}
+
+TEST(NeighbourQueue, patience_ends_after_three_seconds) {
+    NeighbourQueue queue(10);
+    queue.push(key(1), packet(1), start);
+    queue.push(key(2), packet(2, start + 1s), start + 1s);
+    queue.push(key(1), packet(3, start + 2s), start + 2s);
+    EXPECT_TRUE(queue.take_expired(start + 2999ms).empty());
+    EXPECT_EQ(marks(queue.take_expired(start + 3s)), (std::vector{1}));
+    EXPECT_EQ(marks(queue.take_expired(start + 5s)), (std::vector{2, 3}));
+    EXPECT_EQ(queue.bytes(), 0U);
+    queue.due_requests(start + 6s);
+    EXPECT_EQ(queue.neighbours(), 0U) << "forgotten";
+}
+
+TEST(NeighbourQueue, a_packet_that_has_waited_before_keeps_its_age) {
+    NeighbourQueue queue(10);
+    queue.push(key(1), packet(1, start + 1s), start + 1s);
+    queue.push(key(2), packet(2, start + 1500ms), start + 1500ms);
+    queue.push(key(1), packet(3, start), start + 2s);  // first waited for another neighbour
+    queue.push(key(1), packet(4, start + 2s), start + 2s);
+    EXPECT_EQ(marks(queue.take_expired(start + 3s)), (std::vector{3}));
+    EXPECT_EQ(marks(queue.take(key(1))), (std::vector{1, 4}));
+    EXPECT_EQ(marks(queue.take(key(2))), (std::vector{2}));
+    EXPECT_EQ(queue.bytes(), 0U);
+}
+
+TEST(NeighbourQueue, an_interface_takes_its_packets_along) {
+    NeighbourQueue queue(10);
+    for (const uint8_t mark : Buffer{1, 2, 3})
+        queue.push(key(mark, mark == 2 ? 2 : 1), packet(mark), start);
+    EXPECT_EQ(queue.drop_interface(1), 2U);
+    EXPECT_EQ(queue.drop_interface(1), 0U);
+    EXPECT_EQ(marks(queue.take(key(2, 2))), (std::vector{2}));
+    EXPECT_EQ(queue.bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace pktpit::router::test
