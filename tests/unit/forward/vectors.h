@@ -1,0 +1,40 @@
+/// Packet in, packet out, verdict: what the forwarding function must do, as a table. The C++ forward() and
+/// the eBPF program (tests/differential) are both held to it, over the router of test_router.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bpf/verdict.h"
+#include "tests/unit/forward/packets.h"
+#include "tests/unit/forward/test_router.h"
+
+namespace pktpit::router::test {
+
+struct Vector {
+    std::string name;
+    uint16_t port = 1;
+    Buffer in;
+    pp_verdict verdict = PP_NONE;
+    Buffer out = {};  ///< PP_FORWARDED only
+    uint16_t egress_port = 0;
+    uint16_t pointer = 0;  ///< parameter pointer of option verdicts
+};
+
+std::vector<Vector> link_layer_vectors();
+std::vector<Vector> ipv4_vectors();
+std::vector<Vector> ipv6_vectors();
+std::vector<Vector> all_vectors();
+
+/// A frame from the peer to port 1, untagged; and the link layers that frames leave by.
+inline const Ethernet arriving{.to = port1, .from = peer};
+inline const Ethernet leaving2{.to = next_hop2, .from = port2};
+inline const Ethernet leaving3{.to = next_hop3, .from = port3, .tags = {{0x8100, tci100}}};
+inline const Ethernet leaving32{.to = next_hop32, .from = port3, .tags = {{0x88a8, 200}, {0x8100, 7}}};
+
+inline Ethernet tagged(Ethernet ethernet, std::vector<Tag> tags) {
+    ethernet.tags = std::move(tags);
+    return ethernet;
+}
+
+}  // namespace pktpit::router::test

@@ -1,0 +1,155 @@
+#include "tests/unit/forward/vectors.h"
+
+namespace pktpit::router::test {
+namespace {
+
+constexpr Mac broadcast{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+constexpr Mac multicast{0x01, 0x00, 0x5e, 0, 0, 5};
+constexpr Mac stranger{2, 0, 0, 0, 0xdd, 9};
+
+Ipv4 to(std::string_view destination, uint8_t ttl = 64) {
+    return {.destination = destination, .ttl = ttl};
+}
+Ipv6 to6(std::string_view destination, uint8_t hop_limit = 64) {
+    return {.destination = destination, .hop_limit = hop_limit};
+}
+
+/// Every pair of tag depths, in and out.
+void add_tag_changes(std::vector<Vector>& v) {
+    struct In {
+        const char* name;
+        uint16_t port;
+        Ethernet ethernet;
+    };
+    const Ethernet to3{.to = port3, .from = peer};
+    const In ins[] = {
+        {"untagged", 1, arriving},
+        {"VLAN 10", 1, tagged(arriving, {{0x8100, 10}})},
+        {"VLAN 100 with PCP and DEI", 3, tagged(to3, {{0x8100, 0xf064}})},
+        {"QinQ 200.7", 3, tagged(to3, {{0x88a8, 200}, {0x8100, 7}})},
+        {"VLAN 300.20, both 0x8100", 1, tagged(arriving, {{0x8100, 300}, {0x8100, 20}})},
+    };
+    struct Out {
+        const char* name;
+        const char* destination4;
+        const char* destination6;
+        uint16_t port;
+        Ethernet ethernet;
+    };
+    const Out outs[] = {
+        {"untagged", "10.1.0.9", "2001:db8:1::9", 2, leaving2},
+        {"VLAN 100", "10.2.0.9", "2001:db8:2::9", 3, leaving3},
+        {"QinQ 200.7", "10.3.0.9", "2001:db8:3::9", 3, leaving32},
+    };
+    for (const In& in : ins) {
+        for (const Out& out : outs) {
+            const std::string name = std::string(in.name) + " to " + out.name;
+            v.push_back({name + ", IPv4", in.port, frame(in.ethernet, to(out.destination4)), PP_FORWARDED,
+                         frame(out.ethernet, to(out.destination4, 63)), out.port});
+            v.push_back({name + ", IPv6", in.port, frame(in.ethernet, to6(out.destination6)), PP_FORWARDED,
+                         frame(out.ethernet, to6(out.destination6, 63)), out.port});
+        }
+    }
+}
+
+void add_priority_tags(std::vector<Vector>& v) {
+    const Buffer out = frame(leaving2, to("10.1.0.9", 63));
+    const auto in = [](std::vector<Tag> tags) {
+        return frame(tagged(arriving, std::move(tags)), to("10.1.0.9"));
+    };
+    v.push_back({"priority tag counts as untagged", 1, in({{0x8100, 0xe000}}), PP_FORWARDED, out, 2});
+    v.push_back(
+        {"two priority tags count as untagged", 1, in({{0x88a8, 0}, {0x8100, 0}}), PP_FORWARDED, out, 2});
+    v.push_back(
+        {"priority tag before VLAN 10", 1, in({{0x8100, 0xe000}, {0x8100, 10}}), PP_FORWARDED, out, 2});
+    v.push_back(
+        {"priority tag behind VLAN 10", 1, in({{0x8100, 10}, {0x8100, 0x2000}}), PP_FORWARDED, out, 2});
+    v.push_back({"priority tag where only tagged frames have an interface", 3,
+                 frame(tagged({.to = port3, .from = peer}, {{0x8100, 0xe000}}), to("10.1.0.9")),
+                 PP_HOST_UNKNOWN_VLAN});
+}
+
+void add_unknown_tags(std::vector<Vector>& v) {
+    const auto in = [](std::vector<Tag> tags) {
+        return frame(tagged(arriving, std::move(tags)), to("10.1.0.9"));
+    };
+    v.push_back({"VLAN of no interface", 1, in({{0x8100, 77}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"VLAN of another port", 1, in({{0x8100, 100}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"outer tag of a QinQ interface alone", 1, in({{0x8100, 300}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back(
+        {"known outer, unknown inner tag", 1, in({{0x8100, 300}, {0x8100, 21}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"inner tag below a single-tagged interface", 1, in({{0x8100, 10}, {0x8100, 21}}),
+                 PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"untagged where only tagged frames have an interface", 3,
+                 frame({.to = port3, .from = peer}, to("10.1.0.9")), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"ARP of an unknown VLAN", 1, frame(tagged(arriving, {{0x8100, 77}}), Buffer(28), 0x0806),
+                 PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"three tags", 1, in({{0x88a8, 300}, {0x8100, 20}, {0x8100, 5}}), PP_DROP_VLAN_DEPTH});
+    v.push_back({"three priority tags", 1, in({{0x8100, 0}, {0x8100, 0}, {0x8100, 0}}), PP_DROP_VLAN_DEPTH});
+}
+
+void add_addresses(std::vector<Vector>& v) {
+    const auto in = [](const Mac& to_mac, std::string_view destination) {
+        return frame({.to = to_mac, .from = peer}, to(destination));
+    };
+    v.push_back({"another station's MAC address", 1, in(stranger, "10.1.0.9"), PP_HOST_OTHER_MAC});
+    v.push_back({"MAC address of another port", 1, in(port2, "10.1.0.9"), PP_HOST_OTHER_MAC});
+    v.push_back({"MAC address that differs in the last bit", 1, in({2, 0, 0, 0, 0, 0}, "10.1.0.9"),
+                 PP_HOST_OTHER_MAC});
+    v.push_back({"unicast IPv4 in a broadcast frame", 1, in(broadcast, "10.1.0.9"), PP_DROP_L2_BROADCAST});
+    v.push_back({"unicast IPv4 in a multicast frame", 1, in(multicast, "10.1.0.9"), PP_DROP_L2_BROADCAST});
+    v.push_back({"unicast IPv6 in a multicast frame", 1,
+                 frame({.to = {0x33, 0x33, 0, 0, 0, 1}, .from = peer}, to6("2001:db8:1::9")),
+                 PP_DROP_L2_BROADCAST});
+    v.push_back({"no route in a broadcast frame: still silence", 1, in(broadcast, "10.200.0.1"),
+                 PP_DROP_L2_BROADCAST});
+    v.push_back({"own address in a broadcast frame: the kernel judges", 1, in(broadcast, "192.0.2.1"),
+                 PP_HOST_LOCAL});
+    v.push_back(
+        {"limited broadcast in a broadcast frame", 1, in(broadcast, "255.255.255.255"), PP_HOST_BROADCAST});
+    v.push_back({"OSPF hello", 1, in(multicast, "224.0.0.5"), PP_HOST_MULTICAST});
+}
+
+void add_ethertypes(std::vector<Vector>& v) {
+    const auto in = [](uint16_t ethertype, size_t bytes) {
+        return frame(arriving, Buffer(bytes), ethertype);
+    };
+    v.push_back({"ARP", 1, in(0x0806, 46), PP_HOST_ARP});
+    v.push_back(
+        {"ARP, broadcast", 1, frame({.to = broadcast, .from = peer}, Buffer(46), 0x0806), PP_HOST_ARP});
+    v.push_back(
+        {"ARP in VLAN 10", 1, frame(tagged(arriving, {{0x8100, 10}}), Buffer(46), 0x0806), PP_HOST_ARP});
+    v.push_back({"MPLS", 1, in(0x8847, 46), PP_HOST_NOT_IP});
+    v.push_back({"LLDP", 1, frame({.to = {1, 0x80, 0xc2, 0, 0, 0xe}, .from = peer}, Buffer(46), 0x88cc),
+                 PP_HOST_NOT_IP});
+    v.push_back({"802.3 length field", 1, in(0x0026, 38), PP_HOST_NOT_IP});
+    v.push_back({"EtherType 0", 1, in(0, 46), PP_HOST_NOT_IP});
+    v.push_back({"Ethernet header alone", 1, in(0x88b5, 0), PP_HOST_NOT_IP});
+}
+
+void add_truncated(std::vector<Vector>& v) {
+    const Buffer plain = frame(arriving, to("10.1.0.9"));
+    const Buffer one_tag = frame(tagged(arriving, {{0x8100, 10}}), to("10.1.0.9"));
+    const Buffer two_tags = frame(tagged(arriving, {{0x8100, 300}, {0x8100, 20}}), to("10.1.0.9"));
+    v.push_back({"empty IPv4 frame", 1, cut(plain, 14), PP_DROP_TRUNCATED});
+    v.push_back({"19 bytes of IPv4", 1, cut(plain, 33), PP_DROP_TRUNCATED});
+    v.push_back({"39 bytes of IPv6", 1, cut(frame(arriving, to6("2001:db8:1::9")), 53), PP_DROP_TRUNCATED});
+    v.push_back({"frame ends inside the first tag", 1, cut(one_tag, 17), PP_DROP_TRUNCATED});
+    v.push_back({"frame ends inside the second tag", 1, cut(two_tags, 21), PP_DROP_TRUNCATED});
+    v.push_back({"frame ends behind the second tag", 1, cut(two_tags, 22), PP_DROP_TRUNCATED});
+}
+
+}  // namespace
+
+std::vector<Vector> link_layer_vectors() {
+    std::vector<Vector> v;
+    add_tag_changes(v);
+    add_priority_tags(v);
+    add_unknown_tags(v);
+    add_addresses(v);
+    add_ethertypes(v);
+    add_truncated(v);
+    return v;
+}
+
+}  // namespace pktpit::router::test

@@ -1,0 +1,105 @@
+#include "tests/unit/forward/vectors.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/forward/heap_image.h"
+
+namespace pktpit::router::test {
+namespace {
+
+class Vectors : public testing::Test {
+  protected:
+    Vectors() { fill_test_router(image.image(), image.base()); }
+    HeapImage image;
+};
+
+TEST_F(Vectors, EveryFrameGetsItsVerdictAndItsBytes) {
+    for (const Vector& vector : all_vectors()) {
+        SCOPED_TRACE(vector.name);
+        const Decision decision = forward_frame(image.view(), vector.port, vector.in);
+        EXPECT_STREQ(name_of(decision.verdict), name_of(vector.verdict));
+        if (vector.verdict == PP_FORWARDED && decision.verdict == PP_FORWARDED) {
+            EXPECT_EQ(egress_frame(decision, vector.in), vector.out);
+            EXPECT_EQ(decision.egress_port, vector.egress_port);
+        }
+        if (vector.pointer != 0) {
+            EXPECT_EQ(decision.parameter_pointer, vector.pointer);
+        }
+    }
+}
+
+TEST_F(Vectors, NamesAreUnique) {
+    std::set<std::string> names;
+    for (const Vector& vector : all_vectors())
+        EXPECT_TRUE(names.insert(vector.name).second) << vector.name;
+    EXPECT_GE(names.size(), 80u);
+}
+
+TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
+    std::set<int> missing;
+    for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
+        missing.insert(verdict);
+    // These two happen in the port stage only: the queue to the daemon, the room in front of a frame.
+    missing.erase(PP_DROP_PUNT_FULL);
+    missing.erase(PP_DROP_NO_HEADROOM);
+    for (const Vector& vector : all_vectors())
+        missing.erase(vector.verdict);
+    for (const int verdict : missing)
+        ADD_FAILURE() << "no vector for " << name_of(static_cast<pp_verdict>(verdict));
+}
+
+// Sanitizers see a read behind the slice, since the slice's memory ends there.
+TEST_F(Vectors, NoTruncationIsReadBeyondNorForwardedUnlessWhole) {
+    for (const Vector& vector : all_vectors()) {
+        for (size_t bytes = 0; bytes < vector.in.size() && bytes < 160; bytes++) {
+            const Buffer part = cut(vector.in, bytes);
+            const Decision decision = forward_frame(image.view(), vector.port, part);
+            ASSERT_NE(decision.verdict, PP_NONE) << vector.name;
+            if (decision.verdict != PP_FORWARDED) continue;
+            // Only link-layer padding may be missing.
+            ASSERT_EQ(vector.verdict, PP_FORWARDED) << vector.name << " cut to " << bytes;
+            ASSERT_EQ(egress_frame(decision, part),
+                      cut(vector.out, vector.out.size() - (vector.in.size() - bytes)));
+        }
+    }
+}
+
+// The slice holds 128 bytes at most, but a caller may have the whole frame at hand: no more is looked at.
+TEST_F(Vectors, AWholeFrameForASliceChangesNothing) {
+    for (const Vector& vector : all_vectors()) {
+        const Decision decision =
+            forward(image.view(), vector.port, vector.in, static_cast<uint32_t>(vector.in.size()));
+        EXPECT_STREQ(name_of(decision.verdict), name_of(vector.verdict)) << vector.name;
+    }
+}
+
+TEST_F(Vectors, ADecisionSaysWhatTheSlowPathNeeds) {
+    const auto decide = [this](const Ethernet& ethernet, const Ipv4& fields) {
+        return forward_frame(image.view(), 1, frame(ethernet, fields));
+    };
+    const Decision too_big =
+        decide(tagged(arriving, {{0x8100, 10}}), {.destination = "10.13.0.1", .payload = transport(900)});
+    EXPECT_EQ(too_big.verdict, PP_PUNT_TOO_BIG);
+    EXPECT_EQ(too_big.mtu, 600u);
+    EXPECT_EQ(too_big.l3_offset, 18);
+    EXPECT_EQ(too_big.ingress_interface, 11);
+    EXPECT_EQ(too_big.egress_interface, 2);
+    EXPECT_EQ(too_big.egress_port, 2);
+    EXPECT_NE(too_big.adjacency, 0u);
+
+    const Decision waits = decide(arriving, {.destination = "10.6.0.1"});
+    EXPECT_EQ(waits.verdict, PP_PUNT_NO_NEIGHBOUR);
+    EXPECT_EQ(image.image().adjacency(waits.adjacency).kind, PP_ADJ_INCOMPLETE);
+    EXPECT_EQ(waits.egress_interface, 2);
+
+    const Decision lost = decide(arriving, {.destination = "10.200.0.1"});
+    EXPECT_EQ(lost.verdict, PP_PUNT_NO_ROUTE);
+    EXPECT_EQ(lost.adjacency, 0u);
+    EXPECT_EQ(lost.l3_offset, 14);
+    EXPECT_EQ(lost.ingress_interface, 1);
+}
+
+}  // namespace
+}  // namespace pktpit::router::test

@@ -1,0 +1,33 @@
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <set>
+#include <string>
+
+#include "router/forward/forward.h"
+
+namespace pktpit::router {
+namespace {
+
+TEST(VerdictNames, AreUniqueAndFitForMetrics) {
+    std::set<std::string> names;
+    for (int i = 0; i < PP_VERDICT_COUNT; i++) {
+        const auto verdict = static_cast<pp_verdict>(i);
+        const std::string name = name_of(verdict);
+        EXPECT_TRUE(names.insert(name).second) << name;
+        for (const char c : name)
+            EXPECT_TRUE(std::islower(c) || std::isdigit(c) || c == '_') << name;
+        EXPECT_FALSE(std::string(meaning_of(verdict)).empty());
+        // People read the action off the name.
+        EXPECT_EQ(name.starts_with("drop_") || name == "none", action_of(verdict) == PP_ACTION_DROP) << name;
+        EXPECT_EQ(name.starts_with("host_"), action_of(verdict) == PP_ACTION_HOST) << name;
+    }
+}
+
+TEST(VerdictNames, OfANumberOfALaterVersionAreNone) {
+    EXPECT_STREQ(name_of(static_cast<pp_verdict>(PP_VERDICT_CAPACITY - 1)), "none");
+    EXPECT_EQ(action_of(static_cast<pp_verdict>(PP_VERDICT_COUNT)), PP_ACTION_DROP);
+}
+
+}  // namespace
+}  // namespace pktpit::router
