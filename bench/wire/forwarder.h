@@ -25,6 +25,8 @@ class Forwarder {
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.
 std::unique_ptr<Forwarder> make_fib_lookup_forwarder();
+/// Pktpit's port stage without the daemon: its program, and a FIB image filled by the benchmark.
+std::unique_ptr<Forwarder> make_port_stage_forwarder();
 /// XDP with no lookup: the upper bound.
 std::unique_ptr<Forwarder> make_fixed_redirect_forwarder();
 

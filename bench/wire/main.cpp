@@ -19,6 +19,7 @@ namespace {
 std::unique_ptr<Forwarder> make_forwarder(const std::string& name) {
     if (name == "kernel") return make_kernel_forwarder();
     if (name == "fib-lookup") return make_fib_lookup_forwarder();
+    if (name == "port-stage") return make_port_stage_forwarder();
     return make_fixed_redirect_forwarder();
 }
 
@@ -55,7 +56,7 @@ int run(const Options& options) {
     Report report;
     report.machine = describe_machine();
     report.command = options.command;
-    report.subject = "pktpit";
+    report.subject = "port stage";
     report.targets = {{"kernel ip_forward", 2.8}, {"XDP + bpf_fib_lookup", 1.6}, {"fixed redirect", 0.9}};
 
     const std::vector<Workload> workloads = make_workloads(options);

@@ -30,7 +30,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->check(CLI::IsMember({"two-core", "one-core"}));
     app.add_option("--forwarders", options.forwarders, "which to measure, in turns")
         ->delimiter(',')
-        ->check(CLI::IsMember({"pktpit", "kernel", "fib-lookup", "fixed"}))
+        ->check(CLI::IsMember({"pktpit", "port-stage", "kernel", "fib-lookup", "fixed"}))
         ->capture_default_str();
     app.add_option("--table", table, "internet: real prefixes; dense: consecutive ones")
         ->check(CLI::IsMember({"internet", "dense"}))

@@ -1,0 +1,90 @@
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bench/harness/failure.h"
+#include "bench/wire/forwarder.h"
+#include "fib/image.h"
+#include "router/xdp/dataplane.h"
+#include "router/xdp/maps.h"
+
+namespace pktpit::bench {
+namespace {
+
+constexpr uint16_t ingress_id = 1;
+constexpr uint16_t egress_id = 2;
+
+template <class T>
+T must(Result<T> value, const char* what) {
+    if (!value) throw Failure(std::string(what) + ": " + value.error().to_string());
+    if constexpr (!std::is_void_v<T>) return std::move(*value);
+}
+
+pp_fib_port describe(const Port& port, uint16_t interface) {
+    pp_fib_port out{};
+    std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), out.mac);
+    out.flags = PP_PORT_UP;
+    out.ifindex = port.ifindex;
+    out.interface = interface;
+    return out;
+}
+
+/// One adjacency, one group, and every prefix of the workloads in it.
+void fill(fib::FibImage& image, const Topology& topology, const std::vector<const Workload*>& workloads) {
+    image.set_port(ingress_id, describe(topology.ingress(), ingress_id));
+    image.set_port(egress_id, describe(topology.egress(), egress_id));
+    pp_fib_adjacency next_hop{};
+    std::copy_n(topology.sink_port().mac.bytes.begin(), 6, next_hop.dst_mac);
+    next_hop.kind = PP_ADJ_FORWARD;
+    std::copy_n(topology.egress().mac.bytes.begin(), 6, next_hop.src_mac);
+    next_hop.port = egress_id;
+    next_hop.mtu = 1500;
+    next_hop.interface = egress_id;
+    const std::pair<fib::AdjacencyId, uint16_t> member{must(image.add_adjacency(next_hop), "adjacency"), 1};
+    const fib::GroupId group = must(image.add_group({&member, 1}), "group");
+    for (const Workload* workload : workloads)
+        for (const Prefix& prefix : workload->prefixes)
+            must(image.set(prefix, group), "route");
+}
+
+class PortStageForwarder : public Forwarder {
+  public:
+    [[nodiscard]] std::string name() const override { return "port stage"; }
+    [[nodiscard]] std::string description() const override {
+        return "Pktpit's eBPF program and FIB image without the daemon";
+    }
+
+    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+        const InNamespace here(topology.router());
+        const pp_fib_geometry geometry = fib::plan_geometry({});
+        maps_ = must(router::make_port_maps(geometry, {}), "make maps");
+        memory_ = must(router::MappedImage::map(maps_.fib_image.get(), true), "map the FIB image");
+        image_.emplace(memory_.memory(), geometry, &router::XdpDataplane::grace_period);
+        fill(*image_, topology, workloads);
+        attach_port(geometry, ingress_id, topology.ingress().ifindex);
+        attach_port(geometry, egress_id, topology.egress().ifindex);
+    }
+
+  private:
+    void attach_port(const pp_fib_geometry& geometry, uint16_t port, uint32_t ifindex) {
+        const uint32_t key = port;
+        if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+            fail_errno("fill the port map");
+        const router::Fd program =
+            must(router::load_port_stage(maps_, geometry, port), "load the port stage");
+        links_.emplace_back(bpf_link_create(program.get(), static_cast<int>(ifindex), BPF_XDP, nullptr));
+        if (!links_.back().valid()) fail_errno("attach the port stage");
+    }
+
+    router::PortMaps maps_;
+    router::MappedImage memory_;
+    std::optional<fib::FibImage> image_;
+    std::vector<Descriptor> links_;
+};
+
+}  // namespace
+
+std::unique_ptr<Forwarder> make_port_stage_forwarder() {
+    return std::make_unique<PortStageForwarder>();
+}
+
+}  // namespace pktpit::bench
