@@ -1,0 +1,36 @@
+#include "tests/property/internet_table.h"
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+#include "fib/table_file.h"
+
+namespace pktpit::test {
+
+std::vector<fib::TableEntry> internet_table(Family family) {
+    const bool v4 = family == Family::ipv4;
+    const std::string path = std::string(PKTPIT_DATA_DIRECTORY) +
+                             (v4 ? "/internet-ipv4-2026-06.txt.xz" : "/internet-ipv6-2026-06.txt.xz");
+    if (!std::filesystem::exists(path)) {
+        std::printf("No real table at hand: generated %zu prefixes with its histogram.\n",
+                    fib::internet_table_size(family));
+        return fib::generate_table(family, fib::internet_table_size(family), 1);
+    }
+    std::vector<fib::TableEntry> table;
+    const auto read =
+        fib::read_table_file(path, [&](const Prefix& prefix, std::string_view id, size_t) -> Result<void> {
+            uint32_t next_hop = 0;
+            if (std::from_chars(id.data(), id.data() + id.size(), next_hop).ec != std::errc{} ||
+                next_hop == 0)
+                return fail({}, "next-hop id is no number", "a number from 1");
+            table.push_back({prefix, next_hop});
+            return {};
+        });
+    if (!read) throw std::runtime_error(read.error().to_string());
+    std::printf("Real table of June 2026: %zu %s prefixes.\n", table.size(), v4 ? "IPv4" : "IPv6");
+    return table;
+}
+
+}  // namespace pktpit::test

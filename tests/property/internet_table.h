@@ -1,0 +1,13 @@
+/// The full Internet table of a family: the real one where it is at hand, else one generated after it.
+#pragma once
+
+#include <vector>
+
+#include "fib/table_generator.h"
+
+namespace pktpit::test {
+
+/// Says on standard output where the table comes from.
+std::vector<fib::TableEntry> internet_table(Family family);
+
+}  // namespace pktpit::test

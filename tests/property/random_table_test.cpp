@@ -1,0 +1,166 @@
+// Small tables full of overlaps, changed at random, against the oracle after every few steps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/property/lpm_oracle.h"
+#include "tests/unit/fib/test_image.h"
+
+namespace pktpit::fib {
+namespace {
+
+using test::LpmOracle;
+using test::TestImage;
+
+/// Prefixes that nest deeply: addresses are drawn from a few, of which some bits are turned.
+class Universe {
+  public:
+    Universe(Family family, uint32_t seed) : family_(family), random_(seed) {
+        for (IpAddress& stem : stems_) {
+            stem.family = family;
+            for (size_t byte = 0; byte < stem.size(); byte++)
+                stem.bytes[byte] = static_cast<uint8_t>(random_());
+        }
+    }
+    uint32_t below(size_t limit) { return static_cast<uint32_t>(random_() % limit); }
+    IpAddress address() {
+        IpAddress address = stems_[below(std::size(stems_))];
+        for (uint32_t turns = below(4); turns > 0; turns--) {
+            const uint32_t bit = below(address.bits());
+            address.bytes[bit / 8] ^= static_cast<uint8_t>(0x80 >> bit % 8);
+        }
+        return address;
+    }
+    Prefix prefix() {
+        const IpAddress any = address();
+        // The ends of the range and of the table's levels more often than the rest.
+        static constexpr unsigned edges[] = {0, 1, 8, 15, 16, 17, 23, 24, 25, 31, 32};
+        const unsigned length = below(3) == 0 ? edges[below(std::size(edges))] : below(any.bits() + 1);
+        return Prefix::of(any, below(12) == 0 ? any.bits() : length);
+    }
+
+  private:
+    Family family_;
+    std::mt19937 random_;
+    IpAddress stems_[3];
+};
+
+struct Case {
+    Family family;
+    uint32_t seed;
+    uint32_t blocks;
+};
+
+class RandomTable : public testing::TestWithParam<Case> {
+  protected:
+    RandomTable()
+        : universe_(GetParam().family, GetParam().seed), image_(capacity()), oracle_(GetParam().family) {
+        for (GroupId& group : groups_)
+            group = image_.add_group();
+    }
+    static Capacity capacity() {
+        Capacity capacity = TestImage::small();
+        capacity.blocks4 = capacity.blocks6 = GetParam().blocks;
+        return capacity;
+    }
+
+    void check_address(const IpAddress& address) {
+        const auto expected = oracle_.match(address);
+        ASSERT_EQ(image_->lookup(address), expected ? expected->value : 0) << address.to_string();
+        const auto match = image_->match(address);
+        ASSERT_EQ(match.has_value(), expected.has_value());
+        if (match) {
+            ASSERT_EQ(match->first, Prefix::of(address, expected->length));
+        }
+    }
+    void check_all() {
+        const auto usage = image_->usage();
+        ASSERT_EQ(usage.blocks4 + usage.blocks6, oracle_.blocks());
+        ASSERT_EQ(usage.prefixes4 + usage.prefixes6, oracle_.size());
+        for (const auto& [prefix, group] : oracle_.all()) {
+            ASSERT_EQ(image_->find(prefix), group);
+            check_address(prefix.address);
+            check_address(prefix.last());
+            check_address(oracle_.previous(prefix.address));
+            check_address(oracle_.next(prefix.last()));
+        }
+        for (int i = 0; i < 200; i++)
+            check_address(universe_.address());
+    }
+    void set(const Prefix& prefix) {
+        const GroupId group = groups_[universe_.below(std::size(groups_))];
+        const std::vector<std::byte> before = image_.bytes();
+        if (image_->set(prefix, group)) {
+            oracle_.set(prefix, group);
+            return;
+        }
+        refused_++;
+        ASSERT_EQ(image_.bytes(), before) << "refused, but changed";
+        LpmOracle larger = oracle_;
+        larger.set(prefix, group);
+        ASSERT_GT(larger.blocks(), GetParam().blocks) << "refused, although there was room";
+    }
+    void erase(const Prefix& prefix) { ASSERT_EQ(image_->erase(prefix), oracle_.erase(prefix)); }
+    Prefix present() {
+        auto all = oracle_.all();
+        std::ranges::sort(all);
+        return all[universe_.below(all.size())].first;
+    }
+
+    Universe universe_;
+    TestImage image_;
+    LpmOracle oracle_;
+    GroupId groups_[20];
+    size_t refused_ = 0;
+};
+
+TEST_P(RandomTable, AgreesThroughAllChanges) {
+    for (int step = 0; step < 4000; step++) {
+        // It grows and shrinks in waves, so that both a crowded and a nearly empty table are seen.
+        const bool growing = step / 500 % 2 == 0;
+        const uint32_t draw = universe_.below(10);
+        if (oracle_.size() == 0 || draw < (growing ? 6u : 2u))
+            set(universe_.prefix());
+        else if (draw < (growing ? 7u : 3u))
+            set(present());
+        else if (draw == 9)
+            erase(universe_.prefix());
+        else
+            erase(present());
+        if (HasFatalFailure()) return;
+        if (step % 100 == 0) check_all();
+        if (HasFatalFailure()) return;
+    }
+    std::vector<std::pair<Prefix, uint32_t>> all = oracle_.all();
+    std::ranges::sort(all);
+    for (size_t i = all.size(); i > 0; i--) {
+        std::swap(all[i - 1], all[universe_.below(i)]);
+        erase(all[i - 1].first);
+        if (i % 50 == 0) check_all();
+        if (HasFatalFailure()) return;
+    }
+    const auto usage = image_->usage();
+    EXPECT_EQ(usage.blocks4 + usage.blocks6 + usage.prefixes4 + usage.prefixes6, 0u);
+    for (int i = 0; i < 1000; i++)
+        ASSERT_EQ(image_->lookup(universe_.address()), 0u);
+    // Small tables must have been full at times, large ones never.
+    EXPECT_EQ(refused_ > 0, GetParam().blocks <= 64) << refused_;
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> result;
+    for (uint32_t seed = 1; seed <= 6; seed++)
+        for (const Family family : {Family::ipv4, Family::ipv6})
+            for (const uint32_t blocks : {16u, 64u, 4096u})
+                result.push_back({family, seed, blocks});
+    return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomTable, testing::ValuesIn(cases()), [](const auto& test) {
+    return std::string(test.param.family == Family::ipv4 ? "Ipv4" : "Ipv6") + "Blocks" +
+           std::to_string(test.param.blocks) + "Seed" + std::to_string(test.param.seed);
+});
+
+}  // namespace
+}  // namespace pktpit::fib
