@@ -32,7 +32,8 @@ class KernelListener {
     /// New, or its flags, broadcast address or peer changed. A tentative address must not be used yet.
     virtual void address_changed(const AddressEvent& /*address*/) {}
     virtual void address_removed(const AddressEvent& /*address*/) {}
-    /// New, or its state or MAC changed.
+    /// New, or its state or MAC changed, or resolution failed once more. The kernel does not tell when
+    /// resolution starts: `incomplete` is seen in dumps only.
     virtual void neighbour_changed(const NeighbourEvent& /*neighbour*/) {}
     virtual void neighbour_removed(const NeighbourEvent& /*neighbour*/) {}
     /// This is now the route of the prefix: replaces what was set before. May repeat what is known already.

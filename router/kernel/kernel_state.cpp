@@ -153,7 +153,9 @@ void KernelState::on(const NeighbourEvent& event) {
         neighbours.emplace(event.address, Record<NeighbourEvent>{event, generation_});
     } else {
         known->second.generation = generation_;
-        if (known->second.event == event) return;
+        // The kernel does not tell when it asks again for a failed neighbour: a failure after a failure is
+        // news.
+        if (known->second.event == event && event.state != NeighbourState::failed) return;
         known->second.event = event;
     }
     listener_.neighbour_changed(event);

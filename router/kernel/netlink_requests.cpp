@@ -56,11 +56,8 @@ Request address_request(uint16_t type, uint16_t flags, uint32_t ifindex, const I
     return request;
 }
 
-}  // namespace
-
 /// `harmless`: an errno that says that what was asked for is so already.
-Result<void> NetlinkKernel::ask(Request& request, const std::string& what, int harmless) {
-    const auto answer = requests_->transact(request);
+Result<void> conclude(const Result<netlink::Answer>& answer, const std::string& what, int harmless = 0) {
     if (!answer) return tl::unexpected(answer.error());
     if (answer->error == 0 || answer->error == harmless) return {};
     std::string hint;
@@ -69,13 +66,34 @@ Result<void> NetlinkKernel::ask(Request& request, const std::string& what, int h
     return fail("netlink", "cannot " + what + ": " + answer->to_string(), {}, hint);
 }
 
+}  // namespace
+
+Result<void> NetlinkKernel::ask(Request& request, const std::string& what, int harmless) {
+    return conclude(requests_->transact(request), what, harmless);
+}
+
 Result<void> NetlinkKernel::probe_neighbour(uint32_t ifindex, const IpAddress& address) {
     // neigh_add() makes the entry if there is none and, for NTF_USE, does what sending a packet would do:
     // neigh_event_send(). A new or failed entry is asked for at once, a stale one is verified after
-    // delay_first_probe_time (5 s) unless traffic confirms it, a reachable one is left alone. NLM_F_REPLACE
-    // stays away: it could overwrite what the kernel has just learnt.
-    auto request = neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE, ifindex, address, NUD_NONE, NTF_USE);
-    return ask(request, "resolve " + address.to_string() + on_device(ifindex));
+    // delay_first_probe_time (5 s) unless traffic confirms it, a reachable one is left alone.
+    // IPv6 asks from the link-local address: while that is tentative, or absent, it fails without asking.
+    const std::string what = "resolve " + address.to_string() + on_device(ifindex);
+    auto fresh =
+        neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_EXCL, ifindex, address, NUD_NONE, NTF_USE);
+    const auto answer = requests_->transact(fresh);
+    if (!answer || answer->error != EEXIST) return conclude(answer, what);
+    // Of a permanent entry NTF_USE would make an incomplete one (seen on 6.18), so look first.
+    auto query = neighbour_request(RTM_GETNEIGH, 0, ifindex, address, NUD_NONE, 0);
+    bool permanent = false;
+    const auto looked = requests_->transact(query, [&](auto message) {
+        const auto event = parse(message);
+        const auto* known = event ? std::get_if<NeighbourEvent>(&*event) : nullptr;
+        permanent |= known && known->state == NeighbourState::permanent;
+    });
+    if (!looked) return tl::unexpected(looked.error());
+    if (permanent) return {};
+    auto use = neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE, ifindex, address, NUD_NONE, NTF_USE);
+    return ask(use, what);
 }
 
 Result<void> NetlinkKernel::set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) {
@@ -99,12 +117,8 @@ Result<void> NetlinkKernel::add_address(uint32_t ifindex, const InterfaceAddress
     }
     mnl_attr_put_u8(request.message(), IFA_PROTO, address_protocol);
     const auto answer = requests_->transact(request);
-    if (!answer) return tl::unexpected(answer.error());
-    if (answer->error == 0) return {};
-    if (answer->error == EEXIST) return check_existing(ifindex, address);
-    return fail("netlink",
-                "cannot add " + address.to_string() + on_device(ifindex) + ": " + answer->to_string(), {},
-                answer->error == EPERM ? "needs CAP_NET_ADMIN" : "");
+    if (answer && answer->error == EEXIST) return check_existing(ifindex, address);
+    return conclude(answer, "add " + address.to_string() + on_device(ifindex));
 }
 
 /// EEXIST is success if it is the same address. To IPv6 it also means the address with another prefix length.
@@ -168,13 +182,13 @@ Result<void> NetlinkKernel::add_vlan_link(const std::string& name, uint32_t pare
     mnl_attr_put_u16(message, IFLA_VLAN_PROTOCOL, htons(protocol));
     mnl_attr_nest_end(message, data);
     mnl_attr_nest_end(message, info);
-    const auto answer = requests_->transact(request);
-    if (!answer) return tl::unexpected(answer.error());
-    if (answer->error == 0) return {};
-    std::string hint;
-    if (answer->error == EOPNOTSUPP) hint = "this kernel has no VLAN devices (CONFIG_VLAN_8021Q)";
-    if (answer->error == EPERM) hint = "needs CAP_NET_ADMIN";
-    return fail("netlink", "cannot create VLAN device " + name + ": " + answer->to_string(), {}, hint);
+    auto done = ask(request, "create VLAN device " + name);
+    // "Unknown device type" of rtnl_newlink(): the module is neither there nor loadable.
+    if (!done && done.error().hint.empty()) {
+        done.error().hint =
+            "where the kernel has no VLAN devices (CONFIG_VLAN_8021Q), tag in the router alone";
+    }
+    return done;
 }
 
 }  // namespace pktpit::router

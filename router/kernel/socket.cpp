@@ -141,7 +141,7 @@ Result<void> Socket::wait() {
     return {};
 }
 
-Result<Answer> Socket::transact(Request& request) {
+Result<Answer> Socket::transact(Request& request, const std::function<void(Bytes)>& each) {
     request.message()->nlmsg_flags |= NLM_F_ACK;
     if (auto sent = send(request); !sent) return tl::unexpected(sent.error());
     std::optional<Answer> answer;
@@ -153,8 +153,12 @@ Result<Answer> Socket::transact(Request& request) {
         for_each_message(datagram(), [&](Bytes message) {
             nlmsghdr header;
             std::memcpy(&header, message.data(), sizeof header);
-            if (header.nlmsg_seq == sequence_ && header.nlmsg_type == NLMSG_ERROR)
+            if (header.nlmsg_seq != sequence_) return;
+            if (header.nlmsg_type == NLMSG_ERROR) {
                 answer = answer_of(message, header);
+            } else if (each) {
+                each(message);
+            }
         });
     }
     return *answer;

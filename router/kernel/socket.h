@@ -66,8 +66,10 @@ class Socket {
     /// The bytes that receive() got; valid until the next one.
     [[nodiscard]] std::span<const std::byte> datagram() const { return {buffer_.data(), received_}; }
 
-    /// Sends, and waits for the acknowledgement. An Error if the kernel could not be asked.
-    Result<Answer> transact(Request& request);
+    /// Sends, and waits for the acknowledgement; hands on what the kernel answers before it. An Error if the
+    /// kernel could not be asked.
+    Result<Answer> transact(Request& request,
+                            const std::function<void(std::span<const std::byte>)>& each = {});
     /// Sends a dump request and hands each message on. `between`: called after each datagram.
     /// The value: did the dump survive undisturbed (no NLM_F_DUMP_INTR)?
     Result<bool> dump(Request& request, const std::function<void(std::span<const std::byte>)>& each,
