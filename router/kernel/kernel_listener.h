@@ -27,7 +27,7 @@ class KernelListener {
 
     /// New (`before` is null), or something about it changed.
     virtual void link_changed(const LinkEvent& /*link*/, const LinkEvent* /*before*/) {}
-    /// Its addresses and neighbours have been reported as removed before.
+    /// Its addresses and neighbours have been reported as removed before; its routes follow at settle().
     virtual void link_removed(const LinkEvent& /*link*/) {}
     /// New, or its flags, broadcast address or peer changed. A tentative address must not be used yet.
     virtual void address_changed(const AddressEvent& /*address*/) {}
