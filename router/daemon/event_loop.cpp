@@ -43,6 +43,11 @@ void EventLoop::watch(int descriptor, Callback readable) {
     callbacks_[descriptor] = std::move(readable);
 }
 
+void EventLoop::unwatch(int descriptor) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+    callbacks_.erase(descriptor);
+}
+
 void EventLoop::on_tick(std::chrono::milliseconds period, Callback tick) {
     timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create");
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period);

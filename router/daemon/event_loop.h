@@ -21,6 +21,8 @@ class EventLoop {
 
     /// Calls back whenever `descriptor` is readable.
     void watch(int descriptor, Callback readable);
+    /// Must be called before the descriptor is closed; also from within its own callback.
+    void unwatch(int descriptor);
     void on_tick(std::chrono::milliseconds period, Callback tick);
     void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
     /// Any thread: runs the closure on the loop's thread, soon. Closures posted after run() has returned are

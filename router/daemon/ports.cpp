@@ -7,7 +7,9 @@
 namespace pktpit::router {
 namespace {
 
-bool is_port(const config::Interface& interface) { return !interface.parent; }
+bool is_port(const config::Interface& interface) {
+    return !interface.parent;
+}
 
 bool contains(const std::vector<InterfaceAddress>& addresses, const InterfaceAddress& address) {
     return std::ranges::find(addresses, address) != addresses.end();
@@ -18,7 +20,7 @@ bool contains(const std::vector<InterfaceAddress>& addresses, const InterfaceAdd
 Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
     Port port;
     port.config = wanted;
-    const LinkEvent* link = state_.link_by_name(wanted.name);
+    const LinkEvent* link = state_.link(wanted.name);
     if (is_port(wanted)) {
         if (!link)
             return fail("/interfaces/" + wanted.name, "there is no device \"" + wanted.name + "\"",
@@ -33,11 +35,13 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
                         "a port of the configuration");
         port.port = parent->second.port;
         if (!link && wanted.vlan.size() == 1) {
-            auto made = kernel_.add_vlan_link(wanted.name, parent->second.ifindex, wanted.vlan[0], wanted.vlan_protocol);
+            auto made = kernel_.add_vlan_link(wanted.name, parent->second.ifindex, wanted.vlan[0],
+                                              wanted.vlan_protocol);
             if (!made)
-                spdlog::warn("{}: the kernel makes no VLAN device ({}): transit works with static neighbours, the "
-                             "router itself cannot be reached there",
-                             wanted.name, made.error().to_string());
+                spdlog::warn(
+                    "{}: the kernel makes no VLAN device ({}): transit works with static neighbours, the "
+                    "router itself cannot be reached there",
+                    wanted.name, made.error().to_string());
         }
     }
     const auto interface = routing_.add_interface(wanted.name, port.port, wanted.vlan, wanted.vlan_protocol);
@@ -51,8 +55,10 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     if (auto up = set_up(added, &transaction); !up) return up;
     for (const auto& address : state_.addresses(added.ifindex))
         routing_.add_address(added.interface, address.address, address.broadcast);
-    for (const auto& neighbour : state_.neighbours(added.ifindex))
-        routing_.set_neighbour(added.interface, neighbour.address, {neighbour.mac, neighbour.state, false});
+    for (const auto& neighbour : state_.neighbours())
+        if (neighbour.ifindex == added.ifindex)
+            routing_.set_neighbour(added.interface, neighbour.address,
+                                   {neighbour.mac, neighbour.state, false});
     return add_addresses(added, wanted.addresses, &transaction);
 }
 
@@ -113,8 +119,8 @@ Result<void> Ports::attach(Port& port) {
     else
         spdlog::info("{}: port stage attached ({} mode)", port.config.name, mode);
     if (attached->mode == AttachMode::generic && !attached->why_generic.empty())
-        spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower", port.config.name,
-                     attached->why_generic);
+        spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower",
+                     port.config.name, attached->why_generic);
     return {};
 }
 
@@ -124,7 +130,8 @@ void Ports::remove(const std::string& name, bool addresses) {
     const Port port = found->second;
     if (is_port(port.config)) dataplane_.detach(port.port);
     if (addresses && port.ifindex != 0)
-        for (const auto& address : port.config.addresses) (void)kernel_.remove_address(port.ifindex, address);
+        for (const auto& address : port.config.addresses)
+            (void)kernel_.remove_address(port.ifindex, address);
     routing_.remove_interface(port.interface);
     ports_.erase(found);
 }
@@ -174,7 +181,8 @@ void Ports::retry() {
 }
 
 const Ports::Port* Ports::by_interface(InterfaceId id) const {
-    const auto found = std::ranges::find_if(ports_, [&](const auto& entry) { return entry.second.interface == id; });
+    const auto found =
+        std::ranges::find_if(ports_, [&](const auto& entry) { return entry.second.interface == id; });
     return found == ports_.end() ? nullptr : &found->second;
 }
 
@@ -184,9 +192,11 @@ Result<PortId> Ports::choose_port(uint32_t ifindex) const {
     const auto taken = [&](PortId id) {
         return std::ranges::any_of(ports_, [&](const auto& entry) { return entry.second.port == id; });
     };
-    if (const auto known = previous.find(ifindex); known != previous.end() && !taken(known->second)) return known->second;
+    if (const auto known = previous.find(ifindex); known != previous.end() && !taken(known->second))
+        return known->second;
     for (PortId id = 1; id < PP_MAX_PORTS; id++) {
-        const bool reserved = std::ranges::any_of(previous, [&](const auto& entry) { return entry.second == id; });
+        const bool reserved =
+            std::ranges::any_of(previous, [&](const auto& entry) { return entry.second == id; });
         if (taken(id) || reserved) continue;
         dataplane_.reset_counters(id);
         return id;
@@ -199,26 +209,32 @@ Result<void> Ports::set_up(const Port& port, Transaction* transaction) {
     const LinkEvent* link = state_.link(port.ifindex);
     const bool mtu_fits = !port.config.mtu || (link && link->mtu == *port.config.mtu);
     if (link && link->admin_up && mtu_fits) return {};
-    if (auto set = kernel_.set_link(port.ifindex, true, mtu_fits ? std::nullopt : port.config.mtu); !set) return set;
+    if (auto set = kernel_.set_link(port.ifindex, true, mtu_fits ? std::nullopt : port.config.mtu); !set)
+        return set;
     if (transaction && link)
-        transaction->on_rollback([this, before = *link] { (void)kernel_.set_link(before.ifindex, before.admin_up, before.mtu); });
+        transaction->on_rollback(
+            [this, before = *link] { (void)kernel_.set_link(before.ifindex, before.admin_up, before.mtu); });
     return {};
 }
 
-Result<void> Ports::add_addresses(Port& port, const std::vector<InterfaceAddress>& addresses, Transaction* transaction) {
+Result<void> Ports::add_addresses(Port& port, const std::vector<InterfaceAddress>& addresses,
+                                  Transaction* transaction) {
     for (const auto& address : addresses) {
         const auto known = state_.addresses(port.ifindex);
-        const bool there = std::ranges::any_of(known, [&](const auto& own) { return own.address == address; });
+        const bool there =
+            std::ranges::any_of(known, [&](const auto& own) { return own.address == address; });
         if (port.ifindex != 0 && !there) {
             if (auto added = kernel_.add_address(port.ifindex, address); !added) return added;
             if (transaction)
-                transaction->on_rollback(
-                    [this, ifindex = port.ifindex, address] { (void)kernel_.remove_address(ifindex, address); });
+                transaction->on_rollback([this, ifindex = port.ifindex, address] {
+                    (void)kernel_.remove_address(ifindex, address);
+                });
         }
         if (contains(routing_.interfaces().find(port.interface)->addresses, address)) continue;
         routing_.add_address(port.interface, address, std::nullopt);
         if (transaction)
-            transaction->on_rollback([this, id = port.interface, address] { routing_.remove_address(id, address); });
+            transaction->on_rollback(
+                [this, id = port.interface, address] { routing_.remove_address(id, address); });
     }
     return {};
 }

@@ -23,8 +23,8 @@ class Ports {
     struct Port {
         config::Interface config;
         InterfaceId interface = 0;
-        PortId port = 0;                               ///< of the device that carries it, also for a VLAN
-        uint32_t ifindex = 0;                          ///< kernel device of this name, 0: there is none now
+        PortId port = 0;       ///< of the device that carries it, also for a VLAN
+        uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<XdpDataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
     };
@@ -32,8 +32,8 @@ class Ports {
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, XdpDataplane& dataplane)
         : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane) {}
 
-    /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for it.
-    /// Parents before their VLANs. Not yet attached: nothing is forwarded.
+    /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
+    /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
     Result<void> add(const config::Interface& wanted, Transaction& transaction);
     /// Takes over what changed of an interface that stays a port, or stays the same VLAN.
     Result<void> change(const config::Interface& wanted, Transaction& transaction);
@@ -55,7 +55,8 @@ class Ports {
     Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> attach(Port& port);
     Result<void> set_up(const Port& port, Transaction* transaction);
-    Result<void> add_addresses(Port& port, const std::vector<InterfaceAddress>& addresses, Transaction* transaction);
+    Result<void> add_addresses(Port& port, const std::vector<InterfaceAddress>& addresses,
+                               Transaction* transaction);
     void bind(Port& port, const LinkEvent& link);
     void unbind(Port& port);
     void update_link(Port& port);

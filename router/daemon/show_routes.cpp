@@ -14,17 +14,23 @@ using nlohmann::json;
 
 const char* type_name(pp_adjacency_kind kind) {
     switch (kind) {
-        case PP_ADJ_HOST: return "local";
-        case PP_ADJ_BROADCAST: return "broadcast";
-        case PP_ADJ_BLACKHOLE: return "blackhole";
-        case PP_ADJ_UNREACHABLE: return "unreachable";
-        case PP_ADJ_PROHIBIT: return "prohibit";
-        default: return "unicast";
+        case PP_ADJ_HOST:
+            return "local";
+        case PP_ADJ_BROADCAST:
+            return "broadcast";
+        case PP_ADJ_BLACKHOLE:
+            return "blackhole";
+        case PP_ADJ_UNREACHABLE:
+            return "unreachable";
+        case PP_ADJ_PROHIBIT:
+            return "prohibit";
+        default:
+            return "unicast";
     }
 }
 
 const char* kind_name(uint8_t kind) {
-    static constexpr std::array names{"invalid", "forward",   "incomplete",  "glean",   "host",
+    static constexpr std::array names{"invalid",   "forward",   "incomplete",  "glean",   "host",
                                       "broadcast", "blackhole", "unreachable", "prohibit"};
     return kind < names.size() ? names[kind] : "invalid";
 }
@@ -32,19 +38,29 @@ const char* kind_name(uint8_t kind) {
 // The verdict that the port stage gives by an adjacency of this kind.
 pp_verdict verdict_of(uint8_t kind) {
     switch (kind) {
-        case PP_ADJ_FORWARD: return PP_FORWARDED;
+        case PP_ADJ_FORWARD:
+            return PP_FORWARDED;
         case PP_ADJ_INCOMPLETE:
-        case PP_ADJ_GLEAN: return PP_PUNT_NO_NEIGHBOUR;
-        case PP_ADJ_HOST: return PP_HOST_LOCAL;
-        case PP_ADJ_BROADCAST: return PP_DROP_DIRECTED_BROADCAST;
-        case PP_ADJ_BLACKHOLE: return PP_DROP_BLACKHOLE;
-        case PP_ADJ_UNREACHABLE: return PP_PUNT_UNREACHABLE;
-        case PP_ADJ_PROHIBIT: return PP_PUNT_PROHIBITED;
-        default: return PP_PUNT_NO_ROUTE;
+        case PP_ADJ_GLEAN:
+            return PP_PUNT_NO_NEIGHBOUR;
+        case PP_ADJ_HOST:
+            return PP_HOST_LOCAL;
+        case PP_ADJ_BROADCAST:
+            return PP_DROP_DIRECTED_BROADCAST;
+        case PP_ADJ_BLACKHOLE:
+            return PP_DROP_BLACKHOLE;
+        case PP_ADJ_UNREACHABLE:
+            return PP_PUNT_UNREACHABLE;
+        case PP_ADJ_PROHIBIT:
+            return PP_PUNT_PROHIBITED;
+        default:
+            return PP_PUNT_NO_ROUTE;
     }
 }
 
-json name_or_null(const L3Interface* interface) { return interface ? json(interface->name) : json(); }
+json name_or_null(const L3Interface* interface) {
+    return interface ? json(interface->name) : json();
+}
 
 const char* state_of(const Routing& routing, const NextHopSpec& hop) {
     const InterfaceId interface = routing.next_hop_sets().interface_of(hop);
@@ -108,30 +124,39 @@ std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib:
         members[first] = 1;
     else
         for (uint64_t bucket = 0; bucket < uint64_t{1} << bits; bucket++)
-            members[pp_fib_bucket(base, &image.geometry(), first, bits, static_cast<uint32_t>(bucket << (32 - bits)))]++;
+            members[pp_fib_bucket(base, &image.geometry(), first, bits,
+                                  static_cast<uint32_t>(bucket << (32 - bits)))]++;
     members.erase(0);
     return members;
 }
-
 
 }  // namespace
 
 std::string_view to_string(NeighbourState state) {
     switch (state) {
-        case NeighbourState::incomplete: return "incomplete";
-        case NeighbourState::reachable: return "reachable";
-        case NeighbourState::stale: return "stale";
-        case NeighbourState::failed: return "failed";
-        case NeighbourState::permanent: return "permanent";
-        default: return "none";
+        case NeighbourState::incomplete:
+            return "incomplete";
+        case NeighbourState::reachable:
+            return "reachable";
+        case NeighbourState::stale:
+            return "stale";
+        case NeighbourState::failed:
+            return "failed";
+        case NeighbourState::permanent:
+            return "permanent";
+        default:
+            return "none";
     }
 }
 
 json show_route(const Routing& routing, const fib::Route& route, bool best) {
     const NextHopSetSpec& spec = routing.next_hop_sets().spec_of(route.next_hops);
-    return {{"prefix", route.prefix.to_string()}, {"source", fib::to_string(route.source)},
-            {"preference", route.preference},     {"metric", route.metric},
-            {"best", best},                       {"type", type_name(spec.kind)},
+    return {{"prefix", route.prefix.to_string()},
+            {"source", fib::to_string(route.source)},
+            {"preference", route.preference},
+            {"metric", route.metric},
+            {"best", best},
+            {"type", type_name(spec.kind)},
             {"next_hops", next_hops_of(routing, spec, true)}};
 }
 
@@ -156,12 +181,9 @@ json show_routes(const Routing& routing, const RouteQuery& query) {
 }
 
 json show_route_to(const Routing& routing, const IpAddress& address) {
-    json answer{{"address", address.to_string()},
-                {"prefix", nullptr},
-                {"candidates", json::array()},
-                {"group", nullptr},
-                {"adjacency", nullptr},
-                {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
+    json answer{{"address", address.to_string()}, {"prefix", nullptr},
+                {"candidates", json::array()},    {"group", nullptr},
+                {"adjacency", nullptr},           {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
     const auto best = routing.rib().match(address);
     if (!best) return answer;
     answer["prefix"] = best->prefix.to_string();
@@ -193,7 +215,10 @@ json show_route_to(const Routing& routing, const IpAddress& address) {
 json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses) {
     json results = json::array();
     for (const auto& address : addresses) {
-        json result{{"address", address.to_string()}, {"prefix", nullptr}, {"type", nullptr}, {"next_hops", json::array()}};
+        json result{{"address", address.to_string()},
+                    {"prefix", nullptr},
+                    {"type", nullptr},
+                    {"next_hops", json::array()}};
         // The FIB's own answer, so that a difference from the RIB would be seen.
         if (const auto match = routing.image().match(address)) {
             result["prefix"] = match->first.to_string();

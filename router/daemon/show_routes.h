@@ -1,7 +1,9 @@
-/// Routes, next hops and neighbours as JSON, in the shapes of docs/api.md. Reads the routing core only. One thread.
+/// Routes, next hops and neighbours as JSON, in the shapes of docs/api.md. Reads the routing core only. One
+/// thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
+
 #include <vector>
 
 #include "router/api/control.h"

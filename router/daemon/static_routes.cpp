@@ -16,10 +16,14 @@ std::string resolved_path(const config::Config& config, const std::string& path)
 
 pp_adjacency_kind kind_of(config::RouteType type) {
     switch (type) {
-        case config::RouteType::blackhole: return PP_ADJ_BLACKHOLE;
-        case config::RouteType::unreachable: return PP_ADJ_UNREACHABLE;
-        case config::RouteType::prohibit: return PP_ADJ_PROHIBIT;
-        default: return PP_ADJ_FORWARD;
+        case config::RouteType::blackhole:
+            return PP_ADJ_BLACKHOLE;
+        case config::RouteType::unreachable:
+            return PP_ADJ_UNREACHABLE;
+        case config::RouteType::prohibit:
+            return PP_ADJ_PROHIBIT;
+        default:
+            return PP_ADJ_FORWARD;
     }
 }
 
@@ -30,17 +34,20 @@ class FileReader {
 
     config::Errors read(const std::string& path) {
         config::Errors errors;
-        auto done = fib::read_table_file(path, [&](const Prefix& prefix, std::string_view id, size_t line) -> Result<void> {
-            const auto set = set_of(id);
-            if (!set) {
-                errors.push_back({path + ":" + std::to_string(line), "no next hops for id \"" + std::string(id) + "\"",
-                                  "an id of /routes_files/…/next_hops, or \"*\" there", ""});
-                if (errors.size() >= max_errors_per_file) return fail("", "too many errors, the rest is not read");
+        auto done = fib::read_table_file(
+            path, [&](const Prefix& prefix, std::string_view id, size_t line) -> Result<void> {
+                const auto set = set_of(id);
+                if (!set) {
+                    errors.push_back({path + ":" + std::to_string(line),
+                                      "no next hops for id \"" + std::string(id) + "\"",
+                                      "an id of /routes_files/…/next_hops, or \"*\" there", ""});
+                    if (errors.size() >= max_errors_per_file)
+                        return fail("", "too many errors, the rest is not read");
+                    return {};
+                }
+                wanted_.routes.push_back({prefix, *set, 0, file_.preference});
                 return {};
-            }
-            wanted_.routes.push_back({prefix, *set, 0, file_.preference});
-            return {};
-        });
+            });
         if (!done) errors.push_back(done.error());
         return errors;
     }
@@ -69,8 +76,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
     WantedRoutes wanted;
     config::Errors errors;
     for (const auto& route : config.routes) {
-        wanted.routes.push_back(
-            {route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()), route.metric, route.preference});
+        wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
+                                 route.metric, route.preference});
         wanted.next_hop_sets.push_back({route.type, route.next_hops});
     }
     for (const auto& file : config.routes_files) {
@@ -94,7 +101,8 @@ Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteTy
         if (hop.interface) {
             const L3Interface* interface = interfaces.by_name(*hop.interface);
             if (!interface)
-                return fail(*hop.interface, "no such interface", "an interface of the configuration", "pktpit show ports");
+                return fail(*hop.interface, "no such interface", "an interface of the configuration",
+                            "pktpit show ports");
             wanted.interface = interface->id;
         }
         spec.next_hops.push_back(wanted);

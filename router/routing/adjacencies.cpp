@@ -71,27 +71,30 @@ std::vector<Adjacencies::NeighbourKey> Adjacencies::unresolved() const {
     return keys;
 }
 
-pp_fib_adjacency Adjacencies::value_of(const AdjacencyKey& key) const {
+pp_fib_adjacency link_adjacency(const L3Interface& interface) {
     pp_fib_adjacency value{};
+    std::memcpy(value.src_mac, interface.mac.bytes.data(), sizeof value.src_mac);
+    value.port = interface.port;
+    value.interface = interface.id;
+    value.mtu = interface.mtu;
+    for (size_t i = 0; i < interface.vlan.size(); i++) {
+        value.tpid[i] = htons(i == 0 ? interface.vlan_protocol : 0x8100);
+        value.tci[i] = htons(interface.vlan[i]);
+    }
+    return value;
+}
+
+pp_fib_adjacency Adjacencies::value_of(const AdjacencyKey& key) const {
+    const L3Interface* interface = interfaces_.find(key.interface);
+    pp_fib_adjacency value = interface ? link_adjacency(*interface) : pp_fib_adjacency{};
     value.kind = static_cast<uint8_t>(key.kind);
     value.interface = key.interface;
-    const L3Interface* interface = interfaces_.find(key.interface);
-    if (!interface) return value;
-
-    std::memcpy(value.src_mac, interface->mac.bytes.data(), sizeof value.src_mac);
-    value.port = interface->port;
-    value.mtu = interface->mtu;
-    for (size_t i = 0; i < interface->vlan.size(); i++) {
-        value.tpid[i] = htons(i == 0 ? interface->vlan_protocol : 0x8100);
-        value.tci[i] = htons(interface->vlan[i]);
-    }
-    if (key.kind == PP_ADJ_FORWARD) {
-        const Neighbour* known = neighbour({key.interface, *key.gateway});
-        if (known && known->usable())
-            std::memcpy(value.dst_mac, known->mac.bytes.data(), sizeof value.dst_mac);
-        else
-            value.kind = PP_ADJ_INCOMPLETE;
-    }
+    if (!interface || key.kind != PP_ADJ_FORWARD) return value;
+    const Neighbour* known = neighbour({key.interface, *key.gateway});
+    if (known && known->usable())
+        std::memcpy(value.dst_mac, known->mac.bytes.data(), sizeof value.dst_mac);
+    else
+        value.kind = PP_ADJ_INCOMPLETE;
     return value;
 }
 

@@ -40,6 +40,9 @@ struct Neighbour {
     }
 };
 
+/// An adjacency that knows its link (port, own MAC address, tags, MTU) but no next hop.
+pp_fib_adjacency link_adjacency(const L3Interface& interface);
+
 class Adjacencies {
   public:
     using NeighbourKey = std::pair<InterfaceId, IpAddress>;

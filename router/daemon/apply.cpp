@@ -1,0 +1,169 @@
+// A configuration becomes what runs: step by step, and whole or not at all.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "router/daemon/daemon.h"
+
+namespace pktpit::router {
+namespace {
+
+// The same place on the wire: what else differs can be changed without taking the interface away.
+bool same_place(const config::Interface& a, const config::Interface& b) {
+    return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol;
+}
+
+config::Errors fixed_settings(const config::Config& running, const config::Config& wanted) {
+    config::Errors errors;
+    const auto fixed = [&](bool same, const char* where) {
+        if (!same)
+            errors.push_back(
+                {where, "cannot be changed while the daemon runs", "what runs now",
+                 "restart pktpitd: forwarding goes on meanwhile if it was started with --detach"});
+    };
+    fixed(running.instance == wanted.instance, "/instance");
+    fixed(running.dataplane == wanted.dataplane, "/dataplane");
+    fixed(running.fib == wanted.fib, "/fib");
+    fixed(running.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
+    return errors;
+}
+
+}  // namespace
+
+tl::expected<void, config::Errors> Daemon::apply(const config::Config& wanted, bool first) {
+    if (!first)
+        if (auto errors = fixed_settings(config_, wanted); !errors.empty())
+            return tl::unexpected(std::move(errors));
+    // Files are read before anything is touched.
+    const auto routes = read_wanted_routes(wanted);
+    if (!routes) return tl::unexpected(routes.error());
+
+    Transaction transaction;
+    if (auto applied = apply_steps(wanted, *routes, first, transaction); !applied)
+        return tl::unexpected(config::Errors{applied.error()});
+    transaction.commit();
+    config_ = wanted;
+    generation_++;
+    spdlog::set_level(spdlog::level::from_str(wanted.log_level));
+    const auto usage = image_->usage();
+    spdlog::info("configuration {} applied: {} interfaces, {} IPv4 and {} IPv6 prefixes in the FIB",
+                 generation_, wanted.interfaces.size(), usage.prefixes4, usage.prefixes6);
+    return {};
+}
+
+// What is wanted comes before what is wanted no more goes, and ports are attached last: at a restart the swap
+// of their programs is the moment when the new tables take over.
+Result<void> Daemon::apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
+                                 Transaction& transaction) {
+    if (auto done = apply_interfaces(wanted, transaction); !done) return done;
+    if (auto done = apply_neighbours(wanted, transaction); !done) return done;
+    refresh_host_addresses();
+    if (auto done = kernel_routes_->configure(wanted.kernel_routes, transaction); !done) return done;
+    if (auto done = install_wanted_routes(*routing_, routes, transaction); !done) return done;
+    if (first)
+        cli_routes_->load();
+    else
+        cli_routes_->refresh();
+    routing_->resolve_missing();
+    if (auto done = ports_->attach_all(transaction); !done) return done;
+    if (first)
+        if (auto done = take_over(wanted); !done) return done;
+
+    slow_path_->set_limits(wanted.icmp, wanted.neighbour_queue);
+    transaction.on_rollback([this] { slow_path_->set_limits(config_.icmp, config_.neighbour_queue); });
+    if (!first) kernel_routes_->refresh();
+    return {};
+}
+
+Result<void> Daemon::apply_interfaces(const config::Config& wanted, Transaction& transaction) {
+    const auto each = [&](bool vlans, const auto& visit) -> Result<void> {
+        for (const auto& [name, interface] : wanted.interfaces)
+            if (interface.parent.has_value() == vlans)
+                if (Result<void> done = visit(interface); !done) return done;
+        return {};
+    };
+    const auto bring = [&](const config::Interface& interface) -> Result<void> {
+        const auto known = ports_->all().find(interface.name);
+        if (known == ports_->all().end()) return ports_->add(interface, transaction);
+        if (known->second.config == interface) return {};
+        if (same_place(known->second.config, interface)) return ports_->change(interface, transaction);
+        const config::Interface before = known->second.config;
+        ports_->remove(interface.name, false);
+        transaction.on_rollback([this, before] {
+            Transaction again;
+            if (ports_->add(before, again) && ports_->attach_all(again)) again.commit();
+        });
+        return ports_->add(interface, transaction);
+    };
+    if (auto done = each(false, bring); !done) return done;
+    if (auto done = each(true, bring); !done) return done;
+
+    std::vector<std::string> unwanted;
+    for (const auto& [name, port] : ports_->all())
+        if (!wanted.interfaces.contains(name)) unwanted.push_back(name);
+    // VLANs before the ports that carry them.
+    std::ranges::stable_partition(
+        unwanted, [&](const auto& name) { return ports_->all().at(name).config.parent.has_value(); });
+    transaction.on_commit([this, unwanted] {
+        for (const auto& name : unwanted) {
+            slow_path_->interface_gone(ports_->all().at(name).interface);
+            ports_->remove(name, true);
+        }
+        if (!unwanted.empty()) refresh_host_addresses();
+    });
+    return {};
+}
+
+Result<void> Daemon::apply_neighbours(const config::Config& wanted, Transaction& transaction) {
+    const auto set = [this](const config::StaticNeighbour& neighbour) -> Result<void> {
+        const L3Interface* interface = routing_->interfaces().by_name(neighbour.interface);
+        if (!interface) return {};
+        routing_->set_neighbour(interface->id, neighbour.address,
+                                {neighbour.mac, NeighbourState::permanent, true});
+        if (interface->ifindex == 0) return {};
+        return kernel_->set_neighbour(interface->ifindex, neighbour.address, neighbour.mac);
+    };
+    const auto remove = [this](const config::StaticNeighbour& neighbour) {
+        const L3Interface* interface = routing_->interfaces().by_name(neighbour.interface);
+        if (!interface) return;
+        routing_->remove_neighbour(interface->id, neighbour.address);
+        if (interface->ifindex != 0) (void)kernel_->remove_neighbour(interface->ifindex, neighbour.address);
+    };
+    const auto same_host = [](const config::StaticNeighbour& a, const config::StaticNeighbour& b) {
+        return a.interface == b.interface && a.address == b.address;
+    };
+    for (const auto& neighbour : wanted.neighbours) {
+        const auto before = std::ranges::find_if(
+            config_.neighbours, [&](const auto& known) { return same_host(known, neighbour); });
+        transaction.on_rollback(
+            [=, before = before == config_.neighbours.end() ? std::nullopt : std::optional(*before)] {
+                remove(neighbour);
+                if (before) (void)set(*before);
+            });
+        if (auto done = set(neighbour); !done) return done;
+    }
+    transaction.on_commit([=, running = config_.neighbours, wanted = wanted.neighbours] {
+        for (const auto& known : running)
+            if (std::ranges::none_of(wanted, [&](const auto& kept) { return same_host(known, kept); }))
+                remove(known);
+    });
+    return {};
+}
+
+// After a restart: the swap is done; what an earlier daemon has left and nobody wants any more goes.
+Result<void> Daemon::take_over(const config::Config& wanted) {
+    auto released = dataplane_->commit();
+    if (!released) return tl::unexpected(released.error());
+    const auto remove_ours = [this](uint32_t ifindex, const std::vector<InterfaceAddress>& keep) {
+        for (const auto& known : state_->addresses(ifindex))
+            if (known.ours && std::ranges::find(keep, known.address) == keep.end())
+                (void)kernel_->remove_address(ifindex, known.address);
+    };
+    for (const uint32_t ifindex : *released)
+        remove_ours(ifindex, {});
+    for (const auto& [name, port] : ports_->all())
+        if (port.ifindex != 0) remove_ours(port.ifindex, wanted.interfaces.at(name).addresses);
+    return {};
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,38 @@
+/// Routes of source `cli`: changed by hand while the daemon runs, and kept in a file below /run so that they
+/// survive a restart of the daemon, but not of the machine. One thread.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "config/config.h"
+#include "router/api/control.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+class CliRoutes {
+  public:
+    CliRoutes(Routing& routing, std::string path) : routing_(routing), path_(std::move(path)) {}
+
+    /// Reads what an earlier daemon kept and installs it. Routes that fit no longer (an interface has gone
+    /// from the configuration) are told and left out.
+    void load();
+    /// Installs all again: ids of interfaces have changed.
+    void refresh();
+    /// True if the RIB changed. Errors: already there (add), not there (remove), unknown interface, FIB full,
+    /// file not writable; nothing has changed then.
+    Result<bool> change(RouteChange change, const config::StaticRoute& route);
+    /// The daemon stops for good: nothing is kept.
+    void forget() const;
+
+  private:
+    Result<void> install(const config::StaticRoute& route);
+    [[nodiscard]] Result<void> save(const std::map<Prefix, config::StaticRoute>& routes) const;
+
+    Routing& routing_;
+    std::string path_;
+    std::map<Prefix, config::StaticRoute> routes_;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,193 @@
+// The API's questions and orders, answered in the shapes of docs/api.md.
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "router/daemon/daemon.h"
+#include "router/daemon/show_routes.h"
+
+namespace pktpit::router {
+namespace {
+
+using nlohmann::json;
+
+json verdicts_of(const pp_port_counters& counters) {
+    json verdicts = json::object();
+    for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
+        if (counters.verdict[verdict] != 0)
+            verdicts[name_of(static_cast<pp_verdict>(verdict))] = counters.verdict[verdict];
+    return verdicts;
+}
+
+json counts_of(const pp_port_counters& counters) {
+    return {{"rx_packets", counters.rx_packets},
+            {"rx_bytes", counters.rx_bytes},
+            {"tx_packets", counters.tx_packets},
+            {"tx_bytes", counters.tx_bytes},
+            {"verdicts", verdicts_of(counters)}};
+}
+
+void add(pp_port_counters& sum, const pp_port_counters& counters) {
+    sum.rx_packets += counters.rx_packets;
+    sum.rx_bytes += counters.rx_bytes;
+    sum.tx_packets += counters.tx_packets;
+    sum.tx_bytes += counters.tx_bytes;
+    for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++)
+        sum.verdict[verdict] += counters.verdict[verdict];
+}
+
+uint64_t drops_of(const pp_port_counters& counters) {
+    uint64_t drops = 0;
+    for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
+        if (action_of(static_cast<pp_verdict>(verdict)) == PP_ACTION_DROP) drops += counters.verdict[verdict];
+    return drops;
+}
+
+json addresses_of(const L3Interface& interface) {
+    json addresses = json::array();
+    for (const auto& address : interface.addresses)
+        addresses.push_back(address.to_string());
+    return addresses;
+}
+
+json tpid_text(uint16_t tpid) {
+    char text[8];
+    std::snprintf(text, sizeof text, "0x%04x", tpid);
+    return text;
+}
+
+}  // namespace
+
+json Daemon::version() {
+    const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - started_;
+    return {{"version", PKTPIT_VERSION},       {"abi", PP_ABI_VERSION},
+            {"layout", PP_FIB_LAYOUT_VERSION}, {"dataplane", config_.dataplane},
+            {"instance", config_.instance},    {"pid", getpid()},
+            {"uptime", uptime.count()},        {"generation", generation_}};
+}
+
+json Daemon::ports() {
+    std::map<PortId, json> by_id;
+    for (const auto& [name, port] : ports_->all()) {
+        if (port.config.parent) continue;
+        const L3Interface& interface = *routing_->interfaces().find(port.interface);
+        const bool here = port.ifindex != 0;
+        const auto counters = dataplane_->counters(port.port);
+        json vlans = json::array();
+        for (const auto& [vlan_name, vlan] : ports_->all()) {
+            if (vlan.config.parent != name) continue;
+            const L3Interface& on = *routing_->interfaces().find(vlan.interface);
+            vlans.push_back(json{{"name", vlan_name},
+                                 {"vlan", on.vlan},
+                                 {"protocol", tpid_text(on.vlan_protocol)},
+                                 {"mtu", on.mtu},
+                                 {"addresses", addresses_of(on)}});
+        }
+        by_id[port.port] = {{"name", name},
+                            {"port", port.port},
+                            {"ifindex", port.ifindex},
+                            {"mac", here ? json(interface.mac.to_string()) : json()},
+                            {"mtu", here ? json(interface.mtu) : json()},
+                            {"up", interface.up},
+                            {"mode", port.attachment ? json(to_string(port.attachment->mode)) : json()},
+                            {"attach", port.attachment ? json("link") : json()},
+                            {"forwarding", "inline"},
+                            {"addresses", addresses_of(interface)},
+                            {"vlans", std::move(vlans)},
+                            {"rx_packets", counters.rx_packets},
+                            {"rx_bytes", counters.rx_bytes},
+                            {"tx_packets", counters.tx_packets},
+                            {"tx_bytes", counters.tx_bytes},
+                            {"drops", drops_of(counters)}};
+    }
+    json ports = json::array();
+    for (auto& [id, port] : by_id)
+        ports.push_back(std::move(port));
+    return {{"ports", std::move(ports)}};
+}
+
+json Daemon::routes(const RouteQuery& query) {
+    return show_routes(*routing_, query);
+}
+
+json Daemon::route_to(const IpAddress& address) {
+    return show_route_to(*routing_, address);
+}
+
+json Daemon::lookup(const std::vector<IpAddress>& addresses) {
+    return show_lookup(*routing_, addresses);
+}
+
+json Daemon::neighbours() {
+    json neighbours = json::array();
+    for (const auto& [key, neighbour] : routing_->adjacencies().neighbours()) {
+        const L3Interface* interface = routing_->interfaces().find(key.first);
+        if (!interface) continue;
+        neighbours.push_back(json{{"address", key.second.to_string()},
+                                  {"interface", interface->name},
+                                  {"mac", neighbour.usable() ? json(neighbour.mac.to_string()) : json()},
+                                  {"state", to_string(neighbour.state)},
+                                  {"static", neighbour.configured},
+                                  {"waiting", slow_path_->waiting(key.first, key.second)}});
+    }
+    return {{"neighbours", std::move(neighbours)}};
+}
+
+json Daemon::counters() {
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+    json ports = json::object();
+    pp_port_counters totals{};
+    for (const auto& [name, port] : ports_->all()) {
+        if (port.config.parent) continue;
+        const auto counters = dataplane_->counters(port.port);
+        ports[name] = counts_of(counters);
+        add(totals, counters);
+    }
+    json slow_path = json::object();
+    for (const auto& [name, count] : slow_path_->counters())
+        slow_path[name] = count;
+    slow_path["malformed_punts"] = dataplane_->malformed_punts();
+    return {{"time", now.count()},
+            {"ports", std::move(ports)},
+            {"totals", counts_of(totals)},
+            {"slow_path", std::move(slow_path)}};
+}
+
+json Daemon::running_config() {
+    return config::to_json(config_);
+}
+
+Result<json> Daemon::change_route(RouteChange change, const config::StaticRoute& route) {
+    auto changed = cli_routes_->change(change, route);
+    if (!changed) return tl::unexpected(changed.error());
+    if (*changed)
+        spdlog::info("route {}: {} by hand", route.prefix.to_string(),
+                     change == RouteChange::remove ? "removed" : "set");
+    routing_->resolve_missing();
+    const auto now = routing_->route(route.prefix, fib::RouteSource::cli);
+    const auto best = routing_->rib().best(route.prefix);
+    const bool is_best = now && best && best->source == now->source;
+    return json{{"prefix", route.prefix.to_string()},
+                {"changed", *changed},
+                {"route", now ? show_route(*routing_, *now, is_best) : json()}};
+}
+
+tl::expected<json, config::Errors> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {
+    const std::string& file = path ? *path : config_path_;
+    auto wanted = config::load(file, [this](std::string_view name) { return state_->link(name) != nullptr; });
+    if (!wanted) return tl::unexpected(wanted.error());
+    json changes = config::describe_difference(config_, *wanted);
+    if (!dry_run) {
+        if (auto applied = apply(*wanted, false); !applied) {
+            for (const auto& error : applied.error())
+                spdlog::error("reload of {} refused: {}", file, error.to_string());
+            return tl::unexpected(applied.error());
+        }
+        config_path_ = file;
+    }
+    return json{{"applied", !dry_run}, {"generation", generation_}, {"changes", std::move(changes)}};
+}
+
+}  // namespace pktpit::router

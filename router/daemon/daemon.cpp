@@ -1,0 +1,71 @@
+#include "router/daemon/daemon.h"
+
+#include <spdlog/spdlog.h>
+
+#include "router/run_directory.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr std::chrono::milliseconds tick_period{100};
+
+fib::Capacity capacity_of(const config::FibLimits& limits) {
+    fib::Capacity capacity;
+    capacity.ports = PP_MAX_PORTS;
+    capacity.blocks4 = limits.ipv4_blocks;
+    capacity.blocks6 = limits.ipv6_blocks;
+    capacity.groups = limits.next_hop_groups;
+    capacity.adjacencies = limits.adjacencies;
+    return capacity;
+}
+
+}  // namespace
+
+tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop, config::Config config,
+                                                                    std::string config_path,
+                                                                    OpenKernel open_kernel) {
+    std::unique_ptr<Daemon> daemon(new Daemon(loop, std::move(config_path)));
+    if (auto opened = daemon->open(config, open_kernel); !opened)
+        return tl::unexpected(config::Errors{opened.error()});
+    if (auto applied = daemon->apply(config, true); !applied) return tl::unexpected(applied.error());
+    daemon->watch();
+    return daemon;
+}
+
+Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_kernel) {
+    auto kernel = open_kernel(RouteFilter{});
+    if (!kernel) return tl::unexpected(kernel.error());
+    kernel_ = std::move(*kernel);
+    auto dataplane =
+        XdpDataplane::open(config.instance, capacity_of(config.fib),
+                           [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
+    if (!dataplane) return tl::unexpected(dataplane.error());
+    dataplane_ = std::move(*dataplane);
+    image_ = std::make_unique<fib::FibImage>(dataplane_->image_memory(), dataplane_->geometry(),
+                                             XdpDataplane::grace_period);
+    routing_ = std::make_unique<Routing>(
+        *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
+        [](const Error& error) { spdlog::error("connected route not installed: {}", error.to_string()); });
+    environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_);
+    slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
+    state_ = std::make_unique<KernelState>(RouteFilter{}, *this);
+    ports_ = std::make_unique<Ports>(*kernel_, *state_, *routing_, *dataplane_);
+    kernel_routes_ = std::make_unique<KernelRoutes>(*routing_, loop_, open_kernel);
+    cli_routes_ = std::make_unique<CliRoutes>(*routing_, run_path(config.instance, ".routes.json"));
+    auto dumped = kernel_->dump([this](const KernelEvent& event) { state_->consume(event); });
+    state_->settle();
+    return dumped;
+}
+
+void Daemon::watch() {
+    loop_.watch(kernel_->descriptor(), [this] {
+        if (auto followed = follow(*kernel_, *state_); !followed)
+            spdlog::warn("netlink: {}; reading everything again", followed.error().to_string());
+    });
+    loop_.watch(dataplane_->punt_descriptor(), [this] { dataplane_->poll_punts(); });
+    loop_.on_tick(tick_period, [this] { tick(); });
+}
+
+Daemon::~Daemon() = default;
+
+}  // namespace pktpit::router

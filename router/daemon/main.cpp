@@ -1,0 +1,104 @@
+// pktpitd: the daemon. Foreground; logs to stderr, or to the journal under systemd.
+#include <CLI/CLI.hpp>
+#include <net/if.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/sinks/systemd_sink.h>
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "router/api/server.h"
+#include "router/daemon/daemon.h"
+#include "router/kernel/netlink.h"
+#include "router/run_directory.h"
+
+namespace {
+
+using namespace pktpit;
+
+struct Options {
+    std::string config_path;
+    std::string socket_path;
+    bool detach = false;
+};
+
+void set_up_log() {
+    auto logger = std::getenv("JOURNAL_STREAM") ? spdlog::systemd_logger_mt("pktpitd")
+                                                : spdlog::stderr_color_mt("pktpitd");
+    spdlog::set_default_logger(std::move(logger));
+    spdlog::flush_on(spdlog::level::info);
+}
+
+int refuse(const config::Errors& errors) {
+    for (const auto& error : errors)
+        spdlog::critical("{}", error.to_string());
+    return EXIT_FAILURE;
+}
+
+bool interface_exists(std::string_view name) {
+    return if_nametoindex(std::string(name).c_str()) != 0;
+}
+
+int run(const Options& options) {
+    auto config = config::load(options.config_path, interface_exists);
+    if (!config) return refuse(config.error());
+    const std::string socket_path =
+        options.socket_path.empty() ? router::run_path(config->instance, ".sock") : options.socket_path;
+
+    router::EventLoop loop;
+    auto daemon = router::Daemon::start(
+        loop, *config, options.config_path,
+        [](const router::RouteFilter& filter) { return router::NetlinkKernel::open({.routes = filter}); });
+    if (!daemon) return refuse(daemon.error());
+
+    router::ApiServer api(**daemon, [&loop](std::function<void()> call) { loop.post(std::move(call)); });
+    if (auto listening = api.listen(socket_path); !listening) {
+        (*daemon)->leave_running(options.detach);
+        return refuse({listening.error()});
+    }
+    const auto stop = [&loop] { loop.stop(); };
+    loop.on_signal(SIGTERM, stop);
+    loop.on_signal(SIGINT, stop);
+    loop.on_signal(SIGHUP, [&daemon] {
+        sd_notify(0, "RELOADING=1");
+        if (auto reloaded = (*daemon)->reload(std::nullopt, false); reloaded) spdlog::info("reloaded");
+        sd_notify(0, "READY=1");
+    });
+    sd_notify(0, "READY=1");
+    spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
+
+    loop.run();
+    sd_notify(0, "STOPPING=1");
+    api.stop();
+    (*daemon)->leave_running(options.detach);
+    if (options.detach)
+        spdlog::info("stopped; the data path goes on without the daemon");
+    else
+        (*daemon)->forget_cli_routes();
+    daemon->reset();
+    return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App app{"pktpitd: the Pktpit router daemon"};
+    app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
+    app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
+    app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
+    app.set_version_flag("--version", PKTPIT_VERSION);
+    CLI11_PARSE(app, argc, argv);
+    set_up_log();
+    options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
+    try {
+        return run(options);
+    } catch (const std::exception& error) {
+        spdlog::critical("cannot start: {}", error.what());
+        return EXIT_FAILURE;
+    }
+}

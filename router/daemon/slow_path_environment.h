@@ -1,0 +1,36 @@
+/// The slow path's view of the running daemon: FIB image, transmission, neighbours. One thread.
+#pragma once
+
+#include "router/kernel/kernel.h"
+#include "router/routing/routing.h"
+#include "router/slow_path/slow_path.h"
+#include "router/xdp/dataplane.h"
+
+namespace pktpit::router {
+
+class DaemonEnvironment : public SlowPathEnvironment {
+  public:
+    DaemonEnvironment(const Routing& routing, Kernel& kernel, XdpDataplane& dataplane)
+        : routing_(routing), kernel_(kernel), dataplane_(dataplane) {}
+
+    [[nodiscard]] ImageView image() const override;
+    bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
+    void resolve(uint16_t interface, const IpAddress& next_hop) override;
+    [[nodiscard]] std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
+    [[nodiscard]] std::optional<IpAddress> source_address(uint16_t interface, Family family,
+                                                          bool link_local) const override;
+    [[nodiscard]] std::optional<IpAddress> router_address(Family family) const override;
+    [[nodiscard]] bool is_broadcast(const IpAddress& address) const override {
+        return routing_.is_broadcast(address);
+    }
+    [[nodiscard]] std::optional<pp_fib_adjacency> link_of(uint16_t interface) const override;
+    [[nodiscard]] std::optional<MacAddress> neighbour(uint16_t interface,
+                                                      const IpAddress& address) const override;
+
+  private:
+    const Routing& routing_;
+    Kernel& kernel_;
+    XdpDataplane& dataplane_;
+};
+
+}  // namespace pktpit::router
