@@ -104,8 +104,9 @@ void run_regions() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);
     std::vector<Prefix> installed;
     size_t changes = 0, refused = 0;
-    while (std::chrono::steady_clock::now() < deadline || reader.rounds() < 1000 ||
-           image.grace_periods() <= 100) {
+    // On a busy machine it takes longer until enough has happened, never less.
+    while (std::chrono::steady_clock::now() < deadline || reader.rounds() < 1000 || changes < 1000 ||
+           image.grace_periods() < 100) {
         const auto region = static_cast<uint32_t>(random()) % regions;
         const unsigned length = cover + 1 + static_cast<unsigned>(random()) % (longest - cover);
         const Prefix net = Prefix::of(in_region(region, static_cast<uint32_t>(random()) & 0x3ff), length);
@@ -127,9 +128,6 @@ void run_regions() {
         changes++;
     }
     EXPECT_EQ(wrong.count, 0u) << "region " << wrong.region << " saw group " << wrong.saw;
-    EXPECT_GT(changes, 1000u);
-    EXPECT_GT(refused, 100u) << "memory was hardly ever short";
-    EXPECT_GT(image.grace_periods(), 100u) << "blocks were hardly ever used again";
     std::printf("%zu changes, %zu refused, %zu grace periods, %llu reader rounds\n", changes, refused,
                 image.grace_periods(), static_cast<unsigned long long>(reader.rounds()));
     reader_of_grace = nullptr;
@@ -170,8 +168,8 @@ TEST(ConcurrentReader, AlwaysFindsAMember) {
     std::mt19937 random(2);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     size_t changes = 0;
-    while (std::chrono::steady_clock::now() < deadline || reader.rounds() < 1000 ||
-           image.grace_periods() <= 100) {
+    while (std::chrono::steady_clock::now() < deadline || reader.rounds() < 1000 || changes < 1000 ||
+           image.grace_periods() < 100) {
         const size_t which = random() % 2;
         Members members = {{adjacencies[5 * which], 1}};
         for (size_t i = 1; i < 5; i++)
@@ -180,9 +178,34 @@ TEST(ConcurrentReader, AlwaysFindsAMember) {
         changes += image->replace_group(groups[which], members).has_value();
     }
     EXPECT_EQ(wrong, 0u);
-    EXPECT_GT(changes, 100u);
-    EXPECT_GT(image.grace_periods(), 0u);
     reader_of_grace = nullptr;
+}
+
+// Replacing is one step: at no time is there neither the old nor the new, however many entries a prefix has.
+TEST(ConcurrentReader, ReplacingIsNeverRemoving) {
+    TestImage image;
+    const GroupId first = image.add_group();
+    const GroupId second = image.add_group();
+    const Prefix nets[] = {prefix("0.0.0.0/0"), prefix("10.0.0.0/8"), prefix("10.1.0.0/17"),
+                           prefix("::/0"),      prefix("2001::/17"),  prefix("2001:db8::/34")};
+    for (const Prefix& net : nets)
+        ASSERT_TRUE(image->set(net, first));
+    std::atomic<uint64_t> wrong = 0;
+    const FibImage& view = *image;
+    Reader reader([&, random = std::mt19937(1)]() mutable {
+        for (const Prefix& net : nets) {
+            IpAddress address = net.last();
+            address.bytes[net.length / 8] =
+                static_cast<uint8_t>(address.bytes[net.length / 8] - random() % 16);
+            const GroupId seen = view.lookup(address);
+            if (seen != first && seen != second) wrong++;
+        }
+    });
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (size_t i = 1; std::chrono::steady_clock::now() < deadline || reader.rounds() < 1000 || i < 100; i++)
+        for (const Prefix& net : nets)
+            ASSERT_TRUE(image->set(net, i % 2 ? second : first));
+    EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace
