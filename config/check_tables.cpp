@@ -54,8 +54,7 @@ class TableReader {
     }
 
     void finish(TableCheck& out) {
-        for (const auto& [id, use] : ids_)
-            if (use.fault != Fault::none) add(explain(id, use));
+        explain_ids();
         summary_.ids = ids_.size();
         auto mine = prefixes_.begin() + static_cast<std::ptrdiff_t>(first_prefix_);
         std::sort(mine, prefixes_.end());
@@ -136,8 +135,20 @@ class TableReader {
         return found->second;
     }
 
+    /// The ids at fault, by the line that each is on first; only as many as are told are put into words.
+    void explain_ids() {
+        std::vector<std::pair<size_t, const std::pair<const std::string, Use>*>> faulty;
+        for (const auto& entry : ids_)
+            if (entry.second.fault != Fault::none) faulty.emplace_back(entry.second.first_line, &entry);
+        std::ranges::sort(faulty);
+        count_ += faulty.size();
+        faulty.resize(std::min(faulty.size(), max_errors_per_file));
+        for (const auto& [line, entry] : faulty)
+            errors_.push_back(explain(entry->first, entry->second));
+    }
+
     Error explain(const std::string& id, const Use& use) const {
-        std::string count = use.lines == 1 ? "" : " and " + std::to_string(use.lines - 1) + " lines more";
+        std::string count = use.lines == 1 ? "" : " (" + std::to_string(use.lines) + " lines)";
         if (use.fault == Fault::unknown)
             return {place(use.first_line), "next-hop id " + in_quotes(id) + " has no next hops" + count,
                     "an id of \"next_hops\" in the configuration", "\"*\" there stands for all other ids"};
@@ -150,8 +161,7 @@ class TableReader {
 
     void add(Error error) {
         count_++;
-        // Unknown ids are found last but may stand first: keep room for as many again.
-        if (errors_.size() < 2 * max_errors_per_file) errors_.push_back(std::move(error));
+        if (errors_.size() < max_errors_per_file) errors_.push_back(std::move(error));
     }
 
     [[nodiscard]] std::string place(size_t line) const { return summary_.path + ":" + std::to_string(line); }

@@ -145,6 +145,8 @@ Error explain_value(const json& rule, const json& value, const std::string& wher
             error.hint = "write it without quotes";
         } else if (rule.contains("pattern") && text.find_first_of(" \t\r\n") != text.npos) {
             error.hint = "it contains white space";
+        } else if (text.find('/') == text.npos && rule.value("pattern", "").find('/') != std::string::npos) {
+            error.hint = "its length is missing, as in " + in_quotes(text + "/24");
         } else if (type != rule.end() && *type == "array") {
             error.hint = "put it in brackets: [" + shown(value) + "]";
         }

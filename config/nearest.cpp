@@ -27,6 +27,9 @@ size_t distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
     if (word.empty() || word.size() > 64) return std::nullopt;
+    if (word.size() > 2)
+        for (const std::string& candidate : known)
+            if (candidate.starts_with(word)) return candidate;
     std::optional<std::string> best;
     size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
     for (const std::string& candidate : known) {

@@ -8,7 +8,8 @@
 
 namespace pktpit::config {
 
-/// The known word within a third of the word's length in edits (insert, delete, replace, swap), at least one.
+/// The known word that starts with this one (three letters or more), or the one within a third of the word's
+/// length in edits (insert, delete, replace, swap), at least one.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 /// `did you mean "x"?`, or nothing.

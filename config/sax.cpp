@@ -72,7 +72,8 @@ Error syntax_error(std::string_view text, size_t consumed, std::string_view last
     if (what.starts_with("parse error at line ")) what.remove_prefix(what.find(": ") + 2);
     // Only strings and numbers are told from their start on; else the last byte read is the fault.
     bool whole_token = what.find("unexpected string literal") != what.npos ||
-                       what.find("unexpected number literal") != what.npos;
+                       what.find("unexpected number literal") != what.npos ||
+                       what.starts_with("number overflow");
     size_t length = whole_token ? last_token.size() : 1;
     bool at_end = what.find("unexpected end of input") != what.npos;
     size_t offset = at_end ? text.size() : consumed >= length ? consumed - length : 0;

@@ -14,6 +14,8 @@ using nlohmann::json;
 /// Builds the value, and notes what nlohmann's own builder lets pass.
 class Builder : public SaxHandler {
   public:
+    Builder(std::string_view text, const size_t& consumed) : text_(text), consumed_(consumed) {}
+
     bool value(json&& scalar) override {
         if (scalar.is_string() && !short_enough(scalar.get_ref<const std::string&>(), "string")) scalar = "";
         put(std::move(scalar));
@@ -41,7 +43,10 @@ class Builder : public SaxHandler {
         if (!short_enough(name, "key")) level.key.resize(32);
         level.repeated = !level.keys.insert(level.key).second;
         if (level.repeated)
-            out_.errors.push_back({path(), "key " + in_quotes(level.key) + " is there twice in one object",
+            out_.errors.push_back({path(),
+                                   "key " + in_quotes(level.key) +
+                                       " is there twice in one object, again on line " +
+                                       std::to_string(position_of(text_, consumed_ - 1).first),
                                    "each key once", "remove one of the two, or merge them"});
         return true;
     }
@@ -104,6 +109,8 @@ class Builder : public SaxHandler {
         return false;
     }
 
+    std::string_view text_;
+    const size_t& consumed_;
     Document out_;
     std::vector<Level> stack_;
     std::vector<std::unique_ptr<json>> discarded_;
@@ -170,8 +177,8 @@ class Finder : public SaxHandler {
 }  // namespace
 
 Document read_json(std::string_view text) {
-    Builder builder;
     size_t consumed = 0;
+    Builder builder(text, consumed);
     bool complete = read_events(text, builder, consumed);
     return builder.take(complete);
 }

@@ -1,0 +1,236 @@
+// `pktpit check FILE`: files on disk, what people and what programs read.
+#include "config/check.h"
+
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+#include "config/check_tables.h"
+#include "fib/image.h"
+#include "support.h"
+
+namespace pktpit::config {
+namespace {
+
+using nlohmann::json;
+using test::places;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    return text;
+}
+
+TEST(Check, BrokenFilesGiveExactlyTheTextOnRecord) {
+    int checked = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(TEST_DIRECTORY "/golden")) {
+        if (entry.path().extension() != ".json") continue;
+        CheckReport report = check(entry.path().string());
+        std::filesystem::path wanted = entry.path();
+        wanted.replace_extension(".txt");
+        std::string text = replaced(report.text, TEST_DIRECTORY "/golden/", "");
+        if (std::getenv("PKTPIT_WRITE_GOLDEN")) std::ofstream(wanted) << text;
+        EXPECT_EQ(text, test::text_of(wanted.string())) << entry.path();
+        EXPECT_EQ(report.exit_status, 1);
+        json machine = json::parse(report.json);
+        EXPECT_EQ(machine["valid"], false);
+        EXPECT_THAT(report.text, HasSubstr(": " + std::to_string(machine["errors"].size()) + " error"));
+        for (const json& error : machine["errors"]) {
+            EXPECT_THAT(report.text, HasSubstr(error["message"].get<std::string>()));
+            EXPECT_THAT(report.text, HasSubstr(error["where"].get<std::string>()));
+        }
+        checked++;
+    }
+    EXPECT_GE(checked, 5);
+}
+
+TEST(Check, ExamplesAreValid) {
+    int checked = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(EXAMPLES_DIRECTORY)) {
+        if (entry.path().extension() != ".json") continue;
+        auto config = load(entry.path().string());
+        ASSERT_TRUE(config) << entry.path() << "\n" << test::all_text(config.error());
+        EXPECT_EQ(*parse(to_json(*config).dump(), config->base_directory), *config) << entry.path();
+        CheckReport report = check(entry.path().string());
+        EXPECT_EQ(report.exit_status, 0) << report.text;
+        EXPECT_THAT(report.text, testing::StartsWith(entry.path().string() + ": valid\n"));
+        EXPECT_EQ(json::parse(report.json)["valid"], true);
+        EXPECT_EQ(json::parse(report.json)["errors"], json::array());
+        checked++;
+    }
+    EXPECT_GE(checked, 7);
+}
+
+TEST(Check, FilesThatCannotBeRead) {
+    test::TemporaryDirectory directory;
+    auto missing = load(directory.path() + "/missing.json");
+    ASSERT_FALSE(missing);
+    test::expect_one(missing.error(), directory.path() + "/missing.json", "No such file or directory");
+    auto folder = load(directory.path());
+    ASSERT_FALSE(folder);
+    test::expect_one(folder.error(), directory.path(), "Is a directory");
+    CheckReport report = check(directory.path() + "/missing.json");
+    EXPECT_EQ(report.exit_status, 1);
+    EXPECT_EQ(report.text.find(directory.path()), 0U);
+    EXPECT_EQ(json::parse(report.json)["errors"][0]["line"], nullptr);
+}
+
+TEST(Check, RoutesFilesMustExistAndOtherErrorsDoNotHideThat) {
+    test::TemporaryDirectory directory;
+    directory.write("here.txt", "");
+    std::string path = directory.write("a.json", R"({"interfaces": {"eth0": {"addresses": ["192.0.2.1/24"]}},
+        "routes": [{"prefix": "10.0.0.1/8", "via": "192.0.2.2"}],
+        "routes_files": [{"path": "here.txt", "next_hops": {"*": "192.0.2.2"}},
+                         {"path": "gone.txt", "next_hops": {"*": "192.0.2.2"}},
+                         {"path": "/", "next_hops": {"*": "192.0.2.2"}}]})");
+    auto config = load(path);
+    ASSERT_FALSE(config);
+    EXPECT_THAT(places(config.error()),
+                ElementsAre("/routes/0/prefix", "/routes_files/1/path", "/routes_files/2/path"));
+    EXPECT_EQ(config.error()[1].message, "\"" + directory.path() + "/gone.txt\": No such file or directory");
+    EXPECT_EQ(config.error()[1].hint, "relative to the directory of the configuration");
+    EXPECT_EQ(config.error()[2].message, "\"/\": Is a directory");
+    EXPECT_TRUE(parse(replaced(test::text_of(path), "10.0.0.1/8", "10.0.0.0/8"), directory.path()))
+        << "parse() does not look at files";
+}
+
+/// A configuration with one table of this text.
+class TableOf {
+  public:
+    explicit TableOf(const std::string& text,
+                     const std::string& next_hops = R"({"1": "192.0.2.2", "6": "2001:db8::2"})",
+                     const std::string& rest = "") {
+        directory_.write("t.txt", text);
+        path_ = directory_.write(
+            "a.json", R"({"interfaces": {"eth0": {"addresses": ["192.0.2.1/24", "2001:db8::1/64"]}},
+            "routes_files": [{"path": "t.txt", "next_hops": )" +
+                          next_hops + "}]" + rest + "}");
+    }
+    [[nodiscard]] CheckReport report() const { return check(path_); }
+    [[nodiscard]] TableCheck tables() const { return check_tables(*load(path_)); }
+    [[nodiscard]] std::string table() const { return directory_.path() + "/t.txt"; }
+
+  private:
+    test::TemporaryDirectory directory_;
+    std::string path_;
+};
+
+TEST(CheckTables, CountsWhatIsThere) {
+    TableOf table("# comment\n10.0.0.0/8 1\n\n10.1.0.0/16 1\n10.0.0.0/8 1\n2001:db8:5::/48 6\n");
+    TableCheck found = table.tables();
+    EXPECT_THAT(found.in_files, testing::IsEmpty());
+    ASSERT_EQ(found.tables.size(), 1U);
+    EXPECT_EQ(found.tables[0].path, table.table());
+    EXPECT_EQ(found.tables[0].ipv4_routes, 3U);
+    EXPECT_EQ(found.tables[0].ipv6_routes, 1U);
+    EXPECT_EQ(found.tables[0].repeated, 1U);
+    EXPECT_EQ(found.tables[0].ids, 2U);
+    EXPECT_EQ(table.report().exit_status, 0);
+    EXPECT_THAT(table.report().text, HasSubstr("3 IPv4 routes, 1 IPv6 route, 2 next-hop ids\n"
+                                               "        1 prefix is there more than once"));
+}
+
+TEST(CheckTables, EveryBadLineAndEveryUnknownIdIsNamed) {
+    TableOf table(
+        "10.0.0.0/8 1\nnonsense\n10.1.0.1/16 1\n10.2.0.0/16 1\n10.3.0.0/16 7\n10.4.0.0/16\n"
+        "2001:db8:5::/48 1\n2001:db8:6::/48 6\n10.5.0.0/16 7\n10.6.0.0/16 6\n10.7.0.0/16 1 extra");
+    TableCheck found = table.tables();
+    std::vector<std::string> lines;
+    for (int line : {2, 3, 5, 6, 7, 10, 11})
+        lines.push_back(table.table() + ":" + std::to_string(line));
+    EXPECT_EQ(places(found.in_files), lines) << test::all_text(found.in_files);
+    EXPECT_EQ(found.in_files[2].message, "next-hop id \"7\" has no next hops (2 lines)");
+    EXPECT_EQ(found.in_files[4].message, "next-hop id \"1\" has IPv4 gateways, but the prefix is IPv6");
+    EXPECT_EQ(found.in_files[5].message, "next-hop id \"6\" has IPv6 gateways, but the prefix is IPv4");
+    EXPECT_EQ(found.tables[0].ipv4_routes + found.tables[0].ipv6_routes, 7U);
+    CheckReport report = table.report();
+    EXPECT_EQ(report.exit_status, 1);
+    EXPECT_EQ(report.text.find(table.table() + ":2\n"), 0U) << report.text;
+}
+
+TEST(CheckTables, StarStandsForAllOtherIds) {
+    TableOf table("10.0.0.0/8 1\n10.1.0.0/16 99\n", R"({"1": "192.0.2.2", "*": "192.0.2.3"})");
+    EXPECT_THAT(table.tables().in_files, testing::IsEmpty());
+}
+
+TEST(CheckTables, TwentyErrorsAFileAndACountOfTheRest) {
+    std::string text;
+    for (int i = 0; i < 50; i++)
+        text += "10." + std::to_string(i) + ".0.0/16 id" + std::to_string(i) + "\nbad line\n";
+    TableOf table(text);
+    TableCheck found = table.tables();
+    ASSERT_EQ(found.in_files.size(), 21U);
+    for (size_t i = 0; i < 20; i++)
+        EXPECT_EQ(found.in_files[i].where, table.table() + ":" + std::to_string(i + 1));
+    EXPECT_EQ(found.in_files[20].message, "and 80 more errors");
+}
+
+TEST(CheckTables, WhatIsNoTableAtAll) {
+    EXPECT_GE(TableOf(std::string(1 << 20, '\0')).tables().in_files.size(), 1U);
+    EXPECT_GE(TableOf(std::string(1 << 20, 'x')).tables().in_files.size(), 1U);
+    EXPECT_GE(TableOf("\xfd"
+                      "7zXZ\0 truncated")
+                  .tables()
+                  .in_files.size(),
+              1U);
+}
+
+TEST(CheckTables, ATableThatTheFibCannotHold) {
+    std::string text;
+    for (int i = 0; i < 20; i++)
+        text += "10." + std::to_string(i) + ".1.0/24 1\n";
+    std::string ids = R"({"1": "192.0.2.2"})";
+    EXPECT_THAT(TableOf(text, ids, R"(, "fib": {"ipv4_blocks": 17})").tables().in_configuration,
+                testing::IsEmpty())
+        << "17 is rounded up to 32";
+    Errors errors = TableOf(text, ids, R"(, "fib": {"ipv4_blocks": 16})").tables().in_configuration;
+    test::expect_one(errors, "/fib/ipv4_blocks", "the routes need 20 blocks, the FIB has 16");
+    EXPECT_EQ(errors[0].expected, "at least 32");
+}
+
+/// What the check says a table needs is what the FIB image takes for it.
+TEST(CheckTables, BlocksAreThoseThatTheImageTakes) {
+    std::mt19937 random(7);
+    std::string text;
+    fib::Capacity capacity;
+    capacity.blocks4 = 4096;
+    capacity.blocks6 = 32768;
+    auto geometry = fib::plan_geometry(capacity);
+    std::vector<std::byte> memory(geometry.image_bytes + 64);
+    auto* start =
+        reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t{63});
+    fib::FibImage image({start, geometry.image_bytes}, geometry, [] {});
+    auto member = *image.add_adjacency({});
+    auto group = *image.add_group(std::array{std::pair{member, uint16_t{1}}});
+    for (int i = 0; i < 3000; i++) {
+        bool v4 = random() % 2;
+        IpAddress address = v4 ? IpAddress::v4(0x0a000000 | (static_cast<uint32_t>(random()) & 0x00ffffff))
+                               : *IpAddress::parse("2001:db8::");
+        if (!v4)
+            for (size_t byte = 4; byte < 16; byte++)
+                address.bytes[byte] = static_cast<uint8_t>(random() % 3);
+        auto length = static_cast<unsigned>(v4 ? 9 + random() % 24 : 33 + random() % 96);
+        Prefix prefix = Prefix::of(address, length);
+        ASSERT_TRUE(image.set(prefix, group));
+        text += prefix.to_string() + " x\n";
+    }
+    auto usage = image.usage();
+    auto needed = [&](const char* key) {
+        Errors errors =
+            TableOf(text, R"({"x": {"interface": "eth0"}})", std::string(R"(, "fib": {")") + key + R"(": 1})")
+                .tables()
+                .in_configuration;
+        return errors.size() == 1 ? errors[0].message : test::all_text(errors);
+    };
+    EXPECT_EQ(needed("ipv4_blocks"),
+              "the routes need " + std::to_string(usage.blocks4) + " blocks, the FIB has 1");
+    EXPECT_EQ(needed("ipv6_blocks"),
+              "the routes need " + std::to_string(usage.blocks6) + " blocks, the FIB has 1");
+    EXPECT_GT(usage.blocks4, 500U);
+    EXPECT_GT(usage.blocks6, 2000U);
+}
+
+}  // namespace
+}  // namespace pktpit::config

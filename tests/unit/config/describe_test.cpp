@@ -1,0 +1,91 @@
+// `reload --dry-run`: what changes, in words.
+#include "support.h"
+
+namespace pktpit::config {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr const char* running = R"({
+    "interfaces": {
+        "eth0": {"addresses": ["192.0.2.1/24"]},
+        "eth1": {"addresses": ["198.51.100.1/24"], "mtu": 1500},
+        "eth2": {},
+        "v5": {"parent": "eth1", "vlan": [5], "addresses": ["203.0.113.1/24"]}
+    },
+    "routes": [
+        {"prefix": "10.0.0.0/8", "via": "192.0.2.2"},
+        {"prefix": "10.1.0.0/16", "via": "192.0.2.3"},
+        {"prefix": "10.2.0.0/16", "type": "blackhole"}
+    ],
+    "routes_files": [{"path": "a.txt", "next_hops": {"*": "192.0.2.2"}}],
+    "neighbours": [{"address": "192.0.2.9", "mac": "02:00:00:00:00:09", "interface": "eth0"}]})";
+
+std::vector<std::string> difference(const std::string& wanted) {
+    return describe_difference(*parse(running, "/etc"), *parse(wanted, "/etc"));
+}
+
+TEST(Describe, NothingChanges) {
+    EXPECT_THAT(difference(running), testing::IsEmpty());
+}
+
+TEST(Describe, Settings) {
+    std::string wanted = running;
+    wanted.pop_back();
+    wanted += R"(, "instance": "b", "log_level": "debug", "neighbour_queue": 1, "xdp": {"dispatcher": true},
+        "kernel_routes": {"enabled": true, "table": 7, "protocols": ["bird", "static"], "preference": 21},
+        "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
+        "fib": {"ipv4_blocks": 1, "ipv6_blocks": 2, "next_hop_groups": 16, "adjacencies": 17}})";
+    EXPECT_THAT(
+        difference(wanted),
+        ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
+                    "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
+                    "kernel routes: preference: 20 → 21", "ICMP errors a second: 1000 → 1",
+                    "ICMP errors a second to one prefix: 10 → 2", "ICMP errors at once to one prefix: 10 → 3",
+                    "FIB: IPv4 blocks: 32768 → 1", "FIB: IPv6 blocks: 65536 → 2",
+                    "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
+                    "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1"));
+}
+
+TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
+    EXPECT_THAT(
+        difference(R"({
+        "interfaces": {
+            "eth0": {"addresses": ["192.0.2.1/24", "2001:db8::1/64"], "xdp_mode": "generic"},
+            "eth1": {"addresses": ["198.51.100.1/25"], "mtu": 9000},
+            "eth3": {"addresses": ["100.64.0.1/10"]},
+            "v5": {"parent": "eth1", "vlan": [5, 6], "addresses": ["203.0.113.1/24"]}
+        },
+        "routes": [
+            {"prefix": "10.3.0.0/16", "interface": "eth3"},
+            {"prefix": "10.2.0.0/16", "type": "blackhole"},
+            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "weight": 3}, {"via": "198.51.100.2"}], "metric": 5}
+        ],
+        "routes_files": [{"path": "b.txt", "next_hops": {"1": "192.0.2.2", "*": "192.0.2.3"}, "preference": 7}],
+        "neighbours": [{"address": "192.0.2.9", "mac": "02:00:00:00:00:0a", "interface": "eth0"}]})"),
+        ElementsAre("interface eth0: add address 2001:db8::1/64", "interface eth0: XDP mode auto → generic",
+                    "interface eth1: add address 198.51.100.1/25",
+                    "interface eth1: remove address 198.51.100.1/24", "interface eth1: MTU 1500 → 9000",
+                    "interface eth3: add, port, addresses 100.64.0.1/10",
+                    "interface v5: VLAN 5 on eth1 (802.1Q) → VLAN 5.6 on eth1 (802.1Q)",
+                    "interface eth2: remove", "route 10.3.0.0/16: add, on eth3, preference 10, metric 0",
+                    "route 10.0.0.0/8: via 192.0.2.2, preference 10, metric 0 → "
+                    "via 192.0.2.2 weight 3, via 198.51.100.2, preference 10, metric 5",
+                    "route 10.1.0.0/16: remove",
+                    "routes file b.txt: add, id * via 192.0.2.3; id 1 via 192.0.2.2, preference 7",
+                    "routes file a.txt: remove",
+                    "neighbour 192.0.2.9 on eth0: 02:00:00:00:00:09 → 02:00:00:00:00:0a"));
+}
+
+TEST(Describe, OrderIsNoDifferenceInRoutes) {
+    std::string wanted = running;
+    auto a = wanted.find("10.0.0.0/8\", \"via\": \"192.0.2.2"),
+         b = wanted.find("10.1.0.0/16\", \"via\": \"192.0.2.3");
+    wanted.replace(b, 31, "10.0.0.0/8\", \"via\": \"192.0.2.2");
+    wanted.replace(a, 30, "10.1.0.0/16\", \"via\": \"192.0.2.3");
+    ASSERT_NE(wanted, running);
+    EXPECT_THAT(difference(wanted), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace pktpit::config

@@ -1,0 +1,246 @@
+// What a valid document turns into, and back.
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+#include "config/protocols.h"
+#include "support.h"
+
+namespace pktpit::config {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Values, EveryKeyArrivesWhereItBelongs) {
+    auto parsed = parse(test::text_of(TEST_DIRECTORY "/everything.json"), "/etc/pktpit");
+    ASSERT_TRUE(parsed) << test::all_text(parsed.error());
+    const Config& c = *parsed;
+    EXPECT_EQ(c.instance, "lab-1");
+    EXPECT_EQ(c.dataplane, "xdp");
+    EXPECT_EQ(c.log_level, "debug");
+    EXPECT_EQ(c.base_directory, "/etc/pktpit");
+    EXPECT_EQ(c.neighbour_queue, 32U);
+    EXPECT_TRUE(c.xdp_dispatcher);
+    EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
+    EXPECT_EQ(c.fib, (FibLimits{1000, 2000, 300, 400}));
+    EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
+
+    ASSERT_EQ(c.interfaces.size(), 4U);
+    auto address = [](const char* text) { return *InterfaceAddress::parse(text); };
+    EXPECT_EQ(c.interfaces.at("eth0"), (Interface{"eth0",
+                                                  std::nullopt,
+                                                  {},
+                                                  0x8100,
+                                                  {address("192.0.2.1/24"), address("2001:db8:0:1::1/64")},
+                                                  1500,
+                                                  XdpMode::generic}));
+    EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
+    EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);
+    EXPECT_EQ(
+        c.interfaces.at("v200"),
+        (Interface{
+            "v200", "eth1", {200, 7}, 0x88a8, {address("fe80::1/64")}, std::nullopt, XdpMode::automatic}));
+    EXPECT_EQ(c.interfaces.at("v100").vlan_protocol, 0x8100);
+
+    auto ip = [](const char* text) { return *IpAddress::parse(text); };
+    auto prefix = [](const char* text) { return *Prefix::parse(text); };
+    ASSERT_EQ(c.routes.size(), 4U);
+    EXPECT_EQ(
+        c.routes[0],
+        (StaticRoute{prefix("10.0.0.0/8"), RouteType::unicast, {{ip("192.0.2.254"), "eth0", 1}}, 5, 7}));
+    EXPECT_EQ(c.routes[1],
+              (StaticRoute{prefix("2001:db8:8::/48"),
+                           RouteType::unicast,
+                           {{ip("2001:db8:0:1::2"), std::nullopt, 2}, {ip("fe80::2"), "v200", 1}},
+                           10,
+                           0}));
+    EXPECT_EQ(c.routes[2], (StaticRoute{prefix("172.16.0.0/12"), RouteType::prohibit, {}, 10, 0}));
+    EXPECT_EQ(c.routes[3],
+              (StaticRoute{prefix("100.64.0.0/10"), RouteType::unicast, {{std::nullopt, "eth1", 1}}, 10, 0}));
+
+    ASSERT_EQ(c.routes_files.size(), 1U);
+    const RoutesFile& file = c.routes_files[0];
+    EXPECT_EQ(file.path, "table.txt");
+    EXPECT_EQ(path_of(file, c), "/etc/pktpit/table.txt");
+    EXPECT_EQ(file.preference, 9);
+    EXPECT_EQ(file.next_hops.size(), 3U);
+    EXPECT_THAT(file.next_hops.at("1"), ElementsAre(NextHop{ip("192.0.2.3"), std::nullopt, 1}));
+    EXPECT_THAT(file.next_hops.at("2"), ElementsAre(NextHop{ip("192.0.2.4"), "eth0", 1}));
+    EXPECT_THAT(file.next_hops.at("*"),
+                ElementsAre(NextHop{ip("198.51.100.9"), std::nullopt, 4}, NextHop{std::nullopt, "eth0", 1}));
+    EXPECT_THAT(c.neighbours, ElementsAre(StaticNeighbour{ip("192.0.2.254"),
+                                                          *MacAddress::parse("02:00:00:00:00:fe"), "eth0"}));
+}
+
+TEST(Values, PathsOfRoutesFiles) {
+    Config config;
+    config.base_directory = "/etc/pktpit";
+    EXPECT_EQ(path_of({"a/../b.txt", {}, 1}, config), "/etc/pktpit/b.txt");
+    EXPECT_EQ(path_of({"/srv/b.txt", {}, 1}, config), "/srv/b.txt");
+    config.base_directory = "";
+    EXPECT_EQ(path_of({"b.txt", {}, 1}, config), "b.txt");
+}
+
+TEST(Values, RoutesOfTheApi) {
+    Config config = *parse(test::text_of(TEST_DIRECTORY "/everything.json"), "");
+    auto route = parse_route(R"({"prefix": "10.9.0.0/16", "via": "192.0.2.9", "metric": 4})", config);
+    ASSERT_TRUE(route) << test::all_text(route.error());
+    EXPECT_EQ(*route, (StaticRoute{*Prefix::parse("10.9.0.0/16"),
+                                   RouteType::unicast,
+                                   {{*IpAddress::parse("192.0.2.9"), std::nullopt, 1}},
+                                   10,
+                                   4}));
+    EXPECT_EQ(*parse_route(to_json(*route).dump(), config), *route);
+
+    auto places_of = [&](const char* text) {
+        auto parsed = parse_route(text, config);
+        return parsed ? std::vector<std::string>{"valid"} : test::places(parsed.error());
+    };
+    EXPECT_THAT(places_of(R"({"prefix": "10.9.0.1/16", "via": "203.0.113.200"})"),
+                ElementsAre("/prefix", "/via"));
+    EXPECT_THAT(places_of(R"({"prefix": "10.9.0.0/16"})"), ElementsAre(""));
+    EXPECT_THAT(places_of(R"({"prefix": 3, "vai": 3})"), ElementsAre("/prefix", "/vai"));
+    EXPECT_THAT(places_of(R"({"prefix": "10.0.0.0/8", "prefix": "10.0.0.0/8", "type": "blackhole"})"),
+                ElementsAre("/prefix"));
+    EXPECT_THAT(places_of("[]"), ElementsAre(""));
+    EXPECT_THAT(places_of("{"), ElementsAre("line 1, column 2"));
+    EXPECT_THAT(places_of(R"({"prefix": "10.0.0.0/8", "type": "blackhole"})"), ElementsAre("valid"))
+        << "prefixes of the configuration may be used again";
+}
+
+TEST(Values, ProtocolNamesAndNumbers) {
+    for (int number = 0; number < 256; number++)
+        EXPECT_EQ(protocol_number(protocol_name(static_cast<uint8_t>(number))), number);
+    EXPECT_EQ(protocol_number("bird"), 12);
+    EXPECT_EQ(protocol_number("200"), 200);
+    for (const char* wrong : {"", "Bird", "256", "-1", "1 ", "0x10"})
+        EXPECT_EQ(protocol_number(wrong), std::nullopt);
+}
+
+/// Random configurations that are valid by construction.
+class Generator {
+  public:
+    explicit Generator(uint32_t seed) : random_(seed) {}
+
+    Config next() {
+        Config c;
+        c.base_directory = "/base";
+        c.instance = "i" + std::to_string(pick(1000));
+        const char* levels[] = {"trace", "debug", "info", "warning", "error", "critical", "off"};
+        c.log_level = levels[pick(7)];
+        c.neighbour_queue = pick(4097);
+        c.xdp_dispatcher = pick(2);
+        c.icmp = {pick(10000001), pick(10000001), 1 + pick(10000000)};
+        c.fib = {1 + pick(1048576), 1 + pick(1048576), 16 + pick(1048561), 16 + pick(1048561)};
+        c.kernel_routes = {pick(2) == 1, 1 + static_cast<uint32_t>(random_()) % 0xfffffffe, {}, preference()};
+        for (uint32_t i = pick(5); i > 0; i--)
+            c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
+        ports_ = 1 + pick(6);
+        for (uint32_t i = 0; i < ports_; i++)
+            add_port(c, i);
+        for (uint32_t i = pick(20); i > 0; i--)
+            c.routes.push_back(route(i));
+        for (uint32_t i = pick(3); i > 0; i--)
+            c.routes_files.push_back(file(i));
+        for (uint32_t i = pick(4); i > 0; i--)
+            c.neighbours.push_back({v4(0, 100 + i), {{2, 0, 0, 0, 0, uint8_t(i)}}, "eth0"});
+        return c;
+    }
+
+  private:
+    uint32_t pick(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
+    uint8_t preference() { return static_cast<uint8_t>(1 + pick(255)); }
+    static IpAddress v4(uint32_t port, uint32_t host) {
+        return IpAddress::v4(0x0a000000 | port << 16 | host);
+    }
+    static IpAddress v6(uint32_t port, uint32_t host) {
+        IpAddress address = *IpAddress::parse("2001:db8::");
+        address.bytes[7] = static_cast<uint8_t>(port);
+        address.bytes[14] = static_cast<uint8_t>(host >> 8);
+        address.bytes[15] = static_cast<uint8_t>(host);
+        return address;
+    }
+
+    void add_port(Config& c, uint32_t i) {
+        Interface one;
+        one.name = "eth" + std::to_string(i);
+        one.addresses = {{v4(i, 1), static_cast<uint8_t>(16 + pick(8))}, {v6(i, 1), 64}};
+        one.xdp_mode = static_cast<XdpMode>(pick(3));
+        if (pick(2)) one.mtu = 1280 + pick(65536 - 1280);
+        for (uint32_t v = pick(3); v > 0; v--) {
+            Interface vlan;
+            vlan.name = one.name + "." + std::to_string(v);
+            vlan.parent = one.name;
+            vlan.vlan = {static_cast<uint16_t>(v)};
+            if (pick(2)) vlan.vlan.push_back(static_cast<uint16_t>(1 + pick(4094)));
+            vlan.vlan_protocol = pick(2) ? 0x88a8 : 0x8100;
+            vlan.addresses = {{v4(64 + i * 4 + v, 1), 24}};
+            if (pick(2)) vlan.mtu = 68 + pick(1200);
+            c.interfaces[vlan.name] = vlan;
+        }
+        c.interfaces[one.name] = one;
+    }
+
+    std::vector<NextHop> hops(bool is_v4) {
+        std::vector<NextHop> out;
+        for (uint32_t i = 1 + pick(5); i > 0; i--) {
+            uint32_t port = pick(ports_);
+            NextHop hop;
+            if (pick(5)) hop.via = is_v4 ? v4(port, 1 + i) : v6(port, 1 + i);
+            if (!hop.via || pick(2)) hop.interface = "eth" + std::to_string(port);
+            hop.weight = static_cast<uint16_t>(1 + pick(65535));
+            bool known = std::ranges::any_of(out, [&](const NextHop& other) {
+                return other.via == hop.via && other.interface == hop.interface;
+            });
+            if (!known) out.push_back(hop);
+        }
+        return out;
+    }
+
+    StaticRoute route(uint32_t i) {
+        StaticRoute out;
+        bool is_v4 = pick(2);
+        out.prefix = is_v4 ? Prefix::of(IpAddress::v4(0x14000000 + (i << 20)), 12 + pick(21))
+                           : Prefix::of(v6(0x80 + i, pick(65536)), 64 + pick(65));
+        out.type = static_cast<RouteType>(pick(4));
+        if (out.type == RouteType::unicast) out.next_hops = hops(is_v4);
+        out.preference = preference();
+        out.metric = static_cast<uint32_t>(random_());
+        return out;
+    }
+
+    RoutesFile file(uint32_t i) {
+        RoutesFile out;
+        out.path = "tables/" + std::to_string(i) + " \u00e9.txt";
+        bool is_v4 = pick(2);
+        for (uint32_t id = 1 + pick(4); id > 0; id--)
+            out.next_hops[id == 1 ? "*" : std::to_string(id)] = hops(is_v4);
+        out.preference = preference();
+        return out;
+    }
+
+    std::mt19937 random_;
+    uint32_t ports_ = 1;
+};
+
+TEST(Values, RandomConfigurationsSurviveJson) {
+    for (uint32_t seed = 0; seed < 400; seed++) {
+        Config config = Generator(seed).next();
+        std::string text = to_json(config).dump(static_cast<int>(seed % 3) - 1);
+        auto again = parse(text, config.base_directory);
+        ASSERT_TRUE(again) << "seed " << seed << "\n" << test::all_text(again.error()) << text;
+        ASSERT_EQ(*again, config) << "seed " << seed << "\n" << text;
+        ASSERT_EQ(to_json(*again), to_json(config));
+        ASSERT_THAT(describe_difference(config, *again), testing::IsEmpty());
+    }
+}
+
+TEST(Values, EveryDifferenceBetweenRandomConfigurationsIsDescribed) {
+    for (uint32_t seed = 0; seed < 100; seed++) {
+        Config a = Generator(seed).next(), b = Generator(seed + 1000).next();
+        EXPECT_FALSE(describe_difference(a, b).empty());
+    }
+}
+
+}  // namespace
+}  // namespace pktpit::config
