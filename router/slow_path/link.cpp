@@ -6,6 +6,19 @@
 
 namespace pktpit::router {
 
+namespace {
+
+uint32_t address_hash(const IpAddress& address) {
+    uint32_t hash = 0x811c9dc5;
+    for (unsigned at = 0; at < address.size(); at += 4) {
+        hash = (hash ^ load_be32(address.bytes.data() + at)) * 0x9e3779b1U;
+        hash ^= hash >> 15;
+    }
+    return hash * 0x85ebca6bU;
+}
+
+}  // namespace
+
 LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family) {
     LinkHeader header;
     const auto append = [&](const void* from, size_t size) {
@@ -23,7 +36,7 @@ LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family) {
     return header;
 }
 
-uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination, uint32_t hash) {
+uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination) {
     const pp_fib_geometry* geometry = image.geometry;
     const uint32_t group = destination.is_v4()
                                ? pp_fib_lookup4(image.base, geometry, destination.v4_host_order())
@@ -31,7 +44,7 @@ uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination,
     if (group == 0) return 0;
     uint32_t first = 0;
     const uint32_t bits = pp_fib_group_bits(image.base, geometry, group, &first);
-    return bits == 0 ? first : pp_fib_bucket(image.base, geometry, first, bits, hash);
+    return bits == 0 ? first : pp_fib_bucket(image.base, geometry, first, bits, address_hash(destination));
 }
 
 pp_fib_adjacency load_adjacency(const ImageView& image, uint32_t adjacency) {
@@ -44,7 +57,7 @@ bool is_port_up(const ImageView& image, uint16_t port) {
 }
 
 bool is_own_address(const ImageView& image, const IpAddress& address) {
-    return load_adjacency(image, adjacency_towards(image, address, 0)).kind == PP_ADJ_HOST;
+    return load_adjacency(image, adjacency_towards(image, address)).kind == PP_ADJ_HOST;
 }
 
 }  // namespace pktpit::router

@@ -17,8 +17,9 @@ struct LinkHeader {
 };
 LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family);
 
-/// The adjacency that a packet of the router itself to this address leaves by; 0 where there is no route.
-uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination, uint32_t hash);
+/// The adjacency that a packet of the router itself to this address leaves by; 0 where there is no route. In
+/// a group the address alone decides: the source address is chosen after the interface.
+uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination);
 pp_fib_adjacency load_adjacency(const ImageView& image, uint32_t adjacency);
 bool is_port_up(const ImageView& image, uint16_t port);
 /// Is this an address of the router?

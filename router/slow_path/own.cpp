@@ -9,7 +9,6 @@ namespace pktpit::router {
 /// nullopt: no route, or one that leads nowhere. `interface` is the link of a link-local destination.
 std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& image,
                                                             const IpAddress& destination,
-                                                            const IpAddress& source,
                                                             uint16_t interface) const {
     if (destination.is_v6() && destination.is_link_local()) {
         auto link = environment.link_of(interface);
@@ -18,7 +17,7 @@ std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& ima
         link->kind = PP_ADJ_GLEAN;
         return Way{*link, destination};
     }
-    const uint32_t id = adjacency_towards(image, destination, address_hash(destination, source));
+    const uint32_t id = adjacency_towards(image, destination);
     const pp_fib_adjacency adjacency = load_adjacency(image, id);
     if (id == 0 || (adjacency.kind != PP_ADJ_FORWARD && adjacency.kind != PP_ADJ_INCOMPLETE &&
                     adjacency.kind != PP_ADJ_GLEAN))
@@ -26,11 +25,16 @@ std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& ima
     return Way{adjacency, environment.next_hop_of(id).value_or(destination)};
 }
 
-/// RFC 1812 4.3.2.4, RFC 4443 2.2 (d): one of the interface that the error leaves by, else one of the router.
+std::optional<IpAddress> SlowPath::State::address_on(uint16_t interface, Family family,
+                                                     bool link_local) const {
+    const auto address = environment.source_address(interface, family, link_local);
+    return address ? address : environment.router_address(family);
+}
+
+/// RFC 1812 4.3.2.4, RFC 4443 2.2 (d): one of the interface that the error leaves by.
 std::optional<IpAddress> SlowPath::State::source_towards(const Way& way, const IpAddress& destination) const {
-    const bool link_local = destination.is_v6() && destination.is_link_local();
-    auto source = environment.source_address(way.adjacency.interface, destination.family, link_local);
-    return source ? source : environment.router_address(destination.family);
+    return address_on(way.adjacency.interface, destination.family,
+                      destination.is_v6() && destination.is_link_local());
 }
 
 void SlowPath::State::send_own(std::vector<uint8_t> bytes, uint16_t interface, Clock::time_point since,
@@ -39,7 +43,7 @@ void SlowPath::State::send_own(std::vector<uint8_t> bytes, uint16_t interface, C
     const auto packet = parse_packet(bytes);
     if (!packet || image.base == nullptr || image.geometry == nullptr)
         return counters.add(Counter::icmp_own_undeliverable);
-    const auto way = way_to(image, packet->destination(), packet->source(), interface);
+    const auto way = way_to(image, packet->destination(), interface);
     if (!way) return counters.add(Counter::icmp_own_undeliverable);
     const auto adjacency = complete(way->adjacency, way->next_hop);
     if (!adjacency) {

@@ -66,12 +66,4 @@ OwnedHeader decremented(const Packet& packet) {
     return header;
 }
 
-uint32_t address_hash(const IpAddress& a, const IpAddress& b) {
-    uint32_t hash = 0x811c9dc5;
-    for (const IpAddress* address : {&a, &b})
-        for (unsigned at = 0; at < address->size(); at += 4)
-            hash = (hash ^ load_be32(address->bytes.data() + at)) * 0x9e3779b1U, hash ^= hash >> 15;
-    return hash * 0x85ebca6bU;
-}
-
 }  // namespace pktpit::router

@@ -53,8 +53,4 @@ struct OwnedHeader {
 };
 OwnedHeader decremented(const Packet& packet);
 
-/// 32-bit hash of the two addresses, for the choice in a next-hop group by packets that the router itself
-/// sends.
-uint32_t address_hash(const IpAddress& a, const IpAddress& b);
-
 }  // namespace pktpit::router

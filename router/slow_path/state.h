@@ -50,8 +50,10 @@ struct SlowPath::State {
         pp_fib_adjacency adjacency{};
         IpAddress next_hop;
     };
-    std::optional<Way> way_to(const ImageView& image, const IpAddress& destination, const IpAddress& source,
-                              uint16_t interface) const;
+    std::optional<Way> way_to(const ImageView& image, const IpAddress& destination, uint16_t interface) const;
+    /// An address of this interface; where it has none, one of the router.
+    [[nodiscard]] std::optional<IpAddress> address_on(uint16_t interface, Family family,
+                                                      bool link_local) const;
     [[nodiscard]] std::optional<IpAddress> source_towards(const Way& way, const IpAddress& destination) const;
 
     // wait.cpp

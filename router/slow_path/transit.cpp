@@ -138,7 +138,7 @@ OwnedHeader SlowPath::State::egress_header(const Transit& transit, const pp_fib_
     OwnedHeader header = decremented(transit.packet);
     if (!transit.has_options) return header;
     const OptionsContext context{
-        environment.source_address(adjacency.interface, Family::ipv4, false),
+        address_on(adjacency.interface, Family::ipv4, false),
         milliseconds_since_midnight(environment.time_of_day()),
         [&](const IpAddress& address) { return is_own_address(transit.image, address); }};
     const OptionsDone done = process_options(header.span(), context);
@@ -208,7 +208,7 @@ void SlowPath::State::answer(const Transit& transit, const IcmpError& error) {
     if (const auto rule = icmp_silence(original, context)) return counters.add(*rule);
     const IpAddress destination = original.source();
     const uint16_t link = transit.decision.ingress_interface;
-    const auto way = way_to(transit.image, destination, original.destination(), link);
+    const auto way = way_to(transit.image, destination, link);
     if (!way) return counters.add(Counter::icmp_no_way_back);
     const auto source = source_towards(*way, destination);
     if (!source) return counters.add(Counter::icmp_no_source_address);

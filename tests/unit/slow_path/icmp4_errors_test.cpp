@@ -160,6 +160,28 @@ TEST_F(Icmp4, source_is_any_address_of_the_router_where_the_interface_has_none) 
     expect_error(packet, {.type = 11, .code = 0, .source = "10.99.0.1"});
 }
 
+TEST_F(Icmp4, over_several_ways_back_the_source_is_of_the_one_it_takes) {
+    const std::pair<fib::AdjacencyId, uint16_t> members[] = {{router.adjacencies["192.168.1.0/24"], 1},
+                                                             {router.adjacencies["192.168.2.0/24"], 1},
+                                                             {router.adjacencies["192.168.3.0/24"], 1}};
+    ASSERT_TRUE(
+        router.image.set(Prefix::parse("172.16.0.0/16").value(), router.image.add_group(members).value()));
+    std::map<uint8_t, int> by_interface;
+    for (int host = 0; host < 200; host++) {
+        const std::string source = "172.16." + std::to_string(host) + ".9";
+        arrive(frame(make(Ipv4{.source = source, .ttl = 1})));
+        const auto sent = all_sent();
+        ASSERT_EQ(sent.size(), 1U);
+        const uint8_t neighbour = sent[0].bytes.at(5);  // 1, 2 and 3, as the interfaces
+        const size_t ip_header = neighbour == 3 ? 22 : 14;
+        EXPECT_EQ(cut(sent[0].bytes, ip_header + 12, 4), (Buffer{10, neighbour, 0, 1}));
+        by_interface[neighbour]++;
+    }
+    ASSERT_EQ(by_interface.size(), 3U);
+    for (const auto& [interface, count] : by_interface)
+        EXPECT_GT(count, 30) << int{interface};
+}
+
 TEST_F(Icmp4, not_without_any_address) {
     router.environment.sources.clear();
     router.environment.any_source.clear();

@@ -37,6 +37,12 @@ TEST_F(Transit, record_route_takes_the_egress_interfaces_address) {
               make(Ipv4{.destination = "192.168.3.9", .ttl = 16, .options = {7, 7, 8, 10, 3, 0, 1, 0}})}));
 }
 
+TEST_F(Transit, record_route_takes_any_address_where_the_egress_interface_has_none) {
+    router.environment.sources.erase({2, Family::ipv4, false});
+    arrive(frame(make(Ipv4{.options = {7, 7, 4, 0, 0, 0, 0, 0}})));
+    EXPECT_EQ(cut(only_sent(2), 34, 8), (Buffer{7, 7, 8, 10, 1, 0, 1, 0}));
+}
+
 TEST_F(Transit, full_record_route_passes) {
     const Buffer full{7, 7, 8, 1, 2, 3, 4, 0};
     arrive(frame(make(Ipv4{.options = full})));
