@@ -1,0 +1,260 @@
+#include "router/cli/application.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <ostream>
+
+#include "router/cli/commands.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+struct Options {
+    std::string socket;
+    std::string instance;
+    bool json = false;
+    bool ipv4 = false;
+    bool ipv6 = false;
+    RouteFilter filter;
+    std::string file;
+    std::string table;
+    std::vector<std::string> words;
+    bool dry_run = false;
+    bool any_interface = false;
+    bool watch = false;
+    double interval = 1;
+    unsigned count = 0;
+};
+
+using Command = std::function<int(const Session&)>;
+
+/// The arguments as CLI11 knows them, and what to run once they are understood.
+class Application {
+  public:
+    Application() : app_("Asks and directs pktpitd, the Pktpit router.", "pktpit") {
+        app_.require_subcommand(1);
+        app_.fallthrough();
+        app_.set_version_flag("--version", "pktpit " PKTPIT_VERSION);
+        app_.add_option("--socket", options_.socket, "the daemon's API socket")
+            ->type_name("PATH")
+            ->envname("PKTPIT_SOCKET");
+        app_.add_option("--instance", options_.instance,
+                        "the daemon's instance: /run/pktpit/NAME.sock [default]")
+            ->type_name("NAME");
+        app_.add_flag("--json", options_.json, "answers as JSON");
+        app_.footer(
+            "Exit status: 0 done; 1 what was asked about is wrong or not there; 2 usage, or no daemon "
+            "answers.");
+        add_files();
+        add_show();
+        add_routes();
+        add_lookup();
+        add_counters();
+    }
+
+    int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
+        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
+        try {
+            app_.parse(reversed);
+        } catch (const CLI::RequiredError& error) {
+            // CLI11 says "A subcommand is required" whether none was typed or an unknown one.
+            const CLI::App* at = &app_;
+            while (!at->get_subcommands().empty())
+                at = at->get_subcommands().front();
+            const bool missing_command = at->get_require_subcommand_min() > 0;
+            const auto unknown = app_.remaining(true);
+            if (arguments.empty()) {
+                terminal.err << app_.help();
+            } else if (!missing_command) {
+                app_.exit(error, terminal.out, terminal.err);
+            } else {
+                const std::string found =
+                    unknown.empty() ? "no command" : "unknown command \"" + unknown.front() + "\"";
+                terminal.print_error({"", found, commands_of(*at), ""});
+            }
+            return exit_unusable;
+        } catch (const CLI::ParseError& error) {
+            return app_.exit(error, terminal.out, terminal.err) == 0 ? exit_ok : exit_unusable;
+        }
+        const Client client(socket_path());
+        const Session session{client, terminal, options_.json};
+        return command_(session);
+    }
+
+  private:
+    static std::string commands_of(const CLI::App& app) {
+        std::string names;
+        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+            names.append(names.empty() ? "" : ", ").append(command->get_name());
+        }
+        return names;
+    }
+
+    [[nodiscard]] std::string socket_path() const {
+        // What was typed beats the environment; CLI11 has put the latter into options_.socket.
+        const bool instance_typed = !options_.instance.empty();
+        const bool socket_typed = !options_.socket.empty() && !(instance_typed && from_environment());
+        if (socket_typed) return options_.socket;
+        return "/run/pktpit/" + (instance_typed ? options_.instance : std::string("default")) + ".sock";
+    }
+
+    [[nodiscard]] bool from_environment() const {
+        const char* value = std::getenv("PKTPIT_SOCKET");
+        return value && options_.socket == value;
+    }
+
+    [[nodiscard]] Family default_family() const { return options_.ipv6 ? Family::ipv6 : Family::ipv4; }
+
+    CLI::App* add(CLI::App* parent, const std::string& name, const std::string& description,
+                  Command command) {
+        CLI::App* app = parent->add_subcommand(name, description);
+        app->callback([this, command = std::move(command)] { command_ = command; });
+        return app;
+    }
+
+    CLI::App* add_group(const std::string& name, const std::string& description) {
+        CLI::App* app = app_.add_subcommand(name, description);
+        app->require_subcommand(1);
+        return app;
+    }
+
+    void add_family_flags(CLI::App* app) {
+        CLI::Option* four = app->add_flag("-4", options_.ipv4, "IPv4");
+        app->add_flag("-6", options_.ipv6, "IPv6")->excludes(four);
+    }
+
+    void add_files() {
+        CLI::App* check_app = add(&app_, "check", "checks a configuration file, its routes files included",
+                                  [this](const Session& session) {
+                                      return check(session, options_.file, !options_.any_interface);
+                                  });
+        check_app->add_option("FILE", options_.file, "the configuration file")->required();
+        check_app->add_flag("--any-interface", options_.any_interface,
+                            "do not ask whether its interfaces exist: it is for another machine");
+
+        CLI::App* reload_app = add(
+            &app_, "reload", "has the daemon apply its configuration file, or another one",
+            [this](const Session& session) {
+                return reload(session, options_.file.empty() ? std::nullopt : std::optional(options_.file),
+                              options_.dry_run);
+            });
+        reload_app->add_option("FILE", options_.file, "another configuration file");
+        reload_app->add_flag("--dry-run", options_.dry_run, "only say what would change");
+
+        add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);
+    }
+
+    void add_show() {
+        CLI::App* show = add_group("show", "shows what the daemon knows");
+        add(show, "version", "who is running", &show_version);
+        add(show, "ports", "ports, how XDP is attached to them, what they carried", &show_ports);
+        add(show, "neighbours", "ARP and ND entries", &show_neighbours);
+        add(show, "counters", "packets, bytes and verdicts", &show_counters);
+        add(show, "config", "the running configuration", &show_config);
+
+        CLI::App* routes =
+            add(show, "routes", "all routes; * is the best of its prefix", [this](const Session& session) {
+                if (options_.ipv4 || options_.ipv6) options_.filter.family = default_family();
+                return show_routes(session, options_.filter);
+            });
+        add_family_flags(routes);
+        routes->add_option("--source", options_.filter.source, "only of this source")
+            ->check(CLI::IsMember({"connected", "config", "cli", "kernel"}));
+        routes->add_option("--within", options_.filter.within, "only inside this prefix")
+            ->type_name("PREFIX");
+        routes
+            ->add_option_function<size_t>(
+                "--limit", [this](const size_t& limit) { options_.filter.limit = limit; }, "at most so many")
+            ->check(CLI::PositiveNumber)
+            ->type_name("N");
+
+        CLI::App* route =
+            add(show, "route", "where packets to an address go, and why",
+                [this](const Session& session) { return show_route(session, options_.words.at(0)); });
+        route->add_option("ADDRESS", options_.words, "an IPv4 or IPv6 address")->required()->expected(1);
+    }
+
+    void add_routes() {
+        CLI::App* route = add_group("route", "changes routes of source cli");
+        const std::tuple<const char*, const char*, const char*> verbs[] = {
+            {"add", "POST", "adds a route"},
+            {"replace", "PUT", "adds a route, or replaces it atomically"},
+            {"del", "DELETE", "removes a route"}};
+        for (const auto& [verb, method, description] : verbs) {
+            CLI::App* app =
+                add(route, verb, description, [this, method = std::string(method)](const Session& session) {
+                    return change_route(session, method, options_.words, default_family());
+                });
+            add_family_flags(app);
+            const bool removal = std::string_view(verb) == "del";
+            app->add_option(removal ? "PREFIX" : "ROUTE", options_.words,
+                            removal ? "192.0.2.0/24, an address or default"
+                                    : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] "
+                                      "[blackhole|unreachable|prohibit] [preference N] [metric N]")
+                ->required();
+            if (removal) app->alias("delete");
+        }
+    }
+
+    void add_lookup() {
+        CLI::App* app = add(
+            &app_, "lookup", "the longest matching prefix of each address", [this](const Session& session) {
+                if (!options_.table.empty()) return lookup_in_table(session, options_.table, options_.words);
+                if (options_.words.empty()) {
+                    return print_failure(session,
+                                         {"", "no address", "lookup ADDRESS…, or lookup --table FILE", ""},
+                                         exit_unusable);
+                }
+                return lookup(session, options_.words);
+            });
+        app->add_option("ADDRESS", options_.words,
+                        "addresses; with --table and without any: from the standard input, one a line");
+        app->add_option("--table", options_.table, "look in this file of routes, without a daemon")
+            ->type_name("FILE");
+    }
+
+    void add_counters() {
+        CLI::App* app =
+            add(&app_, "counters", "packets, bytes and verdicts; with --watch their rates, live",
+                [this](const Session& session) {
+                    if (!options_.watch) return show_counters(session);
+                    return watch_counters(session, std::chrono::duration<double>(options_.interval),
+                                          options_.count ? std::optional(options_.count) : std::nullopt);
+                });
+        CLI::Option* watch = app->add_flag("--watch", options_.watch, "rates, again and again");
+        app->add_option("--interval", options_.interval, "seconds between them [1]")
+            ->check(CLI::Range(0.05, 86400.0))
+            ->needs(watch)
+            ->type_name("S");
+        app->add_option("--count", options_.count, "end after so many")
+            ->check(CLI::PositiveNumber)
+            ->needs(watch)
+            ->type_name("N");
+    }
+
+    CLI::App app_;
+    Options options_;
+    Command command_;
+};
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
+    try {
+        const int status = Application().run(arguments, terminal);
+        terminal.out.flush();
+        if (terminal.out.good()) return status;
+        terminal.print_error({"standard output", "cannot write", "", ""});
+    } catch (const std::exception& error) {
+        // An answer that is not shaped as docs/api.md says, or no memory.
+        terminal.out.flush();
+        terminal.print_error(
+            {"", error.what(), "", "is the daemon of the same version? See `pktpit show version`"});
+    }
+    return exit_unusable;
+}
+
+}  // namespace pktpit::router::cli

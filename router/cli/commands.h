@@ -1,0 +1,66 @@
+/// What the CLI's commands do, after their arguments have been understood. Each returns the exit status.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fib/address.h"
+#include "router/cli/client.h"
+#include "router/cli/terminal.h"
+
+namespace pktpit::router::cli {
+
+inline constexpr int exit_ok = 0;
+inline constexpr int exit_wrong = 1;     ///< what was asked about is wrong or not there
+inline constexpr int exit_unusable = 2;  ///< usage, or no daemon
+
+/// What every command works with.
+struct Session {
+    const Client& client;
+    const Terminal& terminal;
+    bool json = false;
+};
+
+struct RouteFilter {
+    std::optional<Family> family;
+    std::string source;           ///< empty: all
+    std::string within;           ///< empty: all
+    std::optional<size_t> limit;  ///< absent: all
+};
+
+int show_version(const Session& session);
+int show_ports(const Session& session);
+int show_routes(const Session& session, const RouteFilter& filter);
+int show_route(const Session& session, const std::string& address);
+int show_neighbours(const Session& session);
+int show_counters(const Session& session);
+int show_config(const Session& session);
+
+/// `method`: POST, PUT or DELETE; `words` as typed behind `route add`.
+int change_route(const Session& session, const std::string& method, const std::vector<std::string>& words,
+                 Family default_family);
+
+int lookup(const Session& session, const std::vector<std::string>& addresses);
+/// From the standard input if `addresses` is empty. Needs no daemon.
+int lookup_in_table(const Session& session, const std::string& table_path,
+                    const std::vector<std::string>& addresses);
+
+/// `count`: how many times, absent: until interrupted.
+int watch_counters(const Session& session, std::chrono::duration<double> interval,
+                   std::optional<unsigned> count);
+
+int check(const Session& session, const std::string& path, bool interfaces_must_exist);
+int reload(const Session& session, const std::optional<std::string>& path, bool dry_run);
+int demo(const Session& session);
+
+/// GET; on success the body. On failure prints why and returns the exit status.
+tl::expected<nlohmann::json, int> fetch(const Session& session, const std::string& path,
+                                        const Parameters& parameters = {});
+/// Prints a refusal's errors (as JSON where asked for). Returns the exit status.
+int print_refusal(const Session& session, const Reply& reply);
+int print_failure(const Session& session, const Error& error, int status);
+void print_json(const Session& session, const nlohmann::json& value);
+
+}  // namespace pktpit::router::cli

@@ -1,0 +1,85 @@
+#include <net/if.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <ostream>
+
+#include "config/check.h"
+#include "router/cli/commands.h"
+#include "router/cli/json_text.h"
+
+namespace pktpit::router::cli {
+
+int check(const Session& session, const std::string& path, bool interfaces_must_exist) {
+    config::InterfaceExists exists;
+    if (interfaces_must_exist) {
+        exists = [](std::string_view name) { return ::if_nametoindex(std::string(name).c_str()) != 0; };
+    }
+    const auto report = config::check(path, exists);
+    if (session.json) {
+        session.terminal.out << report.json;
+        if (!report.json.ends_with('\n')) session.terminal.out << '\n';
+    } else {
+        session.terminal.out << report.text;
+    }
+    return report.exit_status == 0 ? exit_ok : exit_wrong;
+}
+
+int reload(const Session& session, const std::optional<std::string>& path, bool dry_run) {
+    nlohmann::json request = {{"dry_run", dry_run}};
+    if (path) {
+        // The daemon has another working directory.
+        std::error_code failed;
+        const auto absolute = std::filesystem::absolute(*path, failed);
+        if (failed) return print_failure(session, {*path, failed.message(), "", ""}, exit_unusable);
+        request["path"] = absolute.lexically_normal().string();
+    }
+    const auto reply = session.client.send("POST", "/v1/reload", request);
+    if (!reply) return print_failure(session, reply.error(), exit_unusable);
+    if (!reply->good()) {
+        const int status = print_refusal(session, *reply);
+        if (status == exit_wrong && !session.json) session.terminal.err << "nothing was changed\n";
+        return status;
+    }
+    if (session.json) {
+        print_json(session, reply->body);
+        return exit_ok;
+    }
+    std::ostream& out = session.terminal.out;
+    const auto& changes = part_of(reply->body, "changes");
+    for (const auto& change : changes) {
+        if (change.is_string()) out << printable(change.get<std::string>()) << '\n';
+    }
+    if (changes.empty()) {
+        out << "no change\n";
+    } else if (dry_run) {
+        out << changes.size() << " changes, none made\n";
+    } else {
+        out << changes.size() << " changes made; configuration " << number_of(reply->body, "generation")
+            << '\n';
+    }
+    return exit_ok;
+}
+
+int demo(const Session& session) {
+    // The installed one if it is there, else that of the source tree this was built from.
+    const char* script = PKTPIT_INSTALLED_DEMO;
+    if (::access(script, X_OK) != 0) script = PKTPIT_SOURCE_DEMO;
+    std::error_code failed;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    if (!failed && script == std::string_view(PKTPIT_SOURCE_DEMO)) {
+        // build/<preset>/router/pktpit: the demo shall run what was built together with this.
+        ::setenv("PKTPIT_BUILD", program.parent_path().parent_path().c_str(), 0);
+    }
+    session.terminal.out.flush();
+    ::execl(script, script, static_cast<char*>(nullptr));
+    return print_failure(session,
+                         {script, std::string("cannot run the demo: ") + std::strerror(errno), "",
+                          "it comes with the sources, as packaging/demo"},
+                         exit_unusable);
+}
+
+}  // namespace pktpit::router::cli

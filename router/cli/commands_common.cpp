@@ -1,0 +1,51 @@
+#include <ostream>
+
+#include "router/cli/commands.h"
+#include "router/cli/json_text.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+nlohmann::json as_json(const Error& error) {
+    return {{"where", error.where},
+            {"message", error.message},
+            {"expected", error.expected},
+            {"hint", error.hint}};
+}
+
+}  // namespace
+
+void print_json(const Session& session, const nlohmann::json& value) {
+    session.terminal.out << value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+int print_failure(const Session& session, const Error& error, int status) {
+    if (session.json) print_json(session, {{"errors", {as_json(error)}}});
+    session.terminal.print_error(error);
+    return status;
+}
+
+int print_refusal(const Session& session, const Reply& reply) {
+    if (session.json) print_json(session, reply.body);
+    const auto& errors = part_of(reply.body, "errors");
+    for (const auto& error : errors) {
+        session.terminal.print_error({text_of(error, "where", ""), text_of(error, "message", ""),
+                                      text_of(error, "expected", ""), text_of(error, "hint", "")});
+    }
+    if (errors.empty()) {
+        session.terminal.print_error(
+            {"", "the daemon refused: HTTP " + std::to_string(reply.status), "", ""});
+    }
+    // 5xx: the daemon could not; 404 and 405: it is of another version than this program.
+    return reply.status >= 500 || reply.status == 404 || reply.status == 405 ? exit_unusable : exit_wrong;
+}
+
+tl::expected<nlohmann::json, int> fetch(const Session& session, const std::string& path,
+                                        const Parameters& parameters) {
+    auto reply = session.client.get(path, parameters);
+    if (!reply) return tl::unexpected(print_failure(session, reply.error(), exit_unusable));
+    if (!reply->good()) return tl::unexpected(print_refusal(session, *reply));
+    return std::move(reply->body);
+}
+
+}  // namespace pktpit::router::cli

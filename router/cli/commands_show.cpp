@@ -1,0 +1,115 @@
+#include <ostream>
+
+#include "router/cli/commands.h"
+#include "router/cli/format.h"
+#include "router/cli/json_text.h"
+#include "router/cli/table.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string packets_and_bytes(const json& object, const std::string& direction) {
+    const uint64_t packets = number_of(object, (direction + "_packets").c_str());
+    const uint64_t bytes = number_of(object, (direction + "_bytes").c_str());
+    return format_count(packets) + " (" + format_bytes(bytes) + ")";
+}
+
+Cell state_of_port(const json& port) {
+    if (number_of(port, "ifindex") == 0) return {"absent", Colour::red};
+    return flag_of(port, "up") ? Cell("up", Colour::green) : Cell("down", Colour::red);
+}
+
+Cell state_of_neighbour(const json& neighbour) {
+    const std::string state = text_of(neighbour, "state");
+    if (state == "reachable" || state == "permanent") return {state, Colour::green};
+    if (state == "failed") return {state, Colour::red};
+    return {state, state == "incomplete" ? Colour::yellow : Colour::none};
+}
+
+std::string mtu_of(const json& object) {
+    const uint64_t mtu = number_of(object, "mtu");
+    return mtu ? std::to_string(mtu) : "-";
+}
+
+}  // namespace
+
+int show_version(const Session& session) {
+    const auto body = fetch(session, "/v1/version");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    session.terminal.out << "pktpitd " << printable(text_of(*body, "version")) << ", instance "
+                         << printable(text_of(*body, "instance")) << ", dataplane "
+                         << printable(text_of(*body, "dataplane")) << "\npid " << number_of(*body, "pid")
+                         << ", up " << format_duration(real_of(*body, "uptime")) << ", configuration "
+                         << number_of(*body, "generation") << "\nmap layout " << number_of(*body, "abi")
+                         << ", FIB layout " << number_of(*body, "layout") << '\n';
+    return exit_ok;
+}
+
+int show_ports(const Session& session) {
+    const auto body = fetch(session, "/v1/ports");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table({{"PORT"},
+                 {"ID", Align::right},
+                 {"STATE"},
+                 {"XDP"},
+                 {"MTU", Align::right},
+                 {"MAC"},
+                 {"ADDRESSES", Align::left, true},
+                 {"RX", Align::right},
+                 {"TX", Align::right},
+                 {"DROPS", Align::right}});
+    for (const json& port : part_of(*body, "ports")) {
+        const uint64_t drops = number_of(port, "drops");
+        std::string mode = text_of(port, "mode");
+        if (text_of(port, "attach") == "dispatcher") mode += ", dispatcher";
+        table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
+                       mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
+                       packets_and_bytes(port, "rx"), packets_and_bytes(port, "tx"),
+                       Cell(format_count(drops), drops ? Colour::yellow : Colour::none)});
+        for (const json& vlan : part_of(port, "vlans")) {
+            table.add_row({"  " + text_of(vlan, "name"), "", "", "vlan " + joined(part_of(vlan, "vlan"), "."),
+                           mtu_of(vlan), "", joined(part_of(vlan, "addresses"), " ")});
+        }
+    }
+    session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
+    return exit_ok;
+}
+
+int show_neighbours(const Session& session) {
+    const auto body = fetch(session, "/v1/neighbours");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table(
+        {{"ADDRESS", Align::left, true}, {"INTERFACE"}, {"MAC"}, {"STATE"}, {"WAITING", Align::right}});
+    for (const json& neighbour : part_of(*body, "neighbours")) {
+        const uint64_t waiting = number_of(neighbour, "waiting");
+        Cell state = state_of_neighbour(neighbour);
+        if (flag_of(neighbour, "static")) state.text += ", static";
+        table.add_row({text_of(neighbour, "address"), text_of(neighbour, "interface"),
+                       text_of(neighbour, "mac"), state, waiting ? std::to_string(waiting) : "-"});
+    }
+    session.terminal.out << (table.empty() ? "no neighbours\n" : table.render(session.terminal));
+    return exit_ok;
+}
+
+int show_config(const Session& session) {
+    const auto body = fetch(session, "/v1/config");
+    if (!body) return body.error();
+    print_json(session, *body);
+    return exit_ok;
+}
+
+}  // namespace pktpit::router::cli

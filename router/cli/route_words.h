@@ -1,0 +1,28 @@
+/// The grammar of `pktpit route add …`, which is iproute2's where both have the thing. Pure; any thread.
+///
+///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [preference N] [metric N]
+///     TYPE      unicast | blackhole | unreachable | prohibit
+///     PREFIX    192.0.2.0/24 | 192.0.2.1 | default
+///     NEXT-HOP  [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N]
+///
+/// A second `via` begins a second next hop, with or without `nexthop`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+#include "fib/address.h"
+#include "fib/result.h"
+
+namespace pktpit::router::cli {
+
+/// The body of POST or PUT /v1/routes. `default_family`: what `default` means where no gateway tells.
+/// Errors have `where` empty and name the word.
+Result<nlohmann::json> parse_route_words(const std::vector<std::string>& words, Family default_family);
+
+/// The body of DELETE: a prefix and, if anything, its type.
+Result<nlohmann::json> parse_route_to_delete(const std::vector<std::string>& words, Family default_family);
+
+}  // namespace pktpit::router::cli
