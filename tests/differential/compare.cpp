@@ -1,0 +1,72 @@
+#include "tests/differential/compare.h"
+
+#include <fmt/format.h>
+#include <linux/bpf.h>
+
+#include <algorithm>
+
+namespace pktpit::test {
+namespace {
+
+Bytes egress_frame(const router::Decision& decision, const Bytes& in) {
+    Bytes out(decision.header.begin(), decision.header.begin() + decision.header_length);
+    out.insert(out.end(), in.begin() + decision.consumed, in.end());
+    return out;
+}
+
+int expected_action(pp_action action) {
+    if (action == PP_ACTION_FORWARD) return XDP_REDIRECT;
+    return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
+}
+
+/// A forwarded packet that ends in the frame's linear part counts as long as that part: knowing of a trailer
+/// in fragments behind it would cost every packet a call.
+bool bytes_counted(pp_action action, uint64_t counted, size_t frame) {
+    constexpr size_t linear_part = 3000;  // a page less headroom and tailroom, and then some
+    return counted == frame || (action == PP_ACTION_FORWARD && counted < frame && counted > linear_part);
+}
+
+std::string difference_of(const router::Decision& decision, const Outcome& outcome, uint16_t port,
+                          const Bytes& in) {
+    if (outcome.verdicts_counted != 1) return fmt::format("{} verdicts counted", outcome.verdicts_counted);
+    if (outcome.verdict != decision.verdict)
+        return fmt::format("eBPF says {}, forward() {}", router::name_of(outcome.verdict),
+                           router::name_of(decision.verdict));
+    const pp_action action = router::action_of(decision.verdict);
+    if (outcome.action != expected_action(action)) return fmt::format("XDP action {}", outcome.action);
+    if (outcome.ingress.rx_packets != 1 || !bytes_counted(action, outcome.ingress.rx_bytes, in.size()))
+        return fmt::format("rx counted {} packets, {} bytes", outcome.ingress.rx_packets,
+                           outcome.ingress.rx_bytes);
+    const Bytes expected = action == PP_ACTION_FORWARD ? egress_frame(decision, in) : in;
+    if (outcome.frame != expected)
+        return fmt::format("bytes differ\n  eBPF      {}\n  forward() {}", hex(outcome.frame), hex(expected));
+    if (action != PP_ACTION_PUNT) return outcome.punts.empty() ? "" : "punted what is no punt";
+    if (outcome.punts.size() != 1) return fmt::format("{} punt records", outcome.punts.size());
+    const Punt& punt = outcome.punts.front();
+    if (punt.header.port != port || punt.header.verdict != decision.verdict || punt.header.reserved != 0 ||
+        punt.header.frame_length != in.size())
+        return "punt header wrong";
+    return punt.frame == in ? "" : "punted frame differs";
+}
+
+}  // namespace
+
+std::string hex(const Bytes& frame) {
+    constexpr size_t shown = 200;
+    std::string text = fmt::format("{} bytes ", frame.size());
+    for (size_t i = 0; i < std::min(frame.size(), shown); i++)
+        text += fmt::format("{:02x}", frame[i]);
+    return text;
+}
+
+Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& frame) {
+    Comparison c;
+    const router::ImageView image{port_stage.memory().data(), &port_stage.geometry()};
+    const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
+    c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
+    c.outcome = port_stage.run(port, frame);
+    c.difference = difference_of(c.decision, c.outcome, port, frame);
+    return c;
+}
+
+}  // namespace pktpit::test

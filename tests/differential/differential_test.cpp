@@ -1,0 +1,67 @@
+// Random FIBs, random and broken frames: the eBPF port stage and forward() must agree on every one of them.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+
+#include "tests/differential/compare.h"
+#include "tests/differential/random_traffic.h"
+#include "tests/unit/forward/test_router.h"
+
+namespace pktpit::test {
+namespace {
+
+constexpr uint32_t rounds = 16;  // each with a FIB of its own
+constexpr uint32_t frames_per_round = 16'000;
+static_assert(rounds * frames_per_round >= 200'000);
+constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
+
+uint64_t first_seed() {
+    if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
+    return std::random_device{}();
+}
+
+/// Verdicts that neither side can come to with the devmap complete, rings open and headroom as the kernel
+/// gives.
+bool is_reachable(int verdict) {
+    return verdict != PP_NONE && verdict != PP_DROP_PUNT_FULL && verdict != PP_DROP_NO_HEADROOM;
+}
+
+TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
+    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    fib::Capacity capacity = router::test::small_capacity();
+    capacity.buckets = 65536;  // uneven weights take many
+    LoadedPortStage stage(fib::plan_geometry(capacity), ports, ports);
+    const uint64_t seed = first_seed();
+    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+
+    std::array<uint32_t, PP_VERDICT_COUNT> seen{};
+    for (uint32_t round = 0; round < rounds; round++) {
+        Random random(seed + round);
+        std::optional<fib::FibImage> image;
+        image.emplace(stage.memory(), stage.geometry(), [] {});
+        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random);
+        for (uint32_t i = 0; i < frames_per_round; i++) {
+            const RandomFrame frame = random_frame(fib, random);
+            const Comparison c = compare(stage, frame.port, frame.bytes);
+            ASSERT_EQ(c.difference, "")
+                << "seed " << seed << " round " << round << " frame " << i << " port " << frame.port << "\n"
+                << hex(frame.bytes);
+            seen[c.decision.verdict]++;
+        }
+    }
+    // Agreeing is worth something only where it is tried.
+    std::cout << rounds * frames_per_round << " frames:\n";
+    for (int i = 0; i < PP_VERDICT_COUNT; i++) {
+        if (!is_reachable(i)) continue;
+        const char* name = router::name_of(static_cast<pp_verdict>(i));
+        std::cout << std::setw(9) << seen[i] << "  " << name << "\n";
+        EXPECT_GE(seen[i], 10u) << "too few frames end as " << name;
+    }
+}
+
+}  // namespace
+}  // namespace pktpit::test

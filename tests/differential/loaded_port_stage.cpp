@@ -1,0 +1,174 @@
+#include "tests/differential/loaded_port_stage.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+#include "fib/layout.h"
+#include "port_stage.skel.h"
+
+namespace pktpit::test {
+namespace {
+
+constexpr uint32_t loopback = 1;  // never sent to: a test run decides, and does not transmit
+constexpr size_t punt_ring_pages = 64;
+constexpr size_t largest_frame = 256 * 1024;
+
+void check(int result, const char* what) {
+    if (result < 0) throw std::system_error(-result, std::generic_category(), what);
+}
+
+void stay_on_this_cpu() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &set);
+    check(sched_setaffinity(0, sizeof(set), &set) == 0 ? 0 : -errno, "sched_setaffinity");
+}
+
+pp_port_counters difference(const pp_port_counters& after, const pp_port_counters& before) {
+    pp_port_counters d{};
+    d.rx_packets = after.rx_packets - before.rx_packets;
+    d.rx_bytes = after.rx_bytes - before.rx_bytes;
+    d.tx_packets = after.tx_packets - before.tx_packets;
+    d.tx_bytes = after.tx_bytes - before.tx_bytes;
+    for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
+        d.verdict[i] = after.verdict[i] - before.verdict[i];
+    return d;
+}
+
+}  // namespace
+
+bool LoadedPortStage::permitted() {
+    return geteuid() == 0;
+}
+
+void LoadedPortStage::PortStageDelete::operator()(port_stage* skeleton) const {
+    port_stage::destroy(skeleton);
+}
+
+LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
+                                 std::span<const uint16_t> egress)
+    : geometry_(geometry), out_(largest_frame) {
+    stay_on_this_cpu();
+    for (const uint16_t port : ports) {
+        std::unique_ptr<port_stage, PortStageDelete> skeleton(port_stage::open());
+        if (!skeleton) throw std::runtime_error("port stage does not open");
+        skeleton->rodata->port_id = port;
+        std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
+        check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
+              "value size");
+        if (!programs_.empty()) {
+            const auto& maps = first().maps;
+            check(bpf_map__reuse_fd(skeleton->maps.fib_image, bpf_map__fd(maps.fib_image)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.counters, bpf_map__fd(maps.counters)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.tx_ports, bpf_map__fd(maps.tx_ports)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.punts, bpf_map__fd(maps.punts)), "reuse");
+        }
+        check(port_stage::load(skeleton.get()), "port stage does not load");
+        programs_.emplace(port, std::move(skeleton));
+    }
+    for (const uint32_t port : egress)
+        check(bpf_map_update_elem(bpf_map__fd(first().maps.tx_ports), &port, &loopback, BPF_ANY), "tx_ports");
+
+    void* mapped = mmap(nullptr, geometry.image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        bpf_map__fd(first().maps.fib_image), 0);
+    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the image");
+    memory_ = {static_cast<std::byte*>(mapped), geometry.image_bytes};
+    rings_ =
+        perf_buffer__new(bpf_map__fd(first().maps.punts), punt_ring_pages, on_punt, on_lost, this, nullptr);
+    if (!rings_) throw std::system_error(errno, std::generic_category(), "punt rings");
+}
+
+LoadedPortStage::~LoadedPortStage() {
+    close_punt_rings();
+    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+}
+
+void LoadedPortStage::close_punt_rings() {
+    if (rings_) perf_buffer__free(rings_);
+    rings_ = nullptr;
+}
+
+int LoadedPortStage::program(uint16_t port) const {
+    return bpf_program__fd(programs_.at(port)->progs.port_stage);
+}
+
+void LoadedPortStage::on_punt(void* self, int, void* data, uint32_t size) {
+    Punt punt{};
+    std::memcpy(&punt.header, data, sizeof(punt.header));
+    const auto* frame = static_cast<const uint8_t*>(data) + sizeof(punt.header);
+    // The ring pads its records; the header says where the frame ends.
+    const size_t bytes = std::min<size_t>(punt.header.frame_length, size - sizeof(punt.header));
+    punt.frame.assign(frame, frame + bytes);
+    static_cast<LoadedPortStage*>(self)->punts_.push_back(std::move(punt));
+}
+
+void LoadedPortStage::on_lost(void*, int, unsigned long long) {
+    throw std::runtime_error("a punt was lost though each was read at once");
+}
+
+pp_port_counters LoadedPortStage::counters(uint16_t port) const {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    std::vector<pp_port_counters> values(cpus);
+    const uint32_t key = port;
+    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.counters), &key, values.data()), "counters");
+    pp_port_counters sum{};
+    const pp_port_counters none{};
+    for (const auto& value : values) {
+        const auto negative = difference(none, value);
+        sum = difference(sum, negative);
+    }
+    return sum;
+}
+
+Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame) {
+    const pp_port_counters before = counters(port);
+    punts_.clear();
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    options.data_in = frame.data();
+    options.data_size_in = static_cast<uint32_t>(frame.size());
+    options.data_out = out_.data();
+    options.data_size_out = static_cast<uint32_t>(out_.size());
+    options.repeat = 1;
+    check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
+    if (rings_) perf_buffer__consume(rings_);
+
+    Outcome outcome;
+    outcome.action = static_cast<int>(options.retval);
+    outcome.frame.assign(out_.begin(), out_.begin() + options.data_size_out);
+    outcome.ingress = difference(counters(port), before);
+    for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++) {
+        if (outcome.ingress.verdict[verdict] == 0) continue;
+        outcome.verdict = static_cast<pp_verdict>(verdict);
+        outcome.verdicts_counted += static_cast<int>(outcome.ingress.verdict[verdict]);
+    }
+    outcome.punts = std::move(punts_);
+    return outcome;
+}
+
+double LoadedPortStage::nanoseconds(uint16_t port, const Bytes& frame, uint32_t repeat) {
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    options.data_in = frame.data();
+    options.data_size_in = static_cast<uint32_t>(frame.size());
+    options.repeat = static_cast<int>(repeat);
+    check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
+    return options.duration;
+}
+
+std::string LoadedPortStage::program_facts(uint16_t port) const {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program info");
+    return std::to_string(info.verified_insns) + " instructions verified, " +
+           std::to_string(info.xlated_prog_len / 8) + " in the program, " +
+           std::to_string(info.jited_prog_len) + " bytes of machine code";
+}
+
+}  // namespace pktpit::test

@@ -1,0 +1,79 @@
+/// The eBPF port stage, loaded for some ports over one image, and run packet by packet through
+/// BPF_PROG_TEST_RUN. Needs root. One thread, which it pins to its CPU: counters are per CPU, and so is the
+/// punt ring.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "fib/image.h"
+
+struct perf_buffer;
+struct port_stage;
+
+namespace pktpit::test {
+
+using Bytes = std::vector<uint8_t>;
+
+struct Punt {
+    pp_punt header;
+    Bytes frame;
+};
+
+struct Outcome {
+    int action = 0;  ///< XDP_*
+    Bytes frame;     ///< as the program left it
+    pp_verdict verdict = PP_NONE;
+    int verdicts_counted = 0;    ///< how many verdict counters moved, 1 if all is well
+    pp_port_counters ingress{};  ///< what was added to the counters
+    std::vector<Punt> punts;
+};
+
+class LoadedPortStage {
+  public:
+    /// One program for each port of `ports`; ports named in `egress` are in the devmap.
+    LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
+                    std::span<const uint16_t> egress);
+    ~LoadedPortStage();
+    LoadedPortStage(const LoadedPortStage&) = delete;
+    LoadedPortStage& operator=(const LoadedPortStage&) = delete;
+
+    /// The map's memory, where a FibImage writes.
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+    [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
+    Outcome run(uint16_t port, const Bytes& frame);
+    /// Mean time of one run in ns, over `repeat` runs of the same frame. The program's own edits accumulate:
+    /// give it a frame that survives them, or read the figure accordingly.
+    double nanoseconds(uint16_t port, const Bytes& frame, uint32_t repeat);
+    /// Sum over CPUs.
+    [[nodiscard]] pp_port_counters counters(uint16_t port) const;
+    /// From now on punts find no ring.
+    void close_punt_rings();
+    [[nodiscard]] std::string program_facts(uint16_t port) const;
+
+    static bool permitted();
+
+  private:
+    static void on_punt(void* self, int cpu, void* data, uint32_t size);
+    static void on_lost(void* self, int cpu, unsigned long long count);
+    struct PortStageDelete {
+        void operator()(port_stage* skeleton) const;
+    };
+    [[nodiscard]] int program(uint16_t port) const;
+    [[nodiscard]] port_stage& first() const { return *programs_.begin()->second; }
+
+    pp_fib_geometry geometry_;
+    std::map<uint16_t, std::unique_ptr<port_stage, PortStageDelete>> programs_;
+    std::span<std::byte> memory_;
+    perf_buffer* rings_ = nullptr;
+    std::vector<Punt> punts_;
+    Bytes out_;
+};
+
+}  // namespace pktpit::test

@@ -1,0 +1,188 @@
+// What the eBPF port stage does with the vectors, with frames in fragments, and where it has no twin:
+// counters of the egress port, a missing devmap entry, no daemon to punt to.
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+
+#include <iostream>
+
+#include "tests/differential/compare.h"
+#include "tests/unit/forward/vectors.h"
+
+namespace pktpit::test {
+namespace {
+
+namespace forward = router::test;
+using forward::operator+;
+
+constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
+constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};
+
+class PortStage : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+        stage.emplace(fib::plan_geometry(forward::small_capacity()), ingress, egress);
+        image.emplace(stage->memory(), stage->geometry(), [] {});
+        forward::fill_test_router(*image, stage->memory().data());
+    }
+    std::optional<LoadedPortStage> stage;
+    std::optional<fib::FibImage> image;
+};
+
+TEST_F(PortStage, EveryVectorGetsItsVerdictAndItsBytes) {
+    for (const forward::Vector& vector : forward::all_vectors()) {
+        SCOPED_TRACE(vector.name);
+        const Comparison c = compare(*stage, vector.port, vector.in);
+        EXPECT_EQ(c.difference, "");
+        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(vector.verdict));
+        if (vector.verdict == PP_FORWARDED) {
+            EXPECT_EQ(c.outcome.frame, vector.out);
+        }
+    }
+}
+
+// Frames longer than a page arrive in fragments; the first holds the headers.
+TEST_F(PortStage, FramesInFragmentsAreForwardedWholeWithTheirTags) {
+    for (const uint32_t mtu : {9000u, 65535u}) {
+        for (auto id : {1u, 2u, 3u}) {
+            auto value = image->adjacency(id);
+            value.mtu = mtu;
+            image->update_adjacency(id, value);
+        }
+        for (const size_t payload : {3400, 3500, 4000, 8960, 20000, 60000}) {
+            if (payload > mtu) continue;
+            for (const char* destination : {"10.1.0.9", "10.2.0.9", "10.3.0.9"}) {
+                const Bytes in = forward::frame(
+                    forward::arriving,
+                    forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
+                const Comparison c = compare(*stage, 1, in);
+                EXPECT_EQ(c.difference, "") << payload << " bytes to " << destination;
+                EXPECT_EQ(c.outcome.verdict, PP_FORWARDED);
+            }
+            const Bytes six = forward::frame(
+                forward::tagged(forward::arriving, {{0x8100, 300}, {0x8100, 20}}),
+                forward::Ipv6{.destination = "2001:db8:1::9", .payload = forward::transport(payload)});
+            const Comparison c = compare(*stage, 1, six);
+            EXPECT_EQ(c.difference, "") << payload;
+            EXPECT_EQ(c.outcome.verdict, PP_FORWARDED);
+        }
+    }
+}
+
+TEST_F(PortStage, FramesInFragmentsArePuntedWhole) {
+    for (const size_t payload : {3490, 5000, 9000, 40000, 60000}) {
+        const Bytes in =
+            forward::frame(forward::arriving, forward::Ipv4{.payload = forward::transport(payload)});
+        const Comparison c = compare(*stage, 1, in);
+        EXPECT_EQ(c.difference, "") << payload;
+        EXPECT_EQ(c.outcome.verdict, PP_PUNT_TOO_BIG);
+    }
+}
+
+TEST_F(PortStage, LengthsAreCheckedAgainstTheFragmentsToo) {
+    const auto with_length = [](uint16_t total) {
+        return forward::frame(forward::arriving,
+                              forward::Ipv4{.payload = forward::transport(6000), .total_length = total});
+    };
+    EXPECT_EQ(compare(*stage, 1, with_length(6020)).difference, "");
+    EXPECT_EQ(compare(*stage, 1, with_length(6020)).outcome.verdict, PP_PUNT_TOO_BIG);
+    EXPECT_EQ(compare(*stage, 1, with_length(6021)).outcome.verdict, PP_DROP_IPV4_LENGTH);
+    EXPECT_EQ(compare(*stage, 1, with_length(6021)).difference, "");
+    // A short packet with a long trailer: counted with all its bytes when it goes nowhere.
+    EXPECT_EQ(compare(*stage, 1,
+                      forward::frame(
+                          forward::arriving,
+                          forward::Ipv4{.ttl = 1, .payload = forward::transport(6000), .total_length = 100}))
+                  .difference,
+              "");
+}
+
+TEST_F(PortStage, TransmissionCountsAtTheEgressPortWithItsTags) {
+    const Bytes in = forward::frame(forward::arriving, forward::Ipv4{.destination = "10.3.0.9"});
+    const pp_port_counters before = stage->counters(3);
+    stage->run(1, in);
+    const pp_port_counters after = stage->counters(3);
+    EXPECT_EQ(after.tx_packets - before.tx_packets, 1u);
+    EXPECT_EQ(after.tx_bytes - before.tx_bytes, in.size() + 8);
+    EXPECT_EQ(after.rx_packets, before.rx_packets);
+    EXPECT_EQ(stage->counters(1).tx_packets, 0u);
+}
+
+TEST_F(PortStage, APortThatIsUpInTheImageButNotInTheDevmapDrops) {
+    image->set_port(9, forward::port_of({2, 0, 0, 0, 0, 9}, 9, true));
+    const auto adjacency = image->add_adjacency(
+        forward::adjacency_of(PP_ADJ_FORWARD, 9, {2, 0, 0, 0, 0, 9}, forward::next_hop2, 9));
+    const std::pair<fib::AdjacencyId, uint16_t> member{adjacency.value(), 1};
+    const auto group = image->add_group({&member, 1});
+    ASSERT_TRUE(image->set(Prefix::parse("10.77.0.0/16").value(), group.value()));
+    const Outcome outcome =
+        stage->run(1, forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.0.1"}));
+    EXPECT_EQ(outcome.verdict, PP_DROP_NO_EGRESS);
+    EXPECT_EQ(outcome.verdicts_counted, 1);
+    EXPECT_EQ(outcome.action, XDP_DROP);
+    EXPECT_EQ(stage->counters(9).tx_packets, 0u);
+}
+
+TEST_F(PortStage, WithoutADaemonPuntsAreDroppedUnderTheirName) {
+    stage->close_punt_rings();
+    for (const char* destination : {"10.200.0.1", "10.6.0.1"}) {
+        const Bytes in = forward::frame(forward::arriving, forward::Ipv4{.destination = destination});
+        const Outcome outcome = stage->run(1, in);
+        EXPECT_EQ(outcome.verdict, PP_DROP_PUNT_FULL);
+        EXPECT_EQ(outcome.verdicts_counted, 1);
+        EXPECT_EQ(outcome.action, XDP_DROP);
+        EXPECT_EQ(outcome.frame, in);
+    }
+    EXPECT_EQ(stage->run(1, forward::frame(forward::arriving, forward::Ipv4{})).verdict, PP_FORWARDED);
+}
+
+// The default capacity, as the daemon loads it; prints what the decision costs.
+TEST(PortStageLoads, WithTheDefaultCapacity) {
+    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    LoadedPortStage stage(fib::plan_geometry({}), ingress, egress);
+    fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+    forward::fill_test_router(image, stage.memory().data());
+    std::cout << stage.geometry().image_bytes << " bytes of image; " << stage.program_facts(1) << "\n";
+    for (const forward::Vector& vector : forward::all_vectors())
+        EXPECT_EQ(compare(stage, vector.port, vector.in).difference, "") << vector.name;
+}
+
+/// Mean ns of a decision on a frame that goes round: its next hop is the port it arrives on, so each run
+/// finds it as the last one left it, until the TTL is used up.
+double cost(LoadedPortStage& stage, const Bytes& frame) {
+    constexpr uint32_t runs = 254;  // TTL 255 … 2
+    double best = 1e9;
+    for (int i = 0; i < 20; i++) {  // each call may wait for an RCU grace period
+
+        const uint64_t before = stage.counters(1).verdict[PP_FORWARDED];
+        best = std::min(best, stage.nanoseconds(1, frame, runs));
+        if (stage.counters(1).verdict[PP_FORWARDED] - before != runs)
+            throw std::logic_error("not all forwarded");
+    }
+    return best;
+}
+
+TEST_F(PortStage, PrintsWhatADecisionCosts) {
+    const auto value = forward::adjacency_of(PP_ADJ_FORWARD, 2, forward::port2, forward::port1, 2);
+    const std::pair<fib::AdjacencyId, uint16_t> member{image->add_adjacency(value).value(), 1};
+    const auto group = image->add_group({&member, 1}).value();
+    for (const char* prefix :
+         {"10.77.0.0/16", "10.77.1.0/24", "10.77.1.1/32", "2001:db8:77::/48", "2001:db8:77:1::/64"})
+        ASSERT_TRUE(image->set(Prefix::parse(prefix).value(), group));
+    const auto print = [&](const char* what, const Bytes& frame) {
+        std::cout << cost(*stage, frame) << " ns  " << what << "\n";
+    };
+    print("IPv4, /16",
+          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.9.1", .ttl = 255}));
+    print("IPv4, /24",
+          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.1.2", .ttl = 255}));
+    print("IPv4, /32",
+          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.1.1", .ttl = 255}));
+    print("IPv6, /48", forward::frame(forward::arriving,
+                                      forward::Ipv6{.destination = "2001:db8:77:9::1", .hop_limit = 255}));
+    print("IPv6, /64", forward::frame(forward::arriving,
+                                      forward::Ipv6{.destination = "2001:db8:77:1::1", .hop_limit = 255}));
+}
+
+}  // namespace
+}  // namespace pktpit::test
