@@ -40,7 +40,7 @@ class SlowPathEnvironment {
     [[nodiscard]] virtual std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                                   bool link_local) const = 0;
     [[nodiscard]] virtual std::optional<IpAddress> router_address(Family family) const = 0;
-    /// Is this an address, or the subnet broadcast address, of the router?
+    /// Is this the broadcast address of a net that the router is on?
     [[nodiscard]] virtual bool is_broadcast(const IpAddress& address) const = 0;
     /// Port, MAC and tags to send by on an interface when the next hop's MAC address is known otherwise
     /// (ICMPv6 errors to a link-local source). nullopt: interface is gone.

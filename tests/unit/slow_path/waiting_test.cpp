@@ -27,10 +27,13 @@ class Waiting : public SlowPathTest {
 TEST_F(Waiting, goes_out_in_order_once_the_neighbour_is_known) {
     for (uint8_t mark : Buffer{1, 2, 3})
         arrive_for_d(mark);
+    EXPECT_EQ(slow_path.waiting(2, ip("10.2.0.4")), 3U);
+    EXPECT_EQ(slow_path.waiting(1, ip("10.2.0.4")), 0U);
     EXPECT_TRUE(all_sent().empty());
     EXPECT_EQ(router.environment.resolved, (std::vector{std::pair{uint16_t{2}, ip("10.2.0.4")}}))
         << "asked once a burst";
     d_is_found();
+    EXPECT_EQ(slow_path.waiting(2, ip("10.2.0.4")), 0U);
     const auto sent = all_sent();
     ASSERT_EQ(sent.size(), 3U);
     for (uint8_t i = 0; i < 3; i++)
