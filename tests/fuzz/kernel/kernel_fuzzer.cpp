@@ -1,0 +1,85 @@
+// A datagram of netlink messages, parsed and followed. Must hold: no read outside the message, whatever its
+// lengths say (AddressSanitizer watches each message in an allocation of its own); and the listener always
+// knows exactly what the tables hold. A message of type NLMSG_NOOP (1) begins a resync, NLMSG_DONE (3) ends
+// it.
+#include <linux/netlink.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "router/kernel/kernel_state.h"
+#include "router/kernel/parse.h"
+#include "router/kernel/socket.h"
+
+namespace {
+
+using namespace pktpit;
+using namespace pktpit::router;
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+class Mirror : public KernelListener {
+  public:
+    void link_changed(const LinkEvent& link, const LinkEvent* before) override {
+        require((before != nullptr) == links.contains(link.ifindex));
+        links[link.ifindex] = link;
+    }
+    void link_removed(const LinkEvent& link) override { require(links.erase(link.ifindex) == 1); }
+    void neighbour_changed(const NeighbourEvent& neighbour) override {
+        neighbours[{neighbour.ifindex, neighbour.address}] = neighbour;
+    }
+    void neighbour_removed(const NeighbourEvent& neighbour) override {
+        require(neighbours.erase({neighbour.ifindex, neighbour.address}) == 1);
+    }
+    void route_set(const Prefix& prefix, const KernelRoute& route) override { routes[prefix] = route; }
+    void route_removed(const Prefix& prefix) override { require(routes.erase(prefix) == 1); }
+
+    std::map<uint32_t, LinkEvent> links;
+    std::map<std::pair<uint32_t, IpAddress>, NeighbourEvent> neighbours;
+    std::map<Prefix, KernelRoute> routes;
+};
+
+void compare(const KernelState& state, const Mirror& mirror) {
+    require(state.links().size() == mirror.links.size());
+    for (const LinkEvent& link : state.links())
+        require(mirror.links.at(link.ifindex) == link);
+    require(state.neighbours().size() == mirror.neighbours.size());
+    size_t routes = 0;
+    state.routes().for_each([&](const Prefix& prefix, const KernelRoute& route) {
+        ++routes;
+        const auto known = mirror.routes.find(prefix);
+        require(known != mirror.routes.end() && known->second == route);
+    });
+    require(routes == mirror.routes.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Mirror mirror;
+    KernelState state(RouteFilter{true, 254, {}}, mirror);
+    bool resyncing = false;
+    netlink::for_each_message({reinterpret_cast<const std::byte*>(data), size}, [&](auto message) {
+        const auto exact = std::make_unique<std::byte[]>(message.size());
+        std::memcpy(exact.get(), message.data(), message.size());
+        nlmsghdr header;
+        std::memcpy(&header, exact.get(), sizeof header);
+        if (header.nlmsg_type == NLMSG_NOOP) {
+            state.consume(ResyncBegin{});
+            resyncing = true;
+        } else if (header.nlmsg_type == NLMSG_DONE) {
+            state.consume(ResyncEnd{});
+            resyncing = false;
+        } else if (const auto event = parse({exact.get(), message.size()})) {
+            state.consume(*event);
+        }
+        state.settle();
+        if (!resyncing) compare(state, mirror);
+    });
+    return 0;
+}
