@@ -130,10 +130,12 @@ def test_second_daemon_on_the_same_ports_is_refused(build_net, tmp_path_factory)
     net = build_net()
     config = {key: value for key, value in net.router.config.items() if key != "instance"}
     second = PktpitRouter(net.topology, config, tmp_path_factory.mktemp("second"))
-    process = second.launch()
-    assert process.wait(10) != 0
-    assert "p1" in second.log()
-    assert not second.pins.exists() and not second.socket.exists(), "the refused daemon leaves nothing"
+    try:
+        assert second.launch().wait(10) != 0
+        assert "p1" in second.log()
+        assert not second.pins.exists() and not second.socket.exists(), "the refused daemon leaves nothing"
+    finally:
+        second.stop()
     assert crosses(net) and has_xdp(net)
 
 

@@ -67,10 +67,12 @@ def test_first_packets_to_an_unknown_ipv6_neighbour_are_not_lost(net):
 @pytest.mark.pktpit("the size of the queue is Pktpit's")
 def test_queue_for_an_unknown_neighbour_is_bounded(net):
     mac, mark = "02:00:00:00:bb:03", token()
+    net.topology.router_namespace.sysctl({"net/ipv4/neigh/p2/retrans_time_ms": 2000})  # time to look before it is given up
     net.a.send(*[udp4(net.a, net.b, mark + bytes([number]), dst="10.2.0.102") for number in range(100)])
     net.b.wire.receive(is_arp_for("10.2.0.102"))
     wait_for(lambda: sum(entry["waiting"] for entry in net.router.json("show", "neighbours")["neighbours"]
-                         if entry["address"] == "10.2.0.102") == 64 or None, 0.25, "64 packets wait")
+                         if entry["address"] == "10.2.0.102") == 64 or None, 3, "64 packets wait")
+    net.topology.router_namespace.sysctl({"net/ipv4/neigh/p2/retrans_time_ms": 100})
     net.b.wire.send(arp_reply(net, "10.2.0.102", mac))
     net.b.wire.receive_many(64, lambda frame: mark in frame)
     follower = token()

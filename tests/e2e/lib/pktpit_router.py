@@ -76,8 +76,8 @@ class PktpitRouter:
     def cli(self, *words, check=True, timeout=20, **keywords):
         return run(TOOL, "--instance", self.instance, *words, check=check, timeout=timeout, **keywords)
 
-    def json(self, *words):
-        return json.loads(self.cli(*words, "--json").stdout)
+    def json(self, *words, check=True):
+        return json.loads(self.cli(*words, "--json", check=check).stdout)
 
     def route(self, verb, prefix, *words, **keywords):
         return self.cli("route", verb, prefix, *words, **keywords)
@@ -86,9 +86,11 @@ class PktpitRouter:
         return self.cli("reload", *words, **keywords)
 
     def counters(self):
-        """{name: count} of all ports' verdicts and of the slow path."""
-        shown = self.json("show", "counters")
-        return {**shown["totals"]["verdicts"], **shown["slow_path"]}
+        """{name: count} of all ports' verdicts; those of the slow path are slow_path()."""
+        return self.json("show", "counters")["totals"]["verdicts"]
+
+    def slow_path(self):
+        return self.json("show", "counters")["slow_path"]
 
     def kill(self):
         """kill -9: what is pinned goes on forwarding."""
@@ -103,6 +105,8 @@ class PktpitRouter:
         """What a daemon that was killed has left. Pins only ever of our own instance."""
         remove_pins(self.pins)
         self.socket.unlink(missing_ok=True)
+        for leftover in SOCKETS.glob(f"{self.instance}.*"):
+            leftover.unlink()
 
     def log(self):
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""

@@ -36,26 +36,30 @@ class Host:
         self.wire = Wire(self.namespace, "eth0")
 
     def connect(self):
-        """The veth pair, with real checksums on the wire and GRO on, without which a redirected frame is lost."""
+        """The veth pair, with real checksums on the wire and GRO on, without which a redirected frame is lost. The
+        router's end is set up under another name and appears in its namespace last: a running daemon takes it at once,
+        and a veth is a redirect target only if its peer has had GRO on before it goes up."""
         router, here = self.topology.router_namespace, self.namespace
+        here.ip("link", "add", "eth0", "address", self.mac, "mtu", self.mtu, "type", "veth",
+                "peer", "name", self.port, "address", self.router_mac, "mtu", self.mtu)
+        here.sysctl({
+            "net/ipv6/conf/eth0/accept_dad": 0,
+            "net/ipv6/conf/eth0/router_solicitations": 0,
+        })
+        here.run("ethtool", "-K", "eth0", "gro", "on", "tx", "off", "tso", "off", "gso", "off")
+        here.run("ethtool", "-K", self.port, "tx", "off", "tso", "off", "gso", "off")
         here.batch([
-            f"link add eth0 address {self.mac} mtu {self.mtu} type veth "
-            f"peer name {self.port} netns {router.name} address {self.router_mac} mtu {self.mtu}",
+            "link set eth0 up",
+            f"address add {self.ip4}/24 dev eth0",
+            f"address add {self.ip6}/64 dev eth0 nodad",
+            f"link set {self.port} netns {router.name}",
         ])
-        here.sysctl({"net/ipv6/conf/eth0/accept_dad": 0, "net/ipv6/conf/eth0/router_solicitations": 0})
         router.sysctl({
             f"net/ipv6/conf/{self.port}/accept_dad": 0,
             # A neighbour that does not answer is given up after 0.3 s instead of 3.
             f"net/ipv4/neigh/{self.port}/retrans_time_ms": 100,
             f"net/ipv6/neigh/{self.port}/retrans_time_ms": 100,
         })
-        here.run("ethtool", "-K", "eth0", "gro", "on", "tx", "off", "tso", "off", "gso", "off")
-        router.run("ethtool", "-K", self.port, "tx", "off", "tso", "off", "gso", "off")
-        here.batch([
-            "link set eth0 up",
-            f"address add {self.ip4}/24 dev eth0",
-            f"address add {self.ip6}/64 dev eth0 nodad",
-        ])
         router.ip("link", "set", self.port, "up")
 
     def reconnect(self):
