@@ -126,17 +126,17 @@ class Generator {
     }
 
     /// A neighbour of a prefix that is there: the more a net has been split, the more it is split again.
+    /// One draw a statement: the order of operands is the compiler's, and the table must not depend on it.
     Bits candidate(size_t shared) {
+        const Bits rest = random_();
         if (shared > 0) {
             const std::vector<Bits>& prefixes = longer_than_[shared - 1];
             const unsigned bits = crowding()[shared - 1].bits;
-            return masked(prefixes[below(prefixes.size())], bits) | random_() >> bits;
+            return masked(prefixes[below(prefixes.size())], bits) | rest >> bits;
         }
-        if (family_ == Family::ipv6) {
-            // What the registries have handed out of 2000::/3 lies below 2c10::/16.
-            return (0x2000 + below(0xc10)) << 48 | random_() >> 16;
-        }
-        Bits address = random_();
+        // What the registries have handed out of 2000::/3 lies below 2c10::/16.
+        if (family_ == Family::ipv6) return (0x2000 + below(0xc10)) << 48 | rest >> 16;
+        Bits address = rest;
         while (is_special4(address))
             address = random_();
         return address;

@@ -45,7 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const uint8_t operation = input.byte();
         IpAddress address;
         address.family = family;
-        const unsigned length = input.byte() % (address.bits() + 1);
+        unsigned length = input.byte() % (address.bits() + 1);
+        // Shorter ones rewrite much of the root, which takes a thousand times as long: only where asked for.
+        if (length < 8 && !(operation & 0x40)) length += 8;
         for (unsigned i = 0; i < (length + 7) / 8; i++)
             address.bytes[i] = operation & 0x80 ? static_cast<uint8_t>(input.byte() & 0x81) : input.byte();
         const Prefix prefix = Prefix::of(address, length);
