@@ -26,21 +26,34 @@ int silence(libbpf_print_level, const char*, va_list) {
     return 0;
 }
 
+// The file goes with a clean stop, so a lock may be one on a file that nobody else finds any more: then
+// again.
 Result<Fd> lock_instance(const std::string& instance) {
     if (auto made = make_run_directory(); !made) return tl::unexpected(made.error());
     const std::string path = run_path(instance, ".lock");
-    Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-    if (!lock) return fail(path, "cannot open the lock file: " + std::system_category().message(errno));
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-        return fail(path, "another pktpitd runs the instance \"" + instance + "\"", "one daemon an instance",
-                    "stop it, or give this one another /instance");
-    return lock;
+    while (true) {
+        Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+        if (!lock)
+            return fail(path, "cannot open the lock file: " + std::system_category().message(errno),
+                        "permission to write to /run/pktpit", "run as root");
+        if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+            return fail(path, "another pktpitd runs the instance \"" + instance + "\"",
+                        "one daemon an instance", "stop it, or give this one another /instance");
+        struct stat locked {
+        }, named{};
+        if (fstat(lock.get(), &locked) == 0 && stat(path.c_str(), &named) == 0 &&
+            locked.st_ino == named.st_ino)
+            return lock;
+    }
 }
 
 }  // namespace
 
-XdpDataplane::XdpDataplane(PinDirectory pins, Fd lock, Transmitter transmitter)
-    : pins_(std::move(pins)), lock_(std::move(lock)), transmitter_(std::move(transmitter)) {}
+XdpDataplane::XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter)
+    : instance_(instance),
+      pins_(std::move(pins)),
+      lock_(std::move(lock)),
+      transmitter_(std::move(transmitter)) {}
 
 Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& instance,
                                                          const fib::Capacity& capacity,
@@ -53,8 +66,8 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     auto transmitter = Transmitter::open();
     if (!transmitter) return tl::unexpected(transmitter.error());
     std::unique_ptr<XdpDataplane> self(
-        new XdpDataplane(std::move(*pins), std::move(*lock), std::move(*transmitter)));
-    if (auto adopted = self->adopt(instance); !adopted) return tl::unexpected(adopted.error());
+        new XdpDataplane(instance, std::move(*pins), std::move(*lock), std::move(*transmitter)));
+    if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
     self->geometry_ = fib::plan_geometry(capacity);
     auto maps = make_port_maps(self->geometry_, self->pins_.get(PP_MAP_COUNTERS));
@@ -71,7 +84,10 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
 
 XdpDataplane::~XdpDataplane() {
     if (committed_) {
-        if (!leave_running_) pins_.remove_all();
+        if (!leave_running_) {
+            pins_.remove_all();
+            ::unlink(run_path(instance_, ".lock").c_str());
+        }
         return;
     }
     // A start that failed: what an earlier daemon left goes on, what this one added goes.
@@ -79,7 +95,7 @@ XdpDataplane::~XdpDataplane() {
         if (!attached.adopted) pins_.remove(PinDirectory::link_name(attached.ifindex));
 }
 
-Result<void> XdpDataplane::adopt(const std::string& instance) {
+Result<void> XdpDataplane::adopt() {
     for (auto& [ifindex, link] : pins_.links()) {
         const LinkTarget target = link_target(link.get());
         if (target.ifindex == 0) {
@@ -90,7 +106,7 @@ Result<void> XdpDataplane::adopt(const std::string& instance) {
         if (attached_program(ifindex).program_id != target.program_id)
             return fail(pins_.path(), "the data path pinned here is in another network namespace",
                         "one network namespace an instance",
-                        "start this daemon there, give it another /instance (not \"" + instance +
+                        "start this daemon there, give it another /instance (not \"" + instance_ +
                             "\"), or remove the pins");
         earlier_links_.emplace(ifindex, std::move(link));
     }

@@ -80,9 +80,10 @@ class XdpDataplane {
         Fd link;
         bool adopted = false;
     };
-    XdpDataplane(PinDirectory pins, Fd lock, Transmitter transmitter);
-    Result<void> adopt(const std::string& instance);
+    XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter);
+    Result<void> adopt();
 
+    std::string instance_;
     PinDirectory pins_;
     Fd lock_;
     Transmitter transmitter_;
