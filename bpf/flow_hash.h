@@ -42,7 +42,7 @@ PP_INLINE __u32 pp_ports(void* l3, void* end, __u32 at, __u32 available) {
     at &= 0xff;
     __u8* ports = (__u8*)l3 + at;
     if ((void*)(ports + 4) > end) return 0;
-    return bpf_ntohl(((struct pp_unaligned32*)ports)->value);
+    return bpf_ntohl(((struct pp_field32*)ports)->value);
 }
 
 PP_RARE __u32 pp_flow_hash4(struct xdp_md* ctx, __u32 l3_offset) {
@@ -57,8 +57,8 @@ PP_RARE __u32 pp_flow_hash4(struct xdp_md* ctx, __u32 l3_offset) {
     __u32 ports = 0;
     __u32 fragment = ((__u32)ip[6] << 8 | ip[7]) & 0x3fff; /* more fragments, or an offset */
     if (!fragment && pp_has_ports(protocol)) ports = pp_ports(l3, end, (ip[0] & 15u) * 4, available);
-    __u64 source = bpf_ntohl(((struct pp_unaligned32*)(ip + 12))->value);
-    __u64 destination = bpf_ntohl(((struct pp_unaligned32*)(ip + 16))->value);
+    __u64 source = bpf_ntohl(((struct pp_field32*)(ip + 12))->value);
+    __u64 destination = bpf_ntohl(((struct pp_field32*)(ip + 16))->value);
     return pp_hash_finish(
         pp_hash_add(pp_hash_add(0, source << 32 | destination), (__u64)protocol << 32 | ports));
 }
@@ -68,11 +68,11 @@ PP_RARE __u32 pp_flow_hash6(struct xdp_md* ctx, __u32 l3_offset) {
     void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
     __u8* ip = l3;
     if (l3 + 40 > end) return 0;
-    struct pp_unaligned64* words = (struct pp_unaligned64*)(ip + 8);
+    struct pp_field64* words = (struct pp_field64*)(ip + 8);
     __u64 hash = 0;
     for (int i = 0; i < 4; i++)
         hash = pp_hash_add(hash, bpf_be64_to_cpu(words[i].value));
-    __u32 label = bpf_ntohl(((struct pp_unaligned32*)ip)->value) & 0xfffff;
+    __u32 label = bpf_ntohl(((struct pp_field32*)ip)->value) & 0xfffff;
     if (label) return pp_hash_finish(pp_hash_add(hash, 1ull << 63 | label));
 
     __u32 packet = 40 + ((__u32)ip[4] << 8 | ip[5]);

@@ -23,7 +23,7 @@ PP_RARE __u64 pp_sum_options(struct xdp_md* ctx, __u32 l3_offset, __u32 header_l
     __u64 sum = 0;
     for (__u32 at = 20; at < PP_IPV4_MAX_HEADER; at += 4) {
         if (at >= header_length) break;
-        struct pp_unaligned32* word = l3 + at;
+        struct pp_field32* word = l3 + at;
         if ((void*)(word + 1) > end) break;
         sum += word->value;
     }
@@ -73,7 +73,7 @@ PP_RARE __u32 pp_scan_options(struct xdp_md* ctx, __u32 l3_offset, __u32 header_
 PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     void* l3 = pp_l3(f->data, f->l3_offset);
     __u8* ip = l3;
-    struct pp_unaligned32* words = l3;
+    struct pp_field32* words = l3;
     if (unlikely(l3 + 20 > f->end)) return PP_DROP_TRUNCATED;
 
     __u32 header_length = 20;
@@ -85,12 +85,13 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         if (l3 + header_length > f->end) return PP_DROP_IPV4_HEADER_LENGTH;
         sum = pp_sum_options(f->ctx, f->l3_offset, header_length);
     }
-    __u32 total_length = bpf_ntohs(((struct pp_unaligned16*)l3)[1].value);
+    __u32 total_length = bpf_ntohs(((struct pp_field16*)l3)[1].value);
     if (unlikely(total_length < header_length)) return PP_DROP_IPV4_LENGTH;
     if (unlikely(!pp_frame_holds(f, f->l3_offset, total_length))) return PP_DROP_IPV4_LENGTH;
     __u32 source = words[3].value;
     __u32 destination = words[4].value;
-    sum += (__u64)words[0].value + words[1].value + words[2].value + source + destination;
+    __u32 ttl_word = words[2].value;
+    sum += (__u64)words[0].value + words[1].value + ttl_word + source + destination;
     if (unlikely(pp_checksum_fold(sum) != 0xffff)) return PP_DROP_IPV4_CHECKSUM;
 
     source = bpf_ntohl(source);
@@ -133,15 +134,15 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         enum pp_verdict route = pp_kind_route(kind, adjacency);
         if (route) return route;
     }
-    if (unlikely(ip[8] <= 1)) return PP_PUNT_TTL_EXPIRED; /* RFC 1812 5.3.1 */
+    if (unlikely((ttl_word & 0xff) <= 1)) return PP_PUNT_TTL_EXPIRED; /* RFC 1812 5.3.1 */
     enum pp_verdict egress = pp_egress_ready(f, out);
     if (unlikely(egress)) return egress;
     if (unlikely(options)) return options;
     if (unlikely(total_length > out->mtu)) return PP_PUNT_TOO_BIG;
 
-    ip[8]--;
-    struct pp_unaligned16* checksum = l3 + 10;
-    checksum->value = pp_checksum_ttl_minus_one(checksum->value);
+    /* TTL, protocol and checksum are one word, and little-endian: one load and one store. */
+    __u32 checksum = pp_checksum_ttl_minus_one((__u16)(ttl_word >> 16));
+    words[2].value = ((ttl_word & 0xffff) - 1) | checksum << 16;
     return PP_FORWARDED;
 }
 

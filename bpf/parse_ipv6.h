@@ -69,14 +69,14 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     __u8* ip = l3;
     if (unlikely(l3 + PP_IPV6_HEADER > f->end)) return PP_DROP_TRUNCATED;
     if (unlikely(ip[0] >> 4 != 6)) return PP_DROP_IPV6_VERSION;
-    __u32 payload = bpf_ntohs(((struct pp_unaligned16*)l3)[2].value);
+    __u32 payload = bpf_ntohs(((struct pp_field16*)l3)[2].value);
     if (unlikely(!pp_frame_holds(f, f->l3_offset, PP_IPV6_HEADER + payload))) return PP_DROP_IPV6_LENGTH;
     /* A payload length of 0 before a hop-by-hop header means a jumbogram (RFC 2675): too long for Ethernet.
      */
     __u32 hop_by_hop = ip[6] == PP_IPV6_HOP_BY_HOP;
     if (unlikely(hop_by_hop && !payload)) return PP_DROP_IPV6_LENGTH;
 
-    struct pp_unaligned64* words = l3 + 8;
+    struct pp_field64* words = l3 + 8;
     __u64 source = bpf_be64_to_cpu(words[0].value);
     __u64 destination = bpf_be64_to_cpu(words[2].value);
     if (unlikely(destination >> 56 == 0xff)) return PP_HOST_MULTICAST;

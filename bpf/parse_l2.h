@@ -19,7 +19,7 @@ PP_RARE __u64 pp_parse_tags(struct xdp_md* ctx) {
     const struct pp_fib_geometry* shape = pp_geometry();
     const void* image = pp_image();
     if (!image) return (__u64)PP_DROP_BROKEN_FIB << 48;
-    struct pp_unaligned16* fields = data;
+    struct pp_field16* fields = data;
     if (data + PP_ETH_HEADER + PP_VLAN_TAG > end) return (__u64)PP_DROP_TRUNCATED << 48;
     __u32 outer = bpf_ntohs(fields[7].value) & 0xfff;
     __u32 inner = 0;
@@ -45,11 +45,11 @@ PP_RARE __u64 pp_parse_tags(struct xdp_md* ctx) {
 PP_INLINE enum pp_verdict pp_parse_l2(struct pp_frame* f) {
     if (unlikely(f->data + PP_ETH_HEADER > f->end)) return PP_DROP_TRUNCATED;
     const struct pp_fib_port* own = pp_fib_port_at(f->image, f->geometry, port_id);
-    __u64 destination = ((struct pp_unaligned64*)f->data)->value;
+    __u64 destination = ((struct pp_field64*)f->data)->value;
     f->l2_group = destination & 1;
     if (unlikely((destination ^ PP_LOAD64(own)) & PP_MAC_MASK) && !f->l2_group) return PP_HOST_OTHER_MAC;
 
-    f->ethertype = ((struct pp_unaligned16*)f->data)[6].value;
+    f->ethertype = ((struct pp_field16*)f->data)[6].value;
     f->l3_offset = PP_ETH_HEADER;
     if (unlikely(pp_is_vlan(f->ethertype))) {
         __u64 parsed = pp_parse_tags(f->ctx);

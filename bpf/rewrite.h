@@ -7,8 +7,8 @@
 
 /* Both MAC addresses, in two stores. */
 PP_INLINE void pp_write_macs(void* data, __u64 next, __u64 own) {
-    ((struct pp_unaligned64*)data)->value = (next & PP_MAC_MASK) | own << 48;
-    ((struct pp_unaligned32*)(data + 8))->value = (__u32)(own >> 16);
+    ((struct pp_field64*)data)->value = (next & PP_MAC_MASK) | own << 48;
+    ((struct pp_field32*)(data + 8))->value = (__u32)(own >> 16);
 }
 
 /* Bytes that the frame gets longer by (negative: shorter), or PP_NO_HEADROOM. Moves the frame's start; every
@@ -25,7 +25,7 @@ PP_RARE int pp_rewrite_tagged(struct xdp_md* ctx, __u64 next, __u64 own, __u64 t
 
     void* data = PP_DATA(ctx);
     void* end = PP_END(ctx);
-    struct pp_unaligned16* fields = data;
+    struct pp_field16* fields = data;
     if (data + PP_ETH_HEADER > end) return PP_NO_HEADROOM;
     pp_write_macs(data, next, own);
     if (!outer) {
