@@ -4,6 +4,7 @@ import random
 
 import pytest
 from lib.packets import IP, Raw, icmp_answer, token, udp4, udp6
+from lib.tcp import assert_transfer
 
 requirement = pytest.mark.requirement
 NET = {"mtus": {"a": 9000, "b": 9000}}
@@ -59,3 +60,10 @@ def test_host_learns_the_path_mtu(net, which, size):
     assert "mtu" in (shown.stdout + shown.stderr).lower()
     family = "-6" if ":" in destination else "-4"
     assert "mtu 1500" in net.a.namespace.ip(family, "route", "get", destination).stdout
+
+
+@requirement("RFC 1191, 8201: a TCP connection from a jumbo link over an ordinary one adapts and gets through")
+@pytest.mark.parametrize("which", ["ip4", "ip6"])
+def test_tcp_adapts_to_the_path_mtu(net, which):
+    assert_transfer(net.a.namespace, net.c.namespace, getattr(net.c, which))
+    assert_transfer(net.a.namespace, net.b.namespace, getattr(net.b, which))

@@ -1,12 +1,10 @@
 """The router's own addresses: its kernel stack answers for them, untouched by what forwards."""
 
-import socket
-import threading
-
 import pytest
 from lib.packets import IP, UDP, icmp_answer, token
+from lib.tcp import assert_transfer, connect, serve_once
 from scapy.layers.inet import ICMP
-from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
@@ -29,6 +27,23 @@ def test_neighbour_solicitation_is_answered(net):
                     / ICMPv6ND_NS(tgt=target) / ICMPv6NDOptSrcLLAddr(lladdr=net.a.mac))
     reply = Ether(net.a.wire.receive(lambda frame: frame[20:21] == b"\x3a" and frame[54:55] == b"\x88"))
     assert reply.src == net.a.router_mac and reply[ICMPv6ND_NA].tgt == target and reply[ICMPv6ND_NA].S == 1
+    assert reply[ICMPv6ND_NA].R == 1, "RFC 4861 7.2.4: a router MUST set the Router flag"
+
+
+@requirement("RFC 4861 6.2.1, RFC 4862: a router does not configure itself from router advertisements")
+def test_router_advertisement_is_not_believed(net):
+    net.a.wire.send(Ether(src=net.a.mac, dst="33:33:00:00:00:01")
+                    / IPv6(src="fe80::ff:fe00:102", dst="ff02::1", hlim=255) / ICMPv6ND_RA(routerlifetime=1800)
+                    / ICMPv6NDOptPrefixInfo(prefix="2001:db8:bad::", prefixlen=64, L=1, A=1))
+    net.a.namespace.run("ping", "-c", "1", "-W", "2", net.a.router_ip6)  # the stack has dealt with what came before
+    router = net.topology.router_namespace
+    assert "2001:db8:bad" not in router.ip("-6", "address").stdout
+    assert "proto ra" not in router.ip("-6", "route").stdout
+
+
+@requirement("RFC 4291 2.8: a router is a member of the all-routers group of each of its links")
+def test_ping_all_routers(net):
+    assert "1 received" in net.a.namespace.run("ping", "-c", "1", "-W", "2", "ff02::2%eth0", check=False).stdout
 
 
 @requirement("RFC 1812 4.3.3.6: the router answers echo requests to each of its addresses")
@@ -62,59 +77,31 @@ def test_traceroute(net, which, hop):
     assert hops == [getattr(net.a, hop), getattr(net.b, which)]
 
 
-def serve_once(namespace, address, family, answer):
-    """A TCP server for one connection; hands back its port."""
-    with namespace.entered():
-        listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.bind((address, 0))
-    listener.listen()
-    listener.settimeout(10)
-
-    def serve():
-        with listener, listener.accept()[0] as connection:
-            connection.settimeout(10)
-            while data := connection.recv(1 << 16):
-                answer(connection, data)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    return listener.getsockname()[1], thread
-
-
-def connect(namespace, address, port, family):
-    with namespace.entered():
-        client = socket.socket(family, socket.SOCK_STREAM)
-    client.settimeout(10)
-    client.connect((address, port))
-    return client
-
-
 @requirement("RFC 1812 2.2.8: management traffic to the router's address reaches its own stack")
-@pytest.mark.parametrize("family, which", [(socket.AF_INET, "router_ip4"), (socket.AF_INET6, "router_ip6")])
+@pytest.mark.parametrize("which", ["router_ip4", "router_ip6"])
 @pytest.mark.parametrize("port", ["a", "b"])
-def test_tcp_to_the_router(net, family, which, port):
+def test_tcp_to_the_router(net, which, port):
     address = getattr(getattr(net, port), which)
-    tcp_port, thread = serve_once(net.topology.router_namespace, address, family, lambda peer, data: peer.sendall(data.upper()))
-    with connect(net.a.namespace, address, tcp_port, family) as client:
+    tcp_port, thread = serve_once(net.topology.router_namespace, address, lambda peer, data: peer.sendall(data.upper()))
+    with connect(net.a.namespace, address, tcp_port) as client:
         client.sendall(b"show version")
         assert client.recv(100) == b"SHOW VERSION"
     thread.join(5)
 
 
 @requirement("TCP crosses the router whole: four megabytes, byte for byte")
-@pytest.mark.parametrize("family, which", [(socket.AF_INET, "ip4"), (socket.AF_INET6, "ip6")])
-def test_tcp_across(net, family, which):
-    import hashlib
-    digest, expected = hashlib.sha256(), hashlib.sha256()
-    address = getattr(net.b, which)
-    tcp_port, thread = serve_once(net.b.namespace, address, family, lambda peer, data: digest.update(data))
-    with connect(net.a.namespace, address, tcp_port, family) as client:
-        for number in range(64):
-            block = bytes([number]) * 65536
-            expected.update(block)
-            client.sendall(block)
-    thread.join(20)
-    assert digest.digest() == expected.digest()
+@pytest.mark.parametrize("which", ["ip4", "ip6"])
+def test_tcp_across(net, which):
+    assert_transfer(net.a.namespace, net.b.namespace, getattr(net.b, which))
+
+
+@requirement("RFC 1812 4.2.2.7, RFC 8200 4.5: fragments to the router's address are reassembled by its stack")
+@pytest.mark.parametrize("which", ["router_ip4", "router_ip6"])
+@pytest.mark.parametrize("port", ["a", "b"])
+def test_fragmented_ping_to_the_router(net, which, port):
+    address = getattr(getattr(net, port), which)
+    answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", "-s", "5000", address).stdout
+    assert "2 received" in answer
 
 
 @requirement("RFC 1122 3.2.2.1: UDP to the router where nobody listens: port unreachable from its stack")
