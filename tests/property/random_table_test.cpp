@@ -16,7 +16,7 @@ using test::TestImage;
 /// Prefixes that nest deeply: addresses are drawn from a few, of which some bits are turned.
 class Universe {
   public:
-    Universe(Family family, uint32_t seed) : family_(family), random_(seed) {
+    Universe(Family family, uint32_t seed) : random_(seed) {
         for (IpAddress& stem : stems_) {
             stem.family = family;
             for (size_t byte = 0; byte < stem.size(); byte++)
@@ -41,7 +41,6 @@ class Universe {
     }
 
   private:
-    Family family_;
     std::mt19937 random_;
     IpAddress stems_[3];
 };
