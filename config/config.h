@@ -125,11 +125,6 @@ std::string path_of(const RoutesFile& file, const Config& config);
 
 /// Plain values → JSON that parse() reads back as the same values; every default spelled out.
 nlohmann::json to_json(const Config& config);
-nlohmann::json to_json(const StaticRoute& route);
-
-/// One route as JSON text, in the form of an item of /routes, checked against the interfaces of `config`;
-/// pointers in errors start at the route. For routes that come over the API.
-tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const Config& config);
 
 /// The published JSON Schema (draft 7), as compiled in.
 std::string_view schema_text();

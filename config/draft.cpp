@@ -60,20 +60,6 @@ Draft read_draft(const json& document, Errors& errors) {
     return draft;
 }
 
-Draft draft_of(const std::map<std::string, Interface>& interfaces) {
-    Draft draft;
-    for (const auto& [name, interface] : interfaces) {
-        PlacedInterface& one = draft.interfaces.emplace_back();
-        one.value = interface;
-        one.value.name = name;
-        one.where = at("/interfaces", name);
-        for (size_t i = 0; i < interface.addresses.size(); i++)
-            one.addresses.push_back({interface.addresses[i], at(at(one.where, "addresses"), i)});
-        one.value.addresses.clear();
-    }
-    return draft;
-}
-
 Config finish(Draft draft) {
     Config config = std::move(draft.settings);
     for (PlacedInterface& one : draft.interfaces) {

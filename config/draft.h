@@ -78,9 +78,6 @@ struct Draft {
 /// address.
 Draft read_draft(const nlohmann::json& document, Errors& errors);
 
-/// A draft of interfaces that are known to be right.
-Draft draft_of(const std::map<std::string, Interface>& interfaces);
-
 // Its parts.
 PlacedInterface read_interface(const std::string& name, const nlohmann::json& node, Errors& errors);
 PlacedRoute read_route(const nlohmann::json& node, std::string where, Errors& errors);

@@ -81,28 +81,6 @@ tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists
     return parse_all(*text, absolute.parent_path().string(), interface_exists, true);
 }
 
-tl::expected<StaticRoute, Errors> parse_route(std::string_view json_text, const Config& config) {
-    constexpr std::string_view place = "/routes/0";
-    Document document = read_json(json_text);
-    if (!document.readable) return refused(std::move(document.errors));
-    Errors errors;
-    json fragment = {{"routes", json::array({document.value})}};
-    errors = validate(fragment, Extent::fragment);
-    std::optional<StaticRoute> route;
-    if (errors.empty()) {
-        Draft draft = draft_of(config.interfaces);
-        draft.routes.push_back(read_route(fragment["routes"][0], std::string(place), errors));
-        check_routes(draft, ConnectedNets(draft), errors);
-        if (errors.empty()) route = finish(std::move(draft)).routes.front();
-    }
-    for (Error& error : errors)
-        if (error.where.starts_with(place)) error.where.erase(0, place.size());
-    for (Error& error : document.errors)
-        errors.push_back(std::move(error));
-    if (!errors.empty()) return refused(std::move(errors));
-    return *route;
-}
-
 std::string path_of(const RoutesFile& file, const Config& config) {
     return resolved(config.base_directory, file.path);
 }

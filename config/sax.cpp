@@ -51,7 +51,9 @@ std::string hint_for(std::string_view text, size_t offset, std::string_view what
     char previous = before == text.npos ? '\0' : text[before];
     if ((rest.starts_with("}") || rest.starts_with("]")) && previous == ',')
         return "remove the comma before it";
-    if (says("expected ',' or") || says("unexpected string literal")) return "is a comma missing before it?";
+    bool inside = says("parsing array - ") || says("parsing object - ");
+    if (inside && (says("unexpected string literal") || says("unexpected number literal")))
+        return "is a comma missing before it?";
     return "";
 }
 
@@ -64,12 +66,23 @@ std::string expectation(std::string_view expected, std::string_view context) {
 }
 
 /// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
-/// value
-/// - invalid literal; last read: 'x'; expected y" in the shape of our errors.
+/// value - invalid literal; last read: 'x'; expected y" in the shape of our errors.
 Error syntax_error(std::string_view text, size_t consumed, std::string_view last_token,
                    std::string_view what) {
     if (size_t found = what.find("] "); found != what.npos) what.remove_prefix(found + 2);
     if (what.starts_with("parse error at line ")) what.remove_prefix(what.find(": ") + 2);
+    std::string_view context, expected;
+    // The token is quoted as it is, and may hold anything: words like these, broken UTF-8.
+    constexpr std::string_view last_read = "; last read: '", wanted = "; expected ";
+    std::string_view rest = what;
+    if (size_t found = what.find(last_read); found != what.npos) {
+        rest = what.substr(std::min(what.size(), found + last_read.size() + last_token.size() + 1));
+        what = what.substr(0, found);
+    }
+    if (size_t found = rest.rfind(wanted); found != rest.npos) {
+        expected = rest.substr(found + wanted.size());
+        what = what.substr(0, what.find(wanted));
+    }
     // Only strings and numbers are told from their start on; else the last byte read is the fault.
     bool whole_token = what.find("unexpected string literal") != what.npos ||
                        what.find("unexpected number literal") != what.npos ||
@@ -82,12 +95,6 @@ Error syntax_error(std::string_view text, size_t consumed, std::string_view last
     Error error;
     error.where = "line " + std::to_string(line) + ", column " + std::to_string(column);
     error.hint = hint_for(text, offset, what);
-    std::string_view context, expected;
-    if (size_t found = what.rfind("; expected "); found != what.npos) {
-        expected = what.substr(found + 11);
-        what = what.substr(0, found);
-    }
-    if (size_t found = what.find("; last read: "); found != what.npos) what = what.substr(0, found);
     constexpr std::string_view lead = "syntax error while parsing ";
     if (size_t dash = what.find(" - "); what.starts_with(lead) && dash != what.npos) {
         context = what.substr(lead.size(), dash - lead.size());

@@ -39,9 +39,7 @@ json interface_json(const Interface& interface) {
     return out;
 }
 
-}  // namespace
-
-json to_json(const StaticRoute& route) {
+json route_json(const StaticRoute& route) {
     json out = {{"prefix", route.prefix.to_string()},
                 {"type", to_string(route.type)},
                 {"preference", route.preference},
@@ -49,6 +47,8 @@ json to_json(const StaticRoute& route) {
     if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
     return out;
 }
+
+}  // namespace
 
 json to_json(const Config& config) {
     json out = {{"instance", config.instance},
@@ -77,7 +77,7 @@ json to_json(const Config& config) {
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);
     for (const StaticRoute& route : config.routes)
-        out["routes"].push_back(to_json(route));
+        out["routes"].push_back(route_json(route));
     for (const RoutesFile& file : config.routes_files) {
         json hops = json::object();
         for (const auto& [id, list] : file.next_hops)

@@ -22,17 +22,15 @@ struct CompiledSchema {
     json text;
     valijson::Schema compiled;
 
-    explicit CompiledSchema(Extent extent) : text(json::parse(schema_text())) {
-        if (extent == Extent::fragment) text.erase("required");
+    CompiledSchema() : text(json::parse(schema_text())) {
         valijson::adapters::NlohmannJsonAdapter adapter(text);
         valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(adapter, compiled);
     }
 };
 
-const CompiledSchema& schema_for(Extent extent) {
-    static const CompiledSchema whole(Extent::whole);
-    static const CompiledSchema fragment(Extent::fragment);
-    return extent == Extent::whole ? whole : fragment;
+const CompiledSchema& schema() {
+    static const CompiledSchema once;
+    return once;
 }
 
 /// ["<root>", "[routes]", "[3]"] → "/routes/3"
@@ -52,15 +50,14 @@ std::string_view name_in(std::string_view description) {
 
 }  // namespace
 
-Errors validate(const json& document, Extent extent) {
-    const CompiledSchema& schema = schema_for(extent);
+Errors validate(const json& document) {
     valijson::ValidationResults results;
     valijson::Validator validator;
-    if (validator.validate(schema.compiled, valijson::adapters::NlohmannJsonAdapter(document), &results))
+    if (validator.validate(schema().compiled, valijson::adapters::NlohmannJsonAdapter(document), &results))
         return {};
 
     // Broken propertyNames make valijson say no without a word.
-    Errors errors = explain_names(schema.text, document);
+    Errors errors = explain_names(schema().text, document);
     // A value that is wrong in several ways (type, pattern, length) is one error: what is expected names them
     // all.
     std::set<std::string> values_told, keys_told;
@@ -69,9 +66,9 @@ Errors validate(const json& document, Extent extent) {
         if (finding.description.starts_with("Failed to validate")) continue;
         std::string where = pointer_of(finding.context);
         const json& value = document.at(json::json_pointer(where));
-        json rule = rule_for(schema.text, document, where);
+        json rule = rule_for(schema().text, document, where);
         if (finding.description.starts_with("Missing required property")) {
-            errors.push_back(explain_missing(schema.text, rule, where, name_in(finding.description)));
+            errors.push_back(explain_missing(schema().text, rule, where, name_in(finding.description)));
         } else if (finding.description.starts_with("Object contains a property")) {
             // valijson names the first one only.
             if (!keys_told.insert(where).second) continue;

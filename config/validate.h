@@ -8,10 +8,7 @@
 
 namespace pktpit::config {
 
-/// whole: a configuration. fragment: some of its members, for a single route from the API.
-enum class Extent { whole, fragment };
-
 /// Every place where `document` breaks the schema, in the order of the document's keys. Empty: none.
-Errors validate(const nlohmann::json& document, Extent extent = Extent::whole);
+Errors validate(const nlohmann::json& document);
 
 }  // namespace pktpit::config

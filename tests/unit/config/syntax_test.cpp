@@ -46,7 +46,10 @@ TEST(Syntax, BrokenTextIsOneErrorWithLineAndColumn) {
         {"{} {}", "line 1, column 4", "not JSON: unexpected '{'", "the end of the text", ""},
         {"{\"a\": [1, 2}", "line 1, column 12", "not JSON: unexpected '}' while reading an array", "']'", ""},
         {"\"abc", "line 1, column 5", "not JSON: invalid string: missing closing quote", "", ""},
-        {"[01]", "line 1, column 3", "not JSON: unexpected number literal while reading an array", "']'", ""},
+        {"[01]", "line 1, column 3", "not JSON: unexpected number literal while reading an array", "']'",
+         "is a comma missing before it?"},
+        {"[\"; expected x; last read: 'y'\x86\"]", "line 1, column 31",
+         "not JSON: invalid string: ill-formed UTF-8 byte", "", "save the file as UTF-8"},
         {"[\"\x01\"]", "line 1, column 3", "not JSON: invalid string: control character U+0001 (SOH)", "",
          ""},
     };

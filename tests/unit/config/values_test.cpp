@@ -81,33 +81,6 @@ TEST(Values, PathsOfRoutesFiles) {
     EXPECT_EQ(path_of({"b.txt", {}, 1}, config), "b.txt");
 }
 
-TEST(Values, RoutesOfTheApi) {
-    Config config = *parse(test::text_of(TEST_DIRECTORY "/everything.json"), "");
-    auto route = parse_route(R"({"prefix": "10.9.0.0/16", "via": "192.0.2.9", "metric": 4})", config);
-    ASSERT_TRUE(route) << test::all_text(route.error());
-    EXPECT_EQ(*route, (StaticRoute{*Prefix::parse("10.9.0.0/16"),
-                                   RouteType::unicast,
-                                   {{*IpAddress::parse("192.0.2.9"), std::nullopt, 1}},
-                                   10,
-                                   4}));
-    EXPECT_EQ(*parse_route(to_json(*route).dump(), config), *route);
-
-    auto places_of = [&](const char* text) {
-        auto parsed = parse_route(text, config);
-        return parsed ? std::vector<std::string>{"valid"} : test::places(parsed.error());
-    };
-    EXPECT_THAT(places_of(R"({"prefix": "10.9.0.1/16", "via": "203.0.113.200"})"),
-                ElementsAre("/prefix", "/via"));
-    EXPECT_THAT(places_of(R"({"prefix": "10.9.0.0/16"})"), ElementsAre(""));
-    EXPECT_THAT(places_of(R"({"prefix": 3, "vai": 3})"), ElementsAre("/prefix", "/vai"));
-    EXPECT_THAT(places_of(R"({"prefix": "10.0.0.0/8", "prefix": "10.0.0.0/8", "type": "blackhole"})"),
-                ElementsAre("/prefix"));
-    EXPECT_THAT(places_of("[]"), ElementsAre(""));
-    EXPECT_THAT(places_of("{"), ElementsAre("line 1, column 2"));
-    EXPECT_THAT(places_of(R"({"prefix": "10.0.0.0/8", "type": "blackhole"})"), ElementsAre("valid"))
-        << "prefixes of the configuration may be used again";
-}
-
 TEST(Values, ProtocolNamesAndNumbers) {
     for (int number = 0; number < 256; number++)
         EXPECT_EQ(protocol_number(protocol_name(static_cast<uint8_t>(number))), number);
