@@ -67,7 +67,6 @@ int generate(struct xdp_md* ctx) {
 
     const __u64 number = state.sent;
     if (state.paced) {
-        if (number >= state.limit) return XDP_DROP;
         const __u64 now = bpf_ktime_get_ns() << 10;
         __u64 due = state.next_due;
         if (now < due) return XDP_DROP;

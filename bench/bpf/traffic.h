@@ -37,7 +37,6 @@ struct pb_plan {
 struct pb_generator_state {
     __u64 sent;
     __u64 paced;    /* otherwise as fast as it goes, and the rest has no meaning */
-    __u64 limit;    /* stop when `sent` reaches this */
     __u64 next_due; /* bpf_ktime_get_ns() << 10 */
     __u64 interval; /* ns << 10 between frames */
 };

@@ -39,12 +39,8 @@ struct Generator::State {
     std::thread thread;
     std::atomic<bool> stopping{false};
     std::exception_ptr failure;
-    uint64_t sent_before = 0;
 
     [[nodiscard]] pb_generator_state& shared() const { return skeleton->bss->state; }
-    [[nodiscard]] uint64_t sent() const {
-        return std::atomic_ref(shared().sent).load(std::memory_order_relaxed);
-    }
 
     void run(unsigned cpu, unsigned batch) {
         const InNamespace here(topology->source());
@@ -62,7 +58,7 @@ struct Generator::State {
     void start(unsigned cpu, unsigned batch) {
         stopping = false;
         failure = nullptr;
-        sent_before = sent();
+        shared().sent = 0;
         thread = std::thread([this, cpu, batch] {
             try {
                 run(cpu, batch);
@@ -128,11 +124,10 @@ void Generator::start(unsigned cpu, unsigned batch) {
     state_->start(cpu, batch);
 }
 
-void Generator::start_paced(unsigned cpu, unsigned batch, double rate, uint64_t frames) {
+void Generator::start_paced(unsigned cpu, unsigned batch, double rate) {
     pb_generator_state& shared = state_->shared();
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    shared.limit = shared.sent + frames;
     shared.interval = static_cast<uint64_t>(1e9 * 1024 / rate);
     shared.next_due = (static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec))
                       << 10;
@@ -140,19 +135,11 @@ void Generator::start_paced(unsigned cpu, unsigned batch, double rate, uint64_t 
     state_->start(cpu, batch);
 }
 
-bool Generator::finished() const {
-    return state_->sent() >= state_->shared().limit;
-}
-
 uint64_t Generator::stop() {
     state_->stopping = true;
     if (state_->thread.joinable()) state_->thread.join();
     if (state_->failure) std::rethrow_exception(state_->failure);
-    return state_->sent() - state_->sent_before;
-}
-
-uint64_t Generator::sent() const {
-    return state_->sent() - state_->sent_before;
+    return state_->shared().sent;
 }
 
 }  // namespace pktpit::bench

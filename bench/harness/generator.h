@@ -23,13 +23,11 @@ class Generator {
     /// Sends as fast as it goes, `batch` frames at a time (at most 256: what a veth ring holds), until
     /// stop().
     void start(unsigned cpu, unsigned batch);
-    /// Sends `frames` frames evenly spaced at `rate` a second.
-    void start_paced(unsigned cpu, unsigned batch, double rate, uint64_t frames);
-    /// All frames of start_paced() are out.
-    [[nodiscard]] bool finished() const;
-    /// Ends the thread; returns how many frames left since the start. Throws what the thread ran into.
+    /// Sends evenly spaced frames, `rate` a second, until stop().
+    void start_paced(unsigned cpu, unsigned batch, double rate);
+    /// Ends the thread; returns how many frames left since the start, where flows and sequence numbers began
+    /// anew. Throws what the thread ran into.
     uint64_t stop();
-    [[nodiscard]] uint64_t sent() const;
 
   private:
     struct State;

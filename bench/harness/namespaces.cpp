@@ -36,6 +36,7 @@ void make_private_mounts() {
     if (unshare(CLONE_NEWNS) != 0) fail_errno("create a mount namespace (needs root)");
     if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) fail_errno("make mounts private");
     if (mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700") != 0) fail_errno("mount bpffs at /sys/fs/bpf");
+    if (mount("run", "/run", "tmpfs", 0, "mode=0755") != 0) fail_errno("mount an empty /run");
 }
 
 }  // namespace pktpit::bench

@@ -21,6 +21,8 @@ class Forwarder {
     virtual void attach(const Topology& topology, const std::vector<const Workload*>& workloads) = 0;
 };
 
+/// Pktpit as users run it; `binary` is pktpitd.
+std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary);
 /// The kernel's ip_forward.
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/wire/pktpit_daemon.h"
+
 namespace pktpit::bench {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr unsigned quick_rounds = 5;
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     Options options;
     options.data = PKTPIT_DATA_DIRECTORY;
+    options.pktpitd = built_daemon();
     for (int i = 0; i < argc; i++)
         options.command += (i ? " " : "") + std::string(argv[i]);
 
@@ -51,6 +54,10 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
     app.add_option("--json", options.json, "also write the report there");
+    app.add_option("--pktpitd", options.pktpitd, "the daemon to measure")->capture_default_str();
+    app.add_flag("--kill-restart", options.kill_restart,
+                 "instead: kill -9 and restart the daemon under half its rate, and count what is lost");
+    app.add_option("--kills", options.kills, "how often")->check(CLI::Range(1, 100))->capture_default_str();
     app.add_flag("--quick", quick, "5 short rounds");
     try {
         app.parse(argc, argv);

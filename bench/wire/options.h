@@ -20,6 +20,9 @@ struct Options {
     unsigned rounds = 7;
     Timing timing;
     std::string json;
+    std::string pktpitd;
+    bool kill_restart = false;  ///< that test instead of the comparison
+    unsigned kills = 3;
     std::string command;
 };
 

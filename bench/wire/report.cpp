@@ -1,4 +1,4 @@
-#include "bench/harness/report.h"
+#include "bench/wire/report.h"
 
 #include <fmt/format.h>
 

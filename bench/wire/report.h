@@ -10,6 +10,7 @@
 
 #include "bench/harness/measurement.h"
 #include "bench/harness/statistics.h"
+#include "bench/wire/kill_restart.h"
 
 namespace pktpit::bench {
 
@@ -48,6 +49,7 @@ struct Report {
     std::string subject;                                          ///< the forwarder that ratios are of
     std::vector<Target> targets;
     std::vector<Panel> panels;
+    std::vector<KillRestartResult> kill_restarts;
 };
 
 /// One a target whose peer is in the panel.

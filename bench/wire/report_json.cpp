@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "bench/harness/failure.h"
-#include "bench/harness/report.h"
+#include "bench/wire/report.h"
 
 namespace pktpit::bench {
 namespace {
@@ -58,6 +58,25 @@ json to_json(const Report& report, const Panel& panel) {
     return out;
 }
 
+json to_json(const KillRestartResult& result) {
+    return {{"family", result.family == Family::ipv4 ? "ipv4" : "ipv6"},
+            {"cores", name_of(result.cores)},
+            {"workload", result.workload},
+            {"full_mpps", result.full_mpps},
+            {"offered_mpps", result.offered_mpps},
+            {"kills", result.kills},
+            {"without_daemon_ms", result.without_daemon.count()},
+            {"slowest_restart_ms", result.longest_start.count()},
+            {"sent", result.sent},
+            {"arrived", result.arrived},
+            {"lost", result.lost()},
+            {"reordered", result.late},
+            {"refused_by_router", result.refused_by_router},
+            {"refused_by_sink", result.refused_by_sink},
+            {"faults", result.faults},
+            {"met", result.passed()}};
+}
+
 }  // namespace
 
 void write_json(const std::string& path, const Report& report) {
@@ -71,6 +90,9 @@ void write_json(const std::string& path, const Report& report) {
         out["forwarders"][name] = description;
     for (const Panel& panel : report.panels)
         out["panels"].push_back(to_json(report, panel));
+    out["kill_restart"] = json::array();
+    for (const KillRestartResult& result : report.kill_restarts)
+        out["kill_restart"].push_back(to_json(result));
     std::ofstream file(path);
     file << out.dump(2) << '\n';
     if (!file.flush()) fail_errno("write " + path);

@@ -1,0 +1,99 @@
+#include "bench/wire/kill_restart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "bench/harness/generator.h"
+#include "bench/harness/sink.h"
+#include "bench/harness/topology.h"
+#include "bench/wire/pktpit_daemon.h"
+
+namespace pktpit::bench {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::this_thread::sleep_for;
+
+/// Until everything sent is there, or nothing more comes.
+pb_sink_counters drain(const Sink& sink, uint64_t sent) {
+    auto counters = sink.counters();
+    for (int quiet = 0; quiet < 20 && counters.frames < sent;) {
+        sleep_for(std::chrono::milliseconds(10));
+        const auto now = sink.counters();
+        quiet = now.frames == counters.frames ? quiet + 1 : 0;
+        counters = now;
+    }
+    return counters;
+}
+
+}  // namespace
+
+KillRestartResult test_kill_restart(unsigned number, const Workload& workload, Cores cores,
+                                    const Timing& timing, const KillRestartPlan& plan, Progress& progress) {
+    KillRestartResult result;
+    result.family = workload.prefixes.front().address.family;
+    result.cores = cores;
+    result.workload = workload.description;
+    result.kills = plan.kills;
+
+    const Topology topology(number);
+    PktpitDaemon daemon(plan.binary, topology, {&workload});
+    daemon.start();
+    Generator generator(topology, result.family, workload.destinations);
+    const auto flows = static_cast<uint32_t>(workload.destinations.size());
+    result.full_mpps = measure(topology, result.family, generator, flows, cores, timing).mpps;
+    progress.step(fmt::format("full rate {:.3f} Mpps", result.full_mpps));
+
+    const Sink sink(topology, result.family, Sink::Mode::sequence, flows);
+    place_cores(topology, cores);
+    const uint64_t router_refusals = topology.refused_by_router();
+    const uint64_t sink_refusals = topology.refused_by_sink();
+    const auto begin = SteadyClock::now();
+    generator.start_paced(generator_cpu(cores), timing.batch, result.full_mpps * 1e6 / 2);
+    for (unsigned kill = 0; kill < plan.kills; kill++) {
+        sleep_for(plan.alive);
+        daemon.kill();
+        const auto killed = SteadyClock::now();
+        sleep_for(plan.dead);
+        const auto start = daemon.start();
+        result.longest_start = std::max(result.longest_start, start);
+        result.without_daemon +=
+            std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - killed);
+        progress.step(fmt::format("kill -9 and restart {}: ready after {} ms", kill + 1, start.count()));
+    }
+    sleep_for(plan.alive);
+    result.sent = generator.stop();
+    const std::chrono::duration<double, std::micro> elapsed = SteadyClock::now() - begin;
+    result.offered_mpps = static_cast<double>(result.sent) / elapsed.count();
+    const auto counters = drain(sink, result.sent);
+    result.arrived = counters.frames;
+    result.late = counters.late;
+    result.faults = describe_faults(counters);
+    result.refused_by_router = topology.refused_by_router() - router_refusals;
+    result.refused_by_sink = topology.refused_by_sink() - sink_refusals;
+    return result;
+}
+
+size_t kill_restart_steps(const KillRestartPlan& plan) {
+    return 1 + plan.kills;
+}
+
+void print_kill_restart(FILE* out, const KillRestartResult& result) {
+    fmt::print(out, "\nkill -9 and restart, {}, {}, {}\n", result.family == Family::ipv4 ? "IPv4" : "IPv6",
+               name_of(result.cores), result.workload);
+    fmt::print(out, "  full rate {:.3f} Mpps; offered meanwhile {:.3f} Mpps ({:.0f} %)\n", result.full_mpps,
+               result.offered_mpps, 100 * result.offered_mpps / result.full_mpps);
+    fmt::print(out, "  {} kills, {} ms without a daemon, slowest restart {} ms\n", result.kills,
+               result.without_daemon.count(), result.longest_start.count());
+    fmt::print(
+        out,
+        "  sent {}, arrived {}, lost {} (router's ring full {}, sink's {}), reordered within a flow {}\n",
+        result.sent, result.arrived, result.lost(), result.refused_by_router, result.refused_by_sink,
+        result.late);
+    if (!result.faults.empty()) fmt::print(out, "  WRONG FRAMES: {}\n", result.faults);
+    fmt::print(out, "target {}: nothing lost, nothing reordered\n", result.passed() ? "met" : "MISSED");
+}
+
+}  // namespace pktpit::bench

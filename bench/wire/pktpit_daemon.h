@@ -1,0 +1,46 @@
+/// The real daemon in a topology's router namespace: configured, started, killed and started again as a user
+/// would, with a routes file a family and the sink as a static neighbour. Its files lie below /run, which
+/// must be the benchmark's own (make_private_mounts()). One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "bench/harness/topology.h"
+#include "bench/harness/workload.h"
+
+namespace pktpit::bench {
+
+class PktpitDaemon {
+  public:
+    /// Writes the configuration; starts nothing. The topology must outlive this.
+    PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads);
+    /// Kills the daemon if it runs; what it has pinned stays.
+    ~PktpitDaemon();
+    PktpitDaemon(const PktpitDaemon&) = delete;
+    PktpitDaemon& operator=(const PktpitDaemon&) = delete;
+
+    /// Returns how long it took until the daemon said that it is ready (sd_notify). Throws Failure with the
+    /// end of its log if it ends instead, or takes longer than a minute.
+    std::chrono::milliseconds start();
+    /// kill -9; returns when the process is gone.
+    void kill();
+
+  private:
+    void write_configuration(const std::vector<const Workload*>& workloads) const;
+    void wait_until_ready(int notifications);
+    [[nodiscard]] std::string log_end() const;
+
+    std::string binary_;
+    const Topology* topology_;
+    std::string folder_;
+    pid_t pid_ = -1;
+};
+
+/// pktpitd of the same build as this program.
+std::string built_daemon();
+
+}  // namespace pktpit::bench
