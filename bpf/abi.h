@@ -34,8 +34,8 @@ struct pp_port_counters {
 
 /* Precedes a punted frame in the perf ring. Host byte order. */
 struct pp_punt {
-    __u16 port;         /* ingress port */
-    __u8 verdict;       /* enum pp_verdict */
+    __u16 port;   /* ingress port */
+    __u8 verdict; /* enum pp_verdict */
     __u8 reserved;
     __u32 frame_length; /* whole frame, frags included */
 };
