@@ -13,7 +13,6 @@ std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& ima
     if (destination.is_v6() && destination.is_link_local()) {
         auto link = environment.link_of(interface);
         if (!link) return std::nullopt;
-        link->next = 0;
         link->kind = PP_ADJ_GLEAN;
         return Way{*link, destination};
     }

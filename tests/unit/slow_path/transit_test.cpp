@@ -153,5 +153,19 @@ TEST_F(Transit, a_known_neighbour_is_used_before_the_image_has_it) {
     EXPECT_EQ(error.at(38), 21);
 }
 
+TEST_F(Transit, a_neighbour_that_the_image_does_not_have_has_an_mtu_all_the_same) {
+    router.environment.neighbours[{2, ip("10.2.0.77")}] = mac("02:00:00:00:aa:77");
+    router.set_mtu("10.2.0.0/24", 1000);
+    const Buffer packet =
+        make(Ipv4{.destination = "10.2.0.77", .fragment = 0x4000, .payload = pattern(1200)});
+    arrive(frame(packet));
+    EXPECT_EQ(cut(only_sent(1), 34, 2), (Buffer{3, 4}));
+    arrive(frame(make(Ipv4{.destination = "10.2.0.77", .payload = pattern(1200)})));
+    const auto sent = all_sent();
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_EQ(cut(sent[1].bytes, 0, 6), (Buffer{2, 0, 0, 0, 0xaa, 0x77}));
+    EXPECT_EQ(sent[0].bytes.size() + sent[1].bytes.size(), 2 * 34 + 1200U);
+}
+
 }  // namespace
 }  // namespace pktpit::router::test

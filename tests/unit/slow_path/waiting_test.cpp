@@ -178,6 +178,17 @@ TEST_F(Waiting, is_bounded_for_own_errors_too) {
     expect_silent("icmp_own_undeliverable", 4);
 }
 
+TEST_F(Waiting, own_errors_keep_their_age_too) {
+    arrive(frame(make(Ipv4{.source = "192.168.4.7", .ttl = 1})));
+    now += 2s;
+    slow_path.neighbour_resolved(2, ip("10.2.0.4"), now);  // the image lags behind: it goes on waiting
+    EXPECT_EQ(slow_path.waiting(2, ip("10.2.0.4")), 1U);
+    now += 1s;
+    slow_path.tick(now);
+    expect_silent("icmp_own_undeliverable");
+    EXPECT_EQ(slow_path.waiting(2, ip("10.2.0.4")), 0U);
+}
+
 TEST_F(Waiting, is_too_big_only_once_the_neighbour_is_known) {
     router.set_mtu("192.168.4.0/24", 576);
     arrive(frame(make(Ipv4{.destination = "192.168.4.9", .payload = pattern(1000)})));
