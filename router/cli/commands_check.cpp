@@ -53,13 +53,14 @@ int reload(const Session& session, const std::optional<std::string>& path, bool 
     for (const auto& change : changes) {
         if (change.is_string()) out << printable(change.get<std::string>()) << '\n';
     }
+    const std::string counted =
+        std::to_string(changes.size()) + (changes.size() == 1 ? " change" : " changes");
     if (changes.empty()) {
         out << "no change\n";
     } else if (dry_run) {
-        out << changes.size() << " changes, none made\n";
+        out << counted << ", none made\n";
     } else {
-        out << changes.size() << " changes made; configuration " << number_of(reply->body, "generation")
-            << '\n';
+        out << counted << " made; configuration " << number_of(reply->body, "generation") << '\n';
     }
     return exit_ok;
 }

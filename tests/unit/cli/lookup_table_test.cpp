@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -58,12 +59,22 @@ class Oracle {
         EXPECT_EQ(::inet_pton(family, text.c_str(), bytes.data()), 1) << text;
         return {bytes, family};
     }
-    static std::string key(Bytes bytes, int length) {
-        for (int bit = length; bit < 128; bit++)
+    using Key = std::pair<uint64_t, uint64_t>;
+    struct Hash {
+        size_t operator()(const Key& key) const {
+            return key.first * 0x9e3779b97f4a7c15U ^ (key.second * 31);
+        }
+    };
+    static Key key(Bytes bytes, int length) {
+        for (int bit = length; bit < 128 && bit % 8; bit++)
             clear_bit(bytes, bit);
-        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+        std::fill(bytes.begin() + (length + 7) / 8, bytes.end(), uint8_t{0});
+        Key key;
+        std::memcpy(&key.first, bytes.data(), 8);
+        std::memcpy(&key.second, bytes.data() + 8, 8);
+        return key;
     }
-    std::array<std::array<std::unordered_map<std::string, std::string>, 129>, 2> by_length_;
+    std::array<std::array<std::unordered_map<Key, std::string, Hash>, 129>, 2> by_length_;
     size_t prefixes_ = 0;
 };
 

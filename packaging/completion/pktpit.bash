@@ -1,0 +1,30 @@
+# Completion of pktpit's words for bash. Interfaces come from the kernel; the daemon is not asked.
+_pktpit() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} word words=""
+    local -a path=()
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        [[ $word == -* ]] || path+=("$word")
+    done
+    case $previous in
+        --socket | --table | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --instance) words=$(cd /run/pktpit 2>/dev/null && ls -- *.sock 2>/dev/null | sed 's/\.sock$//') ;;
+        --source) words="connected config cli kernel" ;;
+        dev) words=$(ls /sys/class/net) ;;
+        *)
+            case "${path[0]} ${path[1]}" in
+                " ") words="check reload show route lookup counters demo" ;;
+                "show ") words="version ports routes route neighbours counters config" ;;
+                "route ") words="add replace del" ;;
+                "route add" | "route replace")
+                    words="default via dev weight nexthop blackhole unreachable prohibit preference metric -4 -6" ;;
+                "route del") words="default -4 -6" ;;
+                "show routes") words="-4 -6 --source --within --limit" ;;
+                "counters ") words="--watch --interval --count" ;;
+                "lookup ") words="--table" ;;
+            esac
+            [[ $current == -* ]] && words+=" --json --socket --instance --help"
+            ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+complete -F _pktpit pktpit
