@@ -3,7 +3,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <system_error>
+
+#include "router/errno_text.h"
 
 namespace pktpit::router {
 namespace {
@@ -18,7 +19,7 @@ std::string run_path(const std::string& instance, std::string_view suffix) {
 
 Result<void> make_run_directory() {
     if (mkdir(run_directory, 0755) != 0 && errno != EEXIST)
-        return fail(run_directory, "cannot make the directory: " + std::system_category().message(errno),
+        return fail(run_directory, "cannot make the directory: " + errno_text(errno),
                     "permission to write to /run", "run as root");
     return {};
 }

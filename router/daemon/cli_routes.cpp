@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <system_error>
 
 #include "router/api/route_json.h"
 #include "router/daemon/static_routes.h"
+#include "router/errno_text.h"
 
 namespace pktpit::router {
 namespace {
@@ -102,7 +102,7 @@ Result<void> CliRoutes::save(const std::map<Prefix, config::StaticRoute>& routes
     file << config::to_json(document)["routes"].dump(1) << '\n';
     file.close();
     if (!file || std::rename(incoming.c_str(), path_.c_str()) != 0)
-        return fail(path_, "cannot keep the route over a restart: " + std::system_category().message(errno),
+        return fail(path_, "cannot keep the route over a restart: " + errno_text(errno),
                     "a writable /run/pktpit");
     return {};
 }

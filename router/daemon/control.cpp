@@ -85,22 +85,24 @@ json Daemon::ports() {
                                  {"mtu", on.mtu},
                                  {"addresses", addresses_of(on)}});
         }
-        by_id[port.port] = {{"name", name},
-                            {"port", port.port},
-                            {"ifindex", port.ifindex},
-                            {"mac", here ? json(interface.mac.to_string()) : json()},
-                            {"mtu", here ? json(interface.mtu) : json()},
-                            {"up", interface.up},
-                            {"mode", port.attachment ? json(to_string(port.attachment->mode)) : json()},
-                            {"attach", port.attachment ? json("link") : json()},
-                            {"forwarding", "inline"},
-                            {"addresses", addresses_of(interface)},
-                            {"vlans", std::move(vlans)},
-                            {"rx_packets", counters.rx_packets},
-                            {"rx_bytes", counters.rx_bytes},
-                            {"tx_packets", counters.tx_packets},
-                            {"tx_bytes", counters.tx_bytes},
-                            {"drops", drops_of(counters)}};
+        by_id[port.port] = {
+            {"name", name},
+            {"port", port.port},
+            {"ifindex", port.ifindex},
+            {"mac", here ? json(interface.mac.to_string()) : json()},
+            {"mtu", here ? json(interface.mtu) : json()},
+            {"up", interface.up},
+            {"mode", port.attachment ? json(to_string(port.attachment->mode)) : json()},
+            {"attach",
+             port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
+            {"forwarding", "inline"},
+            {"addresses", addresses_of(interface)},
+            {"vlans", std::move(vlans)},
+            {"rx_packets", counters.rx_packets},
+            {"rx_bytes", counters.rx_bytes},
+            {"tx_packets", counters.tx_packets},
+            {"tx_bytes", counters.tx_bytes},
+            {"drops", drops_of(counters)}};
     }
     json ports = json::array();
     for (auto& [id, port] : by_id)

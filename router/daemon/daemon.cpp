@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "router/run_directory.h"
 
 namespace pktpit::router {
@@ -15,6 +17,8 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
     capacity.blocks4 = limits.ipv4_blocks;
     capacity.blocks6 = limits.ipv6_blocks;
     capacity.groups = limits.next_hop_groups;
+    // Members of unequal weight, or three of equal, take up to 256 buckets; few groups have several members.
+    capacity.buckets = std::max<uint32_t>(capacity.buckets, limits.next_hop_groups * 32);
     capacity.adjacencies = limits.adjacencies;
     return capacity;
 }
@@ -37,7 +41,7 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
     auto dataplane =
-        XdpDataplane::open(config.instance, capacity_of(config.fib),
+        XdpDataplane::open(config.instance, capacity_of(config.fib), config.xdp_dispatcher,
                            [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);

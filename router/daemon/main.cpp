@@ -1,6 +1,7 @@
 // pktpitd: the daemon. Foreground; logs to stderr, or to the journal under systemd.
 #include <CLI/CLI.hpp>
 #include <net/if.h>
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
@@ -9,7 +10,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"

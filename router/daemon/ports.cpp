@@ -118,6 +118,9 @@ Result<void> Ports::attach(Port& port) {
         spdlog::info("{}: took over the running port stage ({} mode)", port.config.name, mode);
     else
         spdlog::info("{}: port stage attached ({} mode)", port.config.name, mode);
+    if (!attached->why_no_dispatcher.empty())
+        spdlog::warn("{}: {}; it has the device to itself, by a plain BPF link", port.config.name,
+                     attached->why_no_dispatcher);
     if (attached->mode == AttachMode::generic && !attached->why_generic.empty())
         spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower",
                      port.config.name, attached->why_generic);

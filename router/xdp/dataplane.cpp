@@ -12,10 +12,11 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
-#include <system_error>
 #include <vector>
 
+#include "router/errno_text.h"
 #include "router/run_directory.h"
+#include "router/xdp/dispatcher.h"
 
 namespace pktpit::router {
 namespace {
@@ -34,7 +35,7 @@ Result<Fd> lock_instance(const std::string& instance) {
     while (true) {
         Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
         if (!lock)
-            return fail(path, "cannot open the lock file: " + std::system_category().message(errno),
+            return fail(path, "cannot open the lock file: " + errno_text(errno),
                         "permission to write to /run/pktpit", "run as root");
         if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
             return fail(path, "another pktpitd runs the instance \"" + instance + "\"",
@@ -56,7 +57,7 @@ XdpDataplane::XdpDataplane(const std::string& instance, PinDirectory pins, Fd lo
       transmitter_(std::move(transmitter)) {}
 
 Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& instance,
-                                                         const fib::Capacity& capacity,
+                                                         const fib::Capacity& capacity, bool dispatcher,
                                                          PuntReader::Handler on_punt) {
     libbpf_set_print(silence);
     auto pins = PinDirectory::open(instance);
@@ -67,6 +68,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     if (!transmitter) return tl::unexpected(transmitter.error());
     std::unique_ptr<XdpDataplane> self(
         new XdpDataplane(instance, std::move(*pins), std::move(*lock), std::move(*transmitter)));
+    self->dispatcher_ = dispatcher;
     if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
     self->geometry_ = fib::plan_geometry(capacity);
@@ -83,16 +85,12 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
 }
 
 XdpDataplane::~XdpDataplane() {
-    if (committed_) {
-        if (!leave_running_) {
-            pins_.remove_all();
-            ::unlink(run_path(instance_, ".lock").c_str());
-        }
-        return;
-    }
     // A start that failed: what an earlier daemon left goes on, what this one added goes.
     for (const auto& [port, attached] : ports_)
-        if (!attached.adopted) pins_.remove(PinDirectory::link_name(attached.ifindex));
+        if (committed_ ? !leave_running_ : !attached.adopted) end(attached);
+    if (!committed_ || leave_running_) return;
+    pins_.remove_all();
+    ::unlink(run_path(instance_, ".lock").c_str());
 }
 
 Result<void> XdpDataplane::adopt() {
@@ -134,16 +132,45 @@ void XdpDataplane::grace_period() {
 
 Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
                                                       const std::string& device, config::XdpMode mode) {
-    auto program = load_port_stage(maps_, geometry_, port);
-    if (!program) return tl::unexpected(program.error());
     // Before the program runs: other ports may already send to this one.
     const uint32_t key = port;
     if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
-        return fail(device, "cannot make it an egress port: " + std::system_category().message(errno),
+        return fail(device, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
-
     Attachment attachment;
-    Port attached{ifindex, Fd(), false};
+    if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, mode, attachment)) return attachment;
+    auto attached = attach_by_link(port, ifindex, device, mode);
+    if (!attached)
+        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+    else
+        attached->why_no_dispatcher = attachment.why_no_dispatcher;
+    return attached;
+}
+
+bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
+                                        config::XdpMode mode, Attachment& attachment) {
+    const auto earlier = dispatched_port_stages(ifindex);
+    const auto dispatched = dispatch_port(maps_, geometry_, port, ifindex, device, mode);
+    if (!dispatched) {
+        attachment.why_no_dispatcher = dispatched.error().message;
+        return false;
+    }
+    for (const uint32_t program : earlier)
+        undispatch(ifindex, program);
+    attachment.mode = dispatched->mode;
+    attachment.adopted = !earlier.empty();
+    attachment.through_dispatcher = true;
+    ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, attachment.adopted});
+    return true;
+}
+
+Result<XdpDataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32_t ifindex,
+                                                              const std::string& device,
+                                                              config::XdpMode mode) {
+    auto program = load_port_stage(maps_, geometry_, port);
+    if (!program) return tl::unexpected(program.error());
+    Attachment attachment;
+    Port attached{ifindex, Fd(), 0, false};
     if (auto earlier = earlier_links_.find(ifindex); earlier != earlier_links_.end()) {
         attachment.mode = attached_program(ifindex).mode;
         const bool mode_fits = mode == config::XdpMode::automatic ||
@@ -160,10 +187,7 @@ Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t if
     }
     if (!attached.link) {
         auto made = attach_port(program->get(), ifindex, device, mode);
-        if (!made) {
-            bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-            return tl::unexpected(made.error());
-        }
+        if (!made) return tl::unexpected(made.error());
         if (auto pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get()); !pinned)
             return tl::unexpected(pinned.error());
         attached.link = std::move(made->link);
@@ -174,12 +198,19 @@ Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t if
     return attachment;
 }
 
+void XdpDataplane::end(const Port& port) const {
+    if (port.dispatched != 0)
+        undispatch(port.ifindex, port.dispatched);
+    else
+        pins_.remove(PinDirectory::link_name(port.ifindex));
+}
+
 void XdpDataplane::detach(uint16_t port) {
     const auto found = ports_.find(port);
     if (found == ports_.end()) return;
     const uint32_t key = port;
     bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    pins_.remove(PinDirectory::link_name(found->second.ifindex));
+    end(found->second);
     ports_.erase(found);
 }
 

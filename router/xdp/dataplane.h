@@ -33,13 +33,16 @@ class XdpDataplane {
         AttachMode mode = AttachMode::native;
         bool adopted = false;     ///< a pinned link was taken over
         std::string why_generic;  ///< see PortLink
+        bool through_dispatcher = false;
+        std::string why_no_dispatcher;  ///< it was asked for, but the port is on a plain link
     };
 
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
+    /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it.
     /// Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned links of
     /// the instance are in another network namespace.
     static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
-                                                      const fib::Capacity& capacity,
+                                                      const fib::Capacity& capacity, bool dispatcher,
                                                       PuntReader::Handler on_punt);
     ~XdpDataplane();
 
@@ -78,10 +81,16 @@ class XdpDataplane {
     struct Port {
         uint32_t ifindex = 0;
         Fd link;
+        uint32_t dispatched = 0;  ///< program in the device's dispatcher, 0: attached by `link`
         bool adopted = false;
     };
     XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter);
     Result<void> adopt();
+    Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
+                                      config::XdpMode mode);
+    bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
+                              config::XdpMode mode, Attachment& attachment);
+    void end(const Port& port) const;
 
     std::string instance_;
     PinDirectory pins_;
@@ -94,6 +103,7 @@ class XdpDataplane {
     std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
+    bool dispatcher_ = false;
     bool committed_ = false;
     bool leave_running_ = false;
 };

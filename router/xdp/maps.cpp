@@ -6,35 +6,16 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "port_stage.skel.h"
+#include "router/errno_text.h"
+#include "router/xdp/skeleton.h"
 
 namespace pktpit::router {
 namespace {
-
-using Skeleton = std::unique_ptr<port_stage, decltype(&port_stage__destroy)>;
-
-std::string error_text(int error) {
-    return std::system_category().message(error);
-}
-
-std::string privileges_hint(int error) {
-    return error == EPERM ? "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON" : "";
-}
-
-Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
-    Skeleton skeleton(port_stage__open(), &port_stage__destroy);
-    if (!skeleton) return fail("port_stage", "cannot open the eBPF object: " + error_text(errno));
-    if (bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)) != 0)
-        return fail(PP_MAP_FIB_IMAGE, "the image is too large for a map", "at most 2 GiB",
-                    "lower /fib limits");
-    return skeleton;
-}
 
 Result<Fd> make_map_like(const bpf_map* map) {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(map));
@@ -46,7 +27,7 @@ Result<Fd> make_map_like(const bpf_map* map) {
     if (fd < 0)
         return fail(bpf_map__name(map),
                     "cannot make the map of " + std::to_string(bpf_map__value_size(map)) +
-                        " bytes a value: " + error_text(errno),
+                        " bytes a value: " + errno_text(errno),
                     "memory and the privilege to make BPF maps",
                     errno == ENOMEM ? "lower /fib limits" : privileges_hint(errno));
     return Fd(fd);
@@ -73,10 +54,10 @@ Result<MappedImage> MappedImage::map(int map_fd, bool writable) {
     bpf_map_info info{};
     uint32_t length = sizeof info;
     if (bpf_obj_get_info_by_fd(map_fd, &info, &length) != 0)
-        return fail(PP_MAP_FIB_IMAGE, "cannot read the map's shape: " + error_text(errno));
+        return fail(PP_MAP_FIB_IMAGE, "cannot read the map's shape: " + errno_text(errno));
     void* memory =
         mmap(nullptr, info.value_size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, map_fd, 0);
-    if (memory == MAP_FAILED) return fail(PP_MAP_FIB_IMAGE, "cannot map the image: " + error_text(errno));
+    if (memory == MAP_FAILED) return fail(PP_MAP_FIB_IMAGE, "cannot map the image: " + errno_text(errno));
     MappedImage mapped;
     mapped.memory_ = {static_cast<std::byte*>(memory), info.value_size};
     return mapped;
@@ -114,24 +95,14 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_coun
 }
 
 Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port) {
-    auto opened = open_skeleton(geometry);
+    auto opened = open_port_stage(maps, geometry, port);
     if (!opened) return tl::unexpected(opened.error());
     port_stage& skeleton = **opened;
-    skeleton.rodata->geometry = geometry;
-    skeleton.rodata->port_id = port;
-
-    for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
-                           {skeleton.maps.counters, &maps.counters},
-                           {skeleton.maps.tx_ports, &maps.tx_ports},
-                           {skeleton.maps.punts, &maps.punts}})
-        if (bpf_map__reuse_fd(map, fd->get()) != 0)
-            return fail(bpf_map__name(map), "cannot share the map: " + error_text(errno));
-
     std::vector<char> log(1 << 20, '\0');
     bpf_program__set_log_buf(skeleton.progs.port_stage, log.data(), log.size());
     if (const int error = port_stage__load(&skeleton); error != 0)
         return fail("port_stage",
-                    "the kernel refuses the eBPF program: " + error_text(-error) + "\n" + log_tail(log),
+                    "the kernel refuses the eBPF program: " + errno_text(-error) + "\n" + log_tail(log),
                     "a kernel with XDP frags support (5.18 or newer)", privileges_hint(-error));
     // The object goes when the skeleton does; the program stays as long as this descriptor.
     return Fd(dup(bpf_program__fd(skeleton.progs.port_stage)));

@@ -8,8 +8,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <vector>
+
+#include "router/errno_text.h"
 
 namespace pktpit::router {
 namespace {
@@ -18,10 +19,6 @@ constexpr const char* bpffs = "/sys/fs/bpf";
 constexpr std::string_view link_prefix = "port_";
 // bpffs reserves dots in names, so the suffix of a pin that is about to take another's name has none.
 constexpr const char* incoming_suffix = "_incoming";
-
-std::string error_text(int error) {
-    return std::system_category().message(error);
-}
 
 }  // namespace
 
@@ -48,12 +45,12 @@ Result<void> PinDirectory::put(const std::string& name, int fd) const {
     const std::string incoming = target + incoming_suffix;
     ::unlink(incoming.c_str());
     if (bpf_obj_pin(fd, incoming.c_str()) != 0)
-        return fail(target, "cannot pin: " + error_text(errno), "permission to pin BPF objects");
+        return fail(target, "cannot pin: " + errno_text(errno), "permission to pin BPF objects");
     // bpffs cannot rename over an existing pin.
     if (::rename(incoming.c_str(), target.c_str()) != 0) {
         ::unlink(target.c_str());
         if (::rename(incoming.c_str(), target.c_str()) != 0)
-            return fail(target, "cannot replace the pin: " + error_text(errno));
+            return fail(target, "cannot replace the pin: " + errno_text(errno));
     }
     return {};
 }

@@ -5,14 +5,12 @@
 #include <linux/if_link.h>
 
 #include <cerrno>
-#include <system_error>
+
+#include "router/errno_text.h"
+#include "router/xdp/skeleton.h"
 
 namespace pktpit::router {
 namespace {
-
-std::string error_text(int error) {
-    return std::system_category().message(error);
-}
 
 Fd create_link(int program_fd, uint32_t ifindex, uint32_t flags) {
     LIBBPF_OPTS(bpf_link_create_opts, options, .flags = flags);
@@ -38,7 +36,7 @@ tl::unexpected<Error> refused(const std::string& device, uint32_t ifindex, int e
     }
     if (error == ENODEV) return fail(device, "no such device", "an existing Linux device", "ip link");
     return fail(
-        device, std::string("the kernel refuses an XDP program in ") + mode + " mode: " + error_text(error),
+        device, std::string("the kernel refuses an XDP program in ") + mode + " mode: " + errno_text(error),
         "a driver and an MTU that XDP with frags works on",
         error == EPERM ? "run as root, or with CAP_BPF and CAP_NET_ADMIN" : "set xdp_mode to \"generic\"");
 }
@@ -72,7 +70,7 @@ Result<PortLink> attach_port(int program_fd, uint32_t ifindex, const std::string
         if (mode == config::XdpMode::native || error == EBUSY || error == EEXIST || error == ENODEV ||
             error == EPERM)
             return refused(device, ifindex, error, "native");
-        port.why_generic = error_text(error);
+        port.why_generic = errno_text(error);
     }
     port.link = create_link(program_fd, ifindex, XDP_FLAGS_SKB_MODE);
     if (!port.link) return refused(device, ifindex, errno, "generic");
@@ -82,7 +80,7 @@ Result<PortLink> attach_port(int program_fd, uint32_t ifindex, const std::string
 
 Result<void> swap_program(int link_fd, int program_fd, const std::string& device) {
     if (bpf_link_update(link_fd, program_fd, nullptr) != 0)
-        return fail(device, "cannot swap the XDP program of the pinned link: " + error_text(errno));
+        return fail(device, "cannot swap the XDP program of the pinned link: " + errno_text(errno));
     return {};
 }
 

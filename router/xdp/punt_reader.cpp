@@ -3,7 +3,8 @@
 #include <bpf/libbpf.h>
 
 #include <cerrno>
-#include <system_error>
+
+#include "router/errno_text.h"
 
 namespace pktpit::router {
 namespace {
@@ -22,8 +23,7 @@ Result<std::unique_ptr<PuntReader>> PuntReader::open(int punts_map, Handler hand
     auto lost = [](void*, int, __u64) {};
     perf_buffer* buffer = perf_buffer__new(punts_map, ring_pages, receive, lost, reader.get(), nullptr);
     if (!buffer)
-        return fail(PP_MAP_PUNTS,
-                    "cannot open the rings for punted frames: " + std::system_category().message(errno),
+        return fail(PP_MAP_PUNTS, "cannot open the rings for punted frames: " + errno_text(errno),
                     "locked memory and the privilege to open perf events",
                     "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON");
     reader->buffer_ = {buffer, perf_buffer__free};

@@ -6,7 +6,8 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
+
+#include "router/errno_text.h"
 
 namespace pktpit::router {
 
@@ -14,8 +15,8 @@ Result<Transmitter> Transmitter::open() {
     // Protocol 0: this socket sends and never receives.
     Fd socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket)
-        return fail("AF_PACKET", "cannot open a packet socket: " + std::system_category().message(errno),
-                    "CAP_NET_RAW", "run as root");
+        return fail("AF_PACKET", "cannot open a packet socket: " + errno_text(errno), "CAP_NET_RAW",
+                    "run as root");
     return Transmitter(std::move(socket));
 }
 

@@ -1,0 +1,11 @@
+/// Words for an errno. Any thread.
+#pragma once
+
+#include <string>
+#include <system_error>
+
+namespace pktpit::router {
+
+inline std::string errno_text(int error) { return std::system_category().message(error); }
+
+}  // namespace pktpit::router

@@ -1,0 +1,42 @@
+#include "router/xdp/skeleton.h"
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "bpf/abi.h"
+#include "port_stage.skel.h"
+#include "router/errno_text.h"
+
+namespace pktpit::router {
+
+std::string privileges_hint(int error) {
+    return error == EPERM ? "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON" : "";
+}
+
+Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
+    Skeleton skeleton(port_stage__open(), port_stage__destroy);
+    if (!skeleton) return fail("port_stage", "cannot open the eBPF object: " + errno_text(errno));
+    if (bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)) != 0)
+        return fail(PP_MAP_FIB_IMAGE, "the image is too large for a map", "at most 2 GiB",
+                    "lower /fib limits");
+    return skeleton;
+}
+
+Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port) {
+    auto opened = open_skeleton(geometry);
+    if (!opened) return opened;
+    port_stage& skeleton = **opened;
+    skeleton.rodata->geometry = geometry;
+    skeleton.rodata->port_id = port;
+    for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
+                           {skeleton.maps.counters, &maps.counters},
+                           {skeleton.maps.tx_ports, &maps.tx_ports},
+                           {skeleton.maps.punts, &maps.punts}})
+        if (bpf_map__reuse_fd(map, fd->get()) != 0)
+            return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
+    return opened;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,26 @@
+/// The port stage's eBPF object, opened and bound to shared maps but not loaded. Private to router/xdp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fib/layout.h"
+#include "fib/result.h"
+#include "router/xdp/maps.h"
+
+struct port_stage;
+
+namespace pktpit::router {
+
+using Skeleton = std::unique_ptr<port_stage, void (*)(port_stage*)>;
+
+Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry);
+/// Constants set, maps shared: ready to be loaded.
+Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
+
+/// What to do about EPERM; empty for other errors.
+std::string privileges_hint(int error);
+
+}  // namespace pktpit::router
