@@ -50,7 +50,7 @@ Topology::Topology(unsigned number) {
     const std::string stem = "pb" + std::to_string(getpid()) + "x" + std::to_string(number);
     source_port_ = {stem + "s", 0, mac_of(number, 1)};
     ingress_ = {stem + "i", 0, mac_of(number, 2)};
-    egress_ = {stem + "e", 0, mac_of(number, 3)};
+    egress_ = {stem + "o", 0, mac_of(number, 3)};
     sink_port_ = {stem + "k", 0, mac_of(number, 4)};
     {
         const InNamespace here(router_);

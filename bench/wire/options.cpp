@@ -21,14 +21,16 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     CLI::App app(
         "Measures Pktpit against other forwarders over veth: source -> router -> sink, 64-byte frames.");
     std::vector<int> families{4, 6};
-    std::vector<std::string> cores{"two-core", "one-core"};
+    std::vector<std::string> cores;
     std::string table = "internet";
     unsigned window = 600, warm_up = 200;
     bool quick = false;
     app.add_option("--families", families, "4 and 6, or one of them")
         ->delimiter(',')
         ->check(CLI::IsMember({4, 6}));
-    app.add_option("--cores", cores, "two-core and one-core, or one of them")
+    app.add_option("--cores", cores,
+                   "two-core and one-core, or one of them; both, but with --kill-restart one-core, where no "
+                   "ring overflows")
         ->delimiter(',')
         ->check(CLI::IsMember({"two-core", "one-core"}));
     app.add_option("--forwarders", options.forwarders, "which to measure, in turns")
@@ -57,7 +59,9 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     app.add_option("--pktpitd", options.pktpitd, "the daemon to measure")->capture_default_str();
     app.add_flag("--kill-restart", options.kill_restart,
                  "instead: kill -9 and restart the daemon under half its rate, and count what is lost");
-    app.add_option("--kills", options.kills, "how often")->check(CLI::Range(1, 100))->capture_default_str();
+    app.add_option("--kills", options.kills, "how often; 0: traffic alone")
+        ->check(CLI::Range(0, 100))
+        ->capture_default_str();
     app.add_flag("--quick", quick, "5 short rounds");
     try {
         app.parse(argc, argv);
@@ -69,6 +73,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     for (const int family : families)
         options.families.push_back(family == 4 ? Family::ipv4 : Family::ipv6);
     options.cores.clear();
+    if (cores.empty() && options.kill_restart) cores = {"one-core"};
+    if (cores.empty()) cores = {"two-core", "one-core"};
     for (const auto& one : cores)
         options.cores.push_back(one == "two-core" ? Cores::two_core : Cores::one_core);
     options.table = table == "internet" ? Table::internet : Table::dense;
