@@ -109,7 +109,10 @@ void RouteTable::insert(Alternatives& alternatives, const RouteEvent& event) {
     // An IPv6 route that merges says its whole set of next hops each time, so it is `same` as what it grows.
     auto same = find_same(alternatives, event.metric, body);
     // IPv4 refuses to replace one by what another is already, so `same` is then an older event; IPv6 does it.
-    if (event.replaces && (same == alternatives.end() || body.family == Family::ipv6)) {
+    // A route by a nexthop object is announced as a replacement whenever the object changes, wherever it
+    // stands.
+    const bool replaces_beside_same = body.family == Family::ipv6 && body.nexthop_id == 0;
+    if (event.replaces && (same == alternatives.end() || replaces_beside_same)) {
         const auto replaced = find_replaced(alternatives, event.metric, body);
         if (replaced != alternatives.end()) return set_body(*replaced, std::move(body));
     }

@@ -326,6 +326,26 @@ TEST_F(State, NexthopObjects) {
     EXPECT_EQ(way("192.0.4.0/24"), "10.0.1.7@3");
 }
 
+TEST_F(State, Ipv6ReplacementsBesideAnEqual) {
+    const char* to = "2001:db8::/48";
+    RouteEvent blackhole = route(to, {}, 3);
+    blackhole.type = RTN_BLACKHOLE;
+    RouteEvent unreachable = route(to, {}, 3);
+    unreachable.type = RTN_UNREACHABLE;
+    feed({route(to, {"@2"}, 3), blackhole, replacing(blackhole)});
+    EXPECT_EQ(state.routes().find(prefix(to))->type, RTN_BLACKHOLE) << "of two equals the first was replaced";
+    // Linux 6.18 announces a changed nexthop object as a replacement of each of its routes.
+    RouteEvent by_object = route(to, {"fd00::1@2"}, 3);
+    by_object.nexthop_id = 2;
+    RouteEvent changed = route(to, {"fd00::2@2"}, 3);
+    changed.nexthop_id = 2;
+    feed({removed(blackhole), removed(blackhole), unreachable, nexthop(2, "fd00::1", 2), by_object,
+          nexthop(2, "fd00::2", 2), replacing(changed)});
+    EXPECT_EQ(state.routes().find(prefix(to))->type, RTN_UNREACHABLE) << "the first is not what changed";
+    feed({removed(unreachable)});
+    EXPECT_EQ(way(to), "fd00::2@2");
+}
+
 TEST_F(State, GroupThatNamesItselfEnds) {
     NextHopEvent group;
     group.id = 3;
