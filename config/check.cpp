@@ -32,13 +32,13 @@ std::string counted(size_t number, const char* one, const char* several) {
 }
 
 std::vector<PlacedError> placed(Errors errors, const std::string& path) {
-    std::string text = read_file(path).value_or("");
+    const LineIndex lines(read_file(path).value_or(""));
     std::vector<PlacedError> out;
     for (Error& error : errors) {
         bool elsewhere = error.where == path;
         bool broken = error.where.starts_with("line ");
         out.push_back({std::move(error), 0, elsewhere});
-        if (!elsewhere && !broken) out.back().line = line_of(text, out.back().error.where);
+        if (!elsewhere && !broken) out.back().line = lines.line_of(out.back().error.where);
     }
     std::ranges::stable_sort(out, {}, &PlacedError::line);
     return out;

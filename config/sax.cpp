@@ -154,4 +154,11 @@ std::pair<size_t, size_t> position_of(std::string_view text, size_t offset) {
             before.size() - (newline == before.npos ? 0 : newline + 1) + 1};
 }
 
+size_t LineCounter::line_at(size_t offset) {
+    std::string_view between = text_.substr(offset_, offset - offset_);
+    line_ += static_cast<size_t>(std::count(between.begin(), between.end(), '\n'));
+    offset_ = offset;
+    return line_;
+}
+
 }  // namespace pktpit::config

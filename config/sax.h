@@ -28,4 +28,16 @@ bool read_events(std::string_view text, SaxHandler& handler, size_t& consumed);
 /// Line and column, both from 1, of the byte at `offset`.
 std::pair<size_t, size_t> position_of(std::string_view text, size_t offset);
 
+/// The lines of ascending offsets, in one pass over the text.
+class LineCounter {
+  public:
+    explicit LineCounter(std::string_view text) : text_(text) {}
+    size_t line_at(size_t offset);  ///< not before the last one asked for
+
+  private:
+    std::string_view text_;
+    size_t offset_ = 0;
+    size_t line_ = 1;
+};
+
 }  // namespace pktpit::config

@@ -14,7 +14,7 @@ using nlohmann::json;
 /// Builds the value, and notes what nlohmann's own builder lets pass.
 class Builder : public SaxHandler {
   public:
-    Builder(std::string_view text, const size_t& consumed) : text_(text), consumed_(consumed) {}
+    Builder(std::string_view text, const size_t& consumed) : lines_(text), consumed_(consumed) {}
 
     bool value(json&& scalar) override {
         if (scalar.is_string() && !short_enough(scalar.get_ref<const std::string&>(), "string")) scalar = "";
@@ -46,7 +46,7 @@ class Builder : public SaxHandler {
             out_.errors.push_back({path(),
                                    "key " + in_quotes(level.key) +
                                        " is there twice in one object, again on line " +
-                                       std::to_string(position_of(text_, consumed_ - 1).first),
+                                       std::to_string(lines_.line_at(consumed_ - 1)),
                                    "each key once", "remove one of the two, or merge them"});
         return true;
     }
@@ -109,23 +109,27 @@ class Builder : public SaxHandler {
         return false;
     }
 
-    std::string_view text_;
+    LineCounter lines_;
     const size_t& consumed_;
     Document out_;
     std::vector<Level> stack_;
     std::vector<std::unique_ptr<json>> discarded_;
 };
 
-/// Follows a pointer through the text and remembers how far into it the text went along.
-class Finder : public SaxHandler {
+/// Notes the line of every value. Of a key that is there twice, the first.
+class Indexer : public SaxHandler {
   public:
-    Finder(std::string_view pointer, const size_t& consumed) : pointer_(pointer), consumed_(consumed) {}
+    Indexer(std::string_view text, const size_t& consumed, std::unordered_map<std::string, size_t>& lines)
+        : counter_(text), consumed_(consumed), lines_(lines) {}
 
-    bool value(json&&) override { return arrive(); }
-    bool open(json&& container) override {
-        if (!arrive()) return false;
-        levels_.push_back({path_, container.is_array(), 0});
+    bool value(json&&) override {
+        arrive();
         return true;
+    }
+    bool open(json&& container) override {
+        arrive();
+        levels_.push_back({path_, container.is_array(), 0});
+        return levels_.size() <= max_depth;
     }
     bool close() override {
         levels_.pop_back();
@@ -134,11 +138,9 @@ class Finder : public SaxHandler {
     bool member(std::string& name) override {
         path_ = at(levels_.back().path, name);
         note();
-        return path_ != pointer_;
+        return true;
     }
     bool broken(Error&&) override { return false; }
-
-    [[nodiscard]] size_t offset() const { return offset_; }
 
   private:
     struct Level {
@@ -147,31 +149,20 @@ class Finder : public SaxHandler {
         size_t count;
     };
 
-    bool arrive() {
-        if (!levels_.empty() && levels_.back().is_array) {
-            path_ = at(levels_.back().path, levels_.back().count++);
-            note();
-        } else if (levels_.empty()) {
-            note();
-        }
-        return path_ != pointer_;
+    void arrive() {
+        if (!levels_.empty() && !levels_.back().is_array) return;  // noted with its key
+        if (!levels_.empty()) path_ = at(levels_.back().path, levels_.back().count++);
+        note();
     }
 
-    void note() {
-        bool leads_there =
-            pointer_.starts_with(path_) && (pointer_.size() == path_.size() || pointer_[path_.size()] == '/');
-        if (leads_there && path_.size() >= best_) {
-            best_ = path_.size();
-            offset_ = consumed_;
-        }
-    }
+    // The last byte of a token is never a newline; the byte behind it, which ends a number, may be one.
+    void note() { lines_.try_emplace(path_, counter_.line_at(consumed_ - 1)); }
 
-    std::string_view pointer_;
+    LineCounter counter_;
     const size_t& consumed_;
+    std::unordered_map<std::string, size_t>& lines_;
     std::vector<Level> levels_;
     std::string path_;
-    size_t best_ = 0;
-    size_t offset_ = 0;
 };
 
 }  // namespace
@@ -183,12 +174,19 @@ Document read_json(std::string_view text) {
     return builder.take(complete);
 }
 
-size_t line_of(std::string_view text, std::string_view pointer) {
+LineIndex::LineIndex(std::string_view text) {
     size_t consumed = 0;
-    Finder finder(pointer, consumed);
-    read_events(text, finder, consumed);
-    if (finder.offset() == 0) return 0;
-    return position_of(text, finder.offset() - 1).first;
+    Indexer indexer(text, consumed, lines_);
+    read_events(text, indexer, consumed);
+}
+
+size_t LineIndex::line_of(std::string pointer) const {
+    for (;;) {
+        if (auto found = lines_.find(pointer); found != lines_.end()) return found->second;
+        size_t slash = pointer.rfind('/');
+        if (slash == pointer.npos) return 0;
+        pointer.resize(slash);
+    }
 }
 
 }  // namespace pktpit::config

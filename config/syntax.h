@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "config/config.h"
 
@@ -26,8 +28,17 @@ struct Document {
 /// Broken JSON: one Error at "line L, column C", not readable.
 Document read_json(std::string_view text);
 
-/// Line (from 1) on which the value at `pointer` stands, or the innermost value around it that is there; 0 if
-/// the text is broken before. For messages to people.
-size_t line_of(std::string_view text, std::string_view pointer);
+/// Where each value of a text stands, for messages to people. Takes one pass over the text, not one a
+/// question.
+class LineIndex {
+  public:
+    explicit LineIndex(std::string_view text);
+    /// Line (from 1) of the value at `pointer`, or of the innermost value around it that there is; 0 if the
+    /// text is broken before.
+    [[nodiscard]] size_t line_of(std::string pointer) const;
+
+  private:
+    std::unordered_map<std::string, size_t> lines_;
+};
 
 }  // namespace pktpit::config

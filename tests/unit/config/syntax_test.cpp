@@ -119,17 +119,19 @@ TEST(Syntax, ControlCharactersInKeysDoNotReachTheTerminal) {
 TEST(Syntax, LineOfFindsTheValueOrWhatIsAroundIt) {
     const std::string_view text =
         "{\n  \"a\": {\n    \"b\": [10,\n      11,\n      {\"c/d\": 1\n}]},\n  \"e\":\n 5\n}\n";
-    EXPECT_EQ(line_of(text, ""), 1U);
-    EXPECT_EQ(line_of(text, "/a"), 2U);
-    EXPECT_EQ(line_of(text, "/a/b"), 3U);
-    EXPECT_EQ(line_of(text, "/a/b/0"), 3U);
-    EXPECT_EQ(line_of(text, "/a/b/1"), 4U);
-    EXPECT_EQ(line_of(text, "/a/b/2"), 5U);
-    EXPECT_EQ(line_of(text, "/a/b/2/c~1d"), 5U);
-    EXPECT_EQ(line_of(text, "/a/b/2/missing"), 5U);
-    EXPECT_EQ(line_of(text, "/e"), 7U);
-    EXPECT_EQ(line_of(text, "/ab"), 1U);
-    EXPECT_EQ(line_of("", "/a"), 0U);
+    const LineIndex lines(text);
+    EXPECT_EQ(lines.line_of(""), 1U);
+    EXPECT_EQ(lines.line_of("/a"), 2U);
+    EXPECT_EQ(lines.line_of("/a/b"), 3U);
+    EXPECT_EQ(lines.line_of("/a/b/0"), 3U);
+    EXPECT_EQ(lines.line_of("/a/b/1"), 4U);
+    EXPECT_EQ(lines.line_of("/a/b/2"), 5U);
+    EXPECT_EQ(lines.line_of("/a/b/2/c~1d"), 5U);
+    EXPECT_EQ(lines.line_of("/a/b/2/missing"), 5U);
+    EXPECT_EQ(lines.line_of("/e"), 7U);
+    EXPECT_EQ(lines.line_of("/ab"), 1U);
+    EXPECT_EQ(LineIndex("").line_of("/a"), 0U);
+    EXPECT_EQ(LineIndex("{\n\"a\": [1,\n }").line_of("/a/7"), 2U) << "as far as the text is whole";
 }
 
 }  // namespace
