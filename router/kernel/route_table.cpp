@@ -124,9 +124,11 @@ void RouteTable::insert(Alternatives& alternatives, const RouteEvent& event) {
         alternatives.insert(to_front ? alternatives.begin() : alternatives.end(), added);
         return;
     }
-    // Known already: a dump repeats it, or an event tells what the dump before it had told.
+    // Known already: a dump repeats it, or an event tells what the dump before it had told. IPv6 may hold the
+    // same route twice; the first one counts, so a dump moves each only once.
+    const bool seen_in_this_dump = event.dumped && same->generation == generation_;
     set_body(*same, std::move(body));
-    if (event.replaces) return;
+    if (event.replaces || seen_in_this_dump) return;
     if (to_back && (ipv4 || event.dumped)) std::rotate(same, same + 1, alternatives.end());
     if (to_front) std::rotate(alternatives.begin(), same, same + 1);
 }
