@@ -66,17 +66,23 @@ def test_first_packets_to_an_unknown_ipv6_neighbour_are_not_lost(net):
 @requirement("the queue for an unknown neighbour is bounded (64 by default): what is too much is dropped and counted")
 @pytest.mark.pktpit("the size of the queue is Pktpit's")
 def test_queue_for_an_unknown_neighbour_is_bounded(net):
-    mac, mark = "02:00:00:00:bb:03", token()
-    net.topology.router_namespace.sysctl({"net/ipv4/neigh/p2/retrans_time_ms": 2000})  # time to look before it is given up
-    net.a.send(*[udp4(net.a, net.b, mark + bytes([number]), dst="10.2.0.102") for number in range(100)])
-    net.b.wire.receive(is_arp_for("10.2.0.102"))
-    wait_for(lambda: sum(entry["waiting"] for entry in net.router.json("show", "neighbours")["neighbours"]
-                         if entry["address"] == "10.2.0.102") == 64 or None, 3, "64 packets wait")
-    net.topology.router_namespace.sysctl({"net/ipv4/neigh/p2/retrans_time_ms": 100})
-    net.b.wire.send(arp_reply(net, "10.2.0.102", mac))
+    mac, address, mark = "02:00:00:00:bb:03", "10.2.0.102", token()
+
+    def waiting():
+        return [entry["waiting"] for entry in net.router.json("show", "neighbours")["neighbours"] if entry["address"] == address]
+
+    retransmission = "net/ipv4/neigh/p2/retrans_time_ms"
+    net.topology.router_namespace.sysctl({retransmission: 2000})  # time to look before it is given up
+    try:
+        net.a.send(*[udp4(net.a, net.b, mark + bytes([number]), dst=address) for number in range(100)])
+        net.b.wire.receive(is_arp_for(address))
+        wait_for(lambda: waiting() == [64], 3, "`show neighbours` says that 64 packets wait")
+    finally:
+        net.topology.router_namespace.sysctl({retransmission: 100})
+    net.b.wire.send(arp_reply(net, address, mac))
     net.b.wire.receive_many(64, lambda frame: mark in frame)
     follower = token()
-    net.a.send(udp4(net.a, net.b, follower, dst="10.2.0.102"))
+    net.a.send(udp4(net.a, net.b, follower, dst=address))
     net.b.receive(follower)
     assert not net.b.wire.waiting(lambda frame: mark in frame)
 
