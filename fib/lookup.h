@@ -30,8 +30,6 @@ PP_FIB_INLINE __u32 pp_fib_load32(const void* image, __u64 offset) {
 PP_FIB_INLINE __u32 pp_fib_block_entry(const void* image, __u32 blocks_offset, __u32 block_count, __u32 entry,
                                        __u32 index) {
     __u64 block = entry & (block_count - 1);
-    PP_BARRIER(block);
-    block &= block_count - 1;
     return pp_fib_load32(image, blocks_offset + (block * PP_FIB_BLOCK_ENTRIES + (index & 0xff)) * 4);
 }
 
@@ -60,8 +58,6 @@ PP_FIB_INLINE __u32 pp_fib_lookup6(const void* image, const struct pp_fib_geomet
 PP_FIB_INLINE __u32 pp_fib_group_bits(const void* image, const struct pp_fib_geometry* g, __u32 group,
                                       __u32* first) {
     __u64 index = group & (g->group_count - 1);
-    PP_BARRIER(index);
-    index &= g->group_count - 1;
     __u64 both = PP_FIB_LOAD(__u64, (const char*)image + g->group_offset + index * 8);
     *first = (__u32)both;
     return (__u32)(both >> 32);
@@ -71,8 +67,6 @@ PP_FIB_INLINE __u32 pp_fib_bucket(const void* image, const struct pp_fib_geometr
                                   __u32 hash) {
     __u64 index = (__u64)first + (hash >> ((32 - bits) & 31));
     index &= g->bucket_count - 1;
-    PP_BARRIER(index);
-    index &= g->bucket_count - 1;
     return pp_fib_load32(image, g->bucket_offset + index * 4);
 }
 
@@ -80,8 +74,6 @@ PP_FIB_INLINE const struct pp_fib_adjacency* pp_fib_adjacency_at(const void* ima
                                                                  const struct pp_fib_geometry* g,
                                                                  __u32 adjacency) {
     __u64 index = adjacency & (g->adjacency_count - 1);
-    PP_BARRIER(index);
-    index &= g->adjacency_count - 1;
     return (const struct pp_fib_adjacency*)((const char*)image + g->adjacency_offset +
                                             index * sizeof(struct pp_fib_adjacency));
 }
@@ -89,8 +81,6 @@ PP_FIB_INLINE const struct pp_fib_adjacency* pp_fib_adjacency_at(const void* ima
 PP_FIB_INLINE const struct pp_fib_port* pp_fib_port_at(const void* image, const struct pp_fib_geometry* g,
                                                        __u32 port) {
     __u64 index = port & (g->port_count - 1);
-    PP_BARRIER(index);
-    index &= g->port_count - 1;
     return (const struct pp_fib_port*)((const char*)image + g->port_offset +
                                        index * sizeof(struct pp_fib_port));
 }
@@ -106,8 +96,6 @@ PP_FIB_INLINE __u32 pp_fib_vlan_interface(const void* image, const struct pp_fib
     __u32 start = pp_fib_vlan_hash(port, outer, inner);
     for (__u32 probe = 0; probe < PP_VLAN_PROBES; probe++) {
         __u64 index = (start + probe) & (g->vlan_count - 1);
-        PP_BARRIER(index);
-        index &= g->vlan_count - 1;
         __u64 slot = PP_FIB_LOAD(__u64, (const char*)image + g->vlan_offset + index * 8);
         __u32 interface = (__u32)(slot >> 48);
         if (!interface) return 0;

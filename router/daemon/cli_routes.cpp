@@ -86,7 +86,7 @@ Result<void> CliRoutes::install(const config::StaticRoute& route) {
     const auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
     if (!spec) return tl::unexpected(spec.error());
     const auto next_hops = routing_.acquire_next_hops(*spec);
-    if (!next_hops) return tl::unexpected(next_hops.error());
+    if (!next_hops) return tl::unexpected(for_route(route.prefix, next_hops.error()));
     auto set = routing_.set_route({route.prefix, source, route.preference, route.metric, *next_hops});
     routing_.release_next_hops(*next_hops);
     return set;

@@ -123,8 +123,13 @@ json Daemon::lookup(const std::vector<IpAddress>& addresses) {
 }
 
 json Daemon::neighbours() {
+    // The kernel tells nothing of a neighbour while it is being resolved; the packets that wait for it do.
+    auto known = routing_->adjacencies().neighbours();
+    for (const auto& waiting : slow_path_->all_waiting())
+        known.try_emplace({waiting.interface, waiting.next_hop},
+                          Neighbour{{}, NeighbourState::incomplete, false});
     json neighbours = json::array();
-    for (const auto& [key, neighbour] : routing_->adjacencies().neighbours()) {
+    for (const auto& [key, neighbour] : known) {
         const L3Interface* interface = routing_->interfaces().find(key.first);
         if (!interface) continue;
         neighbours.push_back(json{{"address", key.second.to_string()},
@@ -178,16 +183,20 @@ Result<json> Daemon::change_route(RouteChange change, const config::StaticRoute&
 
 tl::expected<json, config::Errors> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {
     const std::string& file = path ? *path : config_path_;
-    auto wanted = config::load(file, [this](std::string_view name) { return state_->link(name) != nullptr; });
-    if (!wanted) return tl::unexpected(wanted.error());
+    const auto refuse = [&](const config::Errors& errors) {
+        if (!dry_run)
+            for (const auto& error : errors)
+                spdlog::error("reload of {} refused: {}", file, error.to_string());
+        return tl::unexpected(errors);
+    };
+    const auto wanted =
+        config::load(file, [this](std::string_view name) { return state_->link(name) != nullptr; });
+    if (!wanted) return refuse(wanted.error());
     json changes = config::describe_difference(config_, *wanted);
     if (!dry_run) {
-        if (auto applied = apply(*wanted, false); !applied) {
-            for (const auto& error : applied.error())
-                spdlog::error("reload of {} refused: {}", file, error.to_string());
-            return tl::unexpected(applied.error());
-        }
+        if (auto applied = apply(*wanted, false); !applied) return refuse(applied.error());
         config_path_ = file;
+        spdlog::info("reloaded {}: {} changes", file, changes.size());
     }
     return json{{"applied", !dry_run}, {"generation", generation_}, {"changes", std::move(changes)}};
 }

@@ -36,7 +36,10 @@ class Daemon : public Control, public KernelListener {
     ~Daemon() override;
 
     /// What the end of the daemon leaves: forwarding as it is, or nothing.
-    void leave_running(bool leave) { dataplane_->leave_running(leave); }
+    void leave_running(bool leave) {
+        dataplane_->leave_running(leave);
+        ports_->leave_running(leave);
+    }
     void forget_cli_routes() const { cli_routes_->forget(); }
 
     nlohmann::json version() override;

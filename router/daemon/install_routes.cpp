@@ -52,9 +52,9 @@ class AcquiredSets {
     Result<void> acquire(const WantedRoutes& wanted) {
         for (const auto& set : wanted.next_hop_sets) {
             const auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
-            if (!spec) return tl::unexpected(spec.error());
+            if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
             const auto id = routing_.acquire_next_hops(*spec);
-            if (!id) return tl::unexpected(id.error());
+            if (!id) return tl::unexpected(for_user_of(wanted, id.error()));
             ids_.push_back(*id);
         }
         return {};
@@ -62,6 +62,12 @@ class AcquiredSets {
     [[nodiscard]] fib::NextHopSetId operator[](size_t index) const { return ids_[index]; }
 
   private:
+    /// Names the first route that wants the set which could not be had.
+    [[nodiscard]] Error for_user_of(const WantedRoutes& wanted, const Error& error) const {
+        const auto user = std::ranges::find(wanted.routes, ids_.size(), &WantedRoutes::Wanted::next_hops);
+        return user == wanted.routes.end() ? error : for_route(user->prefix, error);
+    }
+
     Routing& routing_;
     std::vector<fib::NextHopSetId> ids_;
 };

@@ -3,6 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
+
+#include "router/daemon/sysctl.h"
 
 namespace pktpit::router {
 namespace {
@@ -11,11 +14,35 @@ bool is_port(const config::Interface& interface) {
     return !interface.parent;
 }
 
+// What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
+// advertisements, all-routers group, no belief in others' advertisements): transit does not reach the kernel.
+// Addresses stay when a link goes down, as IPv4 ones do.
+constexpr std::array role_switches{"forwarding", "keep_addr_on_down"};
+
 bool contains(const std::vector<InterfaceAddress>& addresses, const InterfaceAddress& address) {
     return std::ranges::find(addresses, address) != addresses.end();
 }
 
 }  // namespace
+
+Ports::~Ports() {
+    if (leave_running_) return;
+    for (auto& [name, port] : ports_)
+        give_role_back(port);
+}
+
+void Ports::take_role(Port& port) {
+    for (const std::string name : role_switches) {
+        const std::string path = "ipv6/conf/" + port.config.name + "/" + name;
+        if (const auto before = set_sysctl(path, "1")) port.switches_before.try_emplace(path, *before);
+    }
+}
+
+void Ports::give_role_back(Port& port) {
+    for (const auto& [path, before] : port.switches_before)
+        (void)set_sysctl(path, before);
+    port.switches_before.clear();
+}
 
 Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
     Port port;
@@ -51,6 +78,7 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     transaction.on_rollback([this, name = wanted.name] { remove(name, false); });
 
     if (link) added.ifindex = link->ifindex;
+    if (link) take_role(added);
     update_link(added);
     if (auto up = set_up(added, &transaction); !up) return up;
     for (const auto& address : state_.addresses(added.ifindex))
@@ -94,18 +122,49 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
 }
 
 Result<void> Ports::attach_all(Transaction& transaction) {
-    for (auto& [name, port] : ports_) {
-        if (!is_port(port.config) || port.attachment || port.ifindex == 0) continue;
-        if (auto attached = attach(port); !attached) return attached;
-        if (port.attachment->adopted) continue;
-        transaction.on_rollback([this, name = name] {
+    std::vector<Port*> unattached;
+    for (auto& [name, port] : ports_)
+        if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
+    for (const Port* port : unattached)
+        if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config.name); !prepared)
+            return prepared;
+    for (Port* port : unattached) {
+        if (auto attached = attach(*port); !attached) return attached;
+        if (port->attachment->adopted) continue;
+        transaction.on_rollback([this, name = port->config.name] {
             if (const auto found = ports_.find(name); found != ports_.end()) {
                 dataplane_.detach(found->second.port);
                 found->second.attachment.reset();
             }
         });
     }
+    make_modes_alike();
     return {};
+}
+
+// A port in native mode cannot redirect to a device whose driver knows nothing of XDP: the frame would be
+// lost without a trace. So where one port had to go generic, the ports that may be either go with it.
+void Ports::make_modes_alike() {
+    const auto forced = [](const auto& entry) {
+        return entry.second.attachment && !entry.second.attachment->why_generic.empty();
+    };
+    const auto culprit = std::ranges::find_if(ports_, forced);
+    if (culprit == ports_.end()) return;
+    for (auto& [name, port] : ports_) {
+        if (!port.attachment || port.attachment->mode == AttachMode::generic ||
+            port.config.xdp_mode != config::XdpMode::automatic)
+            continue;
+        spdlog::warn("{}: generic mode, too, since {} could not be reached from native mode", name,
+                     culprit->first);
+        dataplane_.detach(port.port);
+        port.attachment.reset();
+        auto attached = dataplane_.attach(port.port, port.ifindex, name, config::XdpMode::generic);
+        if (!attached) {
+            spdlog::error("{}; trying again", attached.error().to_string());
+            continue;
+        }
+        port.attachment = *attached;
+    }
 }
 
 Result<void> Ports::attach(Port& port) {
@@ -130,6 +189,7 @@ Result<void> Ports::attach(Port& port) {
 void Ports::remove(const std::string& name, bool addresses) {
     const auto found = ports_.find(name);
     if (found == ports_.end()) return;
+    give_role_back(found->second);
     const Port port = found->second;
     if (is_port(port.config)) dataplane_.detach(port.port);
     if (addresses && port.ifindex != 0)
@@ -158,6 +218,7 @@ void Ports::bind(Port& port, const LinkEvent& link) {
     if (port.ifindex == link.ifindex) return update_link(port);
     spdlog::info("{}: device is here (index {})", link.name, link.ifindex);
     port.ifindex = link.ifindex;
+    take_role(port);
     update_link(port);
     if (auto up = set_up(port, nullptr); !up) spdlog::error("{}", up.error().to_string());
     if (auto added = add_addresses(port, port.config.addresses, nullptr); !added)
@@ -170,6 +231,7 @@ void Ports::unbind(Port& port) {
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
     port.ifindex = 0;
+    port.switches_before.clear();  // they went with the device
     update_link(port);
     for (auto& [name, vlan] : ports_)
         if (vlan.config.parent == port.config.name) update_link(vlan);
@@ -181,6 +243,7 @@ void Ports::retry() {
         if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))
             spdlog::error("{}; trying again", attached.error().to_string());
     }
+    make_modes_alike();
 }
 
 const Ports::Port* Ports::by_interface(InterfaceId id) const {

@@ -27,10 +27,14 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<XdpDataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
+        std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, XdpDataplane& dataplane)
         : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane) {}
+    ~Ports();
+    /// The data path outlives the daemon: devices keep their role as a router's.
+    void leave_running(bool leave) { leave_running_ = leave; }
 
     /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
     /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
@@ -54,6 +58,9 @@ class Ports {
   private:
     Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> attach(Port& port);
+    void make_modes_alike();
+    static void take_role(Port& port);
+    static void give_role_back(Port& port);
     Result<void> set_up(const Port& port, Transaction* transaction);
     Result<void> add_addresses(Port& port, const std::vector<InterfaceAddress>& addresses,
                                Transaction* transaction);
@@ -66,6 +73,7 @@ class Ports {
     Routing& routing_;
     XdpDataplane& dataplane_;
     std::map<std::string, Port> ports_;
+    bool leave_running_ = false;
 };
 
 }  // namespace pktpit::router

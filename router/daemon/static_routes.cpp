@@ -110,4 +110,9 @@ Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteTy
     return spec;
 }
 
+Error for_route(const Prefix& prefix, Error error) {
+    error.message = "route " + prefix.to_string() + ": " + error.message;
+    return error;
+}
+
 }  // namespace pktpit::router

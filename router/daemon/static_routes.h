@@ -34,6 +34,9 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
                                const std::vector<config::NextHop>& next_hops);
 
+/// The same error, naming the route that met it.
+Error for_route(const Prefix& prefix, Error error);
+
 /// Adds and replaces, then removes what is wanted no more. On an error, and if the transaction is not
 /// committed, the RIB is what it was. Nothing is ever missing in between.
 Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted, Transaction& transaction);

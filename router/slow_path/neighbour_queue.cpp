@@ -126,4 +126,11 @@ size_t NeighbourQueue::waiting(const NeighbourKey& key) const {
     return found == neighbours_.end() ? 0 : found->second.waiting.size();
 }
 
+std::vector<std::pair<NeighbourKey, size_t>> NeighbourQueue::all_waiting() const {
+    std::vector<std::pair<NeighbourKey, size_t>> result;
+    for (const auto& [key, neighbour] : neighbours_)
+        if (!neighbour.waiting.empty()) result.emplace_back(key, neighbour.waiting.size());
+    return result;
+}
+
 }  // namespace pktpit::router

@@ -9,6 +9,7 @@
 #include <deque>
 #include <list>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "fib/address.h"
@@ -65,6 +66,8 @@ class NeighbourQueue {
 
     /// Packets that wait for this neighbour.
     [[nodiscard]] size_t waiting(const NeighbourKey& key) const;
+    /// Every neighbour that packets wait for, and how many do.
+    [[nodiscard]] std::vector<std::pair<NeighbourKey, size_t>> all_waiting() const;
     [[nodiscard]] size_t packets() const { return order_.size(); }
     [[nodiscard]] size_t bytes() const { return bytes_; }
     [[nodiscard]] size_t neighbours() const { return neighbours_.size(); }

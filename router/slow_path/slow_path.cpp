@@ -73,6 +73,13 @@ size_t SlowPath::waiting(uint16_t interface, const IpAddress& next_hop) const {
     return state_->queue.waiting({interface, next_hop});
 }
 
+std::vector<SlowPath::Waiting> SlowPath::all_waiting() const {
+    std::vector<Waiting> result;
+    for (const auto& [key, packets] : state_->queue.all_waiting())
+        result.push_back({key.interface, key.next_hop, packets});
+    return result;
+}
+
 std::vector<std::pair<std::string, uint64_t>> SlowPath::counters() const {
     std::vector<std::pair<std::string, uint64_t>> result;
     for (size_t counter = 0; counter < counter_count; counter++)

@@ -72,6 +72,13 @@ class SlowPath {
 
     /// Packets that wait for this neighbour now.
     [[nodiscard]] size_t waiting(uint16_t interface, const IpAddress& next_hop) const;
+    /// Every neighbour that packets wait for: interface, next hop, packets.
+    struct Waiting {
+        uint16_t interface = 0;
+        IpAddress next_hop;
+        size_t packets = 0;
+    };
+    [[nodiscard]] std::vector<Waiting> all_waiting() const;
     /// Name and value of every counter: ICMP sent by type, silence by rule, queue drops, fragments, options.
     [[nodiscard]] std::vector<std::pair<std::string, uint64_t>> counters() const;
 

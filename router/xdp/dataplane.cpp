@@ -60,10 +60,10 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
                                                          const fib::Capacity& capacity, bool dispatcher,
                                                          PuntReader::Handler on_punt) {
     libbpf_set_print(silence);
-    auto pins = PinDirectory::open(instance);
-    if (!pins) return tl::unexpected(pins.error());
     auto lock = lock_instance(instance);
     if (!lock) return tl::unexpected(lock.error());
+    auto pins = PinDirectory::open(instance);
+    if (!pins) return tl::unexpected(pins.error());
     auto transmitter = Transmitter::open();
     if (!transmitter) return tl::unexpected(transmitter.error());
     std::unique_ptr<XdpDataplane> self(
@@ -88,7 +88,7 @@ XdpDataplane::~XdpDataplane() {
     // A start that failed: what an earlier daemon left goes on, what this one added goes.
     for (const auto& [port, attached] : ports_)
         if (committed_ ? !leave_running_ : !attached.adopted) end(attached);
-    if (!committed_ || leave_running_) return;
+    if (committed_ ? leave_running_ : !pins_.remove_if_empty()) return;
     pins_.remove_all();
     ::unlink(run_path(instance_, ".lock").c_str());
 }
@@ -130,13 +130,26 @@ void XdpDataplane::grace_period() {
     if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
 }
 
-Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
-                                                      const std::string& device, config::XdpMode mode) {
-    // Before the program runs: other ports may already send to this one.
+Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const std::string& device) {
     const uint32_t key = port;
     if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
         return fail(device, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
+    auto program = load_port_stage(maps_, geometry_, port);
+    if (!program) {
+        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+        return tl::unexpected(program.error());
+    }
+    prepared_.insert_or_assign(port, std::move(*program));
+    return {};
+}
+
+Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
+                                                      const std::string& device, config::XdpMode mode) {
+    if (!prepared_.contains(port))
+        if (auto prepared = prepare(port, ifindex, device); !prepared)
+            return tl::unexpected(prepared.error());
+    const uint32_t key = port;
     Attachment attachment;
     if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, mode, attachment)) return attachment;
     auto attached = attach_by_link(port, ifindex, device, mode);
@@ -160,6 +173,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
     attachment.mode = dispatched->mode;
     attachment.adopted = !earlier.empty();
     attachment.through_dispatcher = true;
+    prepared_.erase(port);
     ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, attachment.adopted});
     return true;
 }
@@ -167,8 +181,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
 Result<XdpDataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32_t ifindex,
                                                               const std::string& device,
                                                               config::XdpMode mode) {
-    auto program = load_port_stage(maps_, geometry_, port);
-    if (!program) return tl::unexpected(program.error());
+    const Fd program = std::move(prepared_.extract(port).mapped());
     Attachment attachment;
     Port attached{ifindex, Fd(), 0, false};
     if (auto earlier = earlier_links_.find(ifindex); earlier != earlier_links_.end()) {
@@ -176,7 +189,7 @@ Result<XdpDataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uin
         const bool mode_fits = mode == config::XdpMode::automatic ||
                                (mode == config::XdpMode::native) == (attachment.mode == AttachMode::native);
         if (mode_fits) {
-            if (auto swapped = swap_program(earlier->second.get(), program->get(), device); !swapped)
+            if (auto swapped = swap_program(earlier->second.get(), program.get(), device); !swapped)
                 return tl::unexpected(swapped.error());
             attached.link = std::move(earlier->second);
             attached.adopted = attachment.adopted = true;
@@ -186,7 +199,7 @@ Result<XdpDataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uin
         earlier_links_.erase(earlier);
     }
     if (!attached.link) {
-        auto made = attach_port(program->get(), ifindex, device, mode);
+        auto made = attach_port(program.get(), ifindex, device, mode);
         if (!made) return tl::unexpected(made.error());
         if (auto pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get()); !pinned)
             return tl::unexpected(pinned.error());

@@ -55,7 +55,11 @@ class XdpDataplane {
     /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const { return previous_ports_; }
 
-    /// Brings the port stage onto a device: swaps the program of a pinned link, or makes and pins a new link.
+    /// Loads the port's program and makes it an egress port of the others. To be called for every port before
+    /// the first is attached: from then on a packet may come in by any and leave by any.
+    Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device);
+    /// Brings the port stage onto a device (prepare() is done if it was not): swaps the program of a pinned
+    /// link, or makes and pins a new link.
     Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
                               config::XdpMode mode);
     /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
@@ -103,6 +107,7 @@ class XdpDataplane {
     std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
+    std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet
     bool dispatcher_ = false;
     bool committed_ = false;
     bool leave_running_ = false;

@@ -81,9 +81,15 @@ void PinDirectory::remove_all() const {
         entries.push_back(entry.path());
     for (const auto& entry : entries)
         std::filesystem::remove(entry, error);
-    std::filesystem::remove(path_, error);
+    remove_if_empty();
+}
+
+bool PinDirectory::remove_if_empty() const {
+    std::error_code error;
+    const bool removed = std::filesystem::remove(path_, error);
     // Only succeeds for the last instance.
     std::filesystem::remove(std::filesystem::path(path_).parent_path(), error);
+    return removed;
 }
 
 }  // namespace pktpit::router

@@ -32,6 +32,8 @@ class PinDirectory {
 
     /// Removes every pin, which ends the data path of ports whose links nobody else holds, and the directory.
     void remove_all() const;
+    /// Removes the directory if nothing is pinned in it; true if it did.
+    bool remove_if_empty() const;
     [[nodiscard]] const std::string& path() const { return path_; }
 
   private:

@@ -1,0 +1,13 @@
+/// The kernel's per-device switches below /proc/sys/net, of the daemon's network namespace. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace pktpit::router {
+
+/// Writes `value` and returns what was there before; nothing if there is no such switch or it cannot be
+/// written.
+std::optional<std::string> set_sysctl(const std::string& path, const std::string& value);
+
+}  // namespace pktpit::router
