@@ -134,4 +134,13 @@ void schedule_this_thread(std::optional<unsigned> cpu, int priority) {
     schedule(0, cpu, priority);
 }
 
+RealTime::RealTime(int priority) {
+    schedule(0, std::nullopt, priority);
+}
+
+RealTime::~RealTime() {
+    const sched_param normal{};
+    sched_setscheduler(0, SCHED_OTHER, &normal);
+}
+
 }  // namespace pktpit::bench

@@ -28,4 +28,13 @@ struct Schedule {
 };
 void schedule_this_thread(std::optional<unsigned> cpu, int priority);
 
+/// The calling thread is real-time as long as this lives.
+class RealTime {
+  public:
+    explicit RealTime(int priority);
+    ~RealTime();
+    RealTime(const RealTime&) = delete;
+    RealTime& operator=(const RealTime&) = delete;
+};
+
 }  // namespace pktpit::bench

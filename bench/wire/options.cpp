@@ -22,8 +22,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         "Measures Pktpit against other forwarders over veth: source -> router -> sink, 64-byte frames.");
     std::vector<int> families{4, 6};
     std::vector<std::string> cores;
-    std::string table = "internet";
-    unsigned window = 600, warm_up = 200;
+    std::vector<std::string> tables;
+    unsigned window = 400, warm_up = 100;
     bool quick = false;
     app.add_option("--families", families, "4 and 6, or one of them")
         ->delimiter(',')
@@ -37,10 +37,13 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->delimiter(',')
         ->check(CLI::IsMember({"pktpit", "port-stage", "kernel", "fib-lookup", "fixed"}))
         ->capture_default_str();
-    app.add_option("--table", table, "internet: real prefixes; dense: consecutive ones")
-        ->check(CLI::IsMember({"internet", "dense"}))
-        ->capture_default_str();
-    app.add_option("--routes", options.routes, "prefixes, taken evenly from the table; 0: all")
+    app.add_option(
+           "--tables", tables,
+           "internet: real prefixes, taken evenly; dense: consecutive ones; both, but with --kill-restart "
+           "internet")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"internet", "dense"}));
+    app.add_option("--routes", options.routes, "prefixes of each family; 0: the whole Internet table")
         ->capture_default_str();
     app.add_option("--data", options.data, "folder of the Internet tables")->capture_default_str();
     app.add_option("--rounds", options.rounds, "rounds of each panel")
@@ -77,11 +80,15 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     if (cores.empty()) cores = {"two-core", "one-core"};
     for (const auto& one : cores)
         options.cores.push_back(one == "two-core" ? Cores::two_core : Cores::one_core);
-    options.table = table == "internet" ? Table::internet : Table::dense;
+    if (tables.empty() && options.kill_restart) tables = {"internet"};
+    if (tables.empty()) tables = {"internet", "dense"};
+    options.tables.clear();
+    for (const auto& one : tables)
+        options.tables.push_back(one == "internet" ? Table::internet : Table::dense);
     if (quick) {
         options.rounds = quick_rounds;
-        window = 200;
-        warm_up = 100;
+        window = 100;
+        warm_up = 50;
     }
     options.timing.window = std::chrono::milliseconds(window);
     options.timing.warm_up = std::chrono::milliseconds(warm_up);

@@ -14,7 +14,7 @@ struct Options {
     std::vector<Family> families{Family::ipv4, Family::ipv6};
     std::vector<Cores> cores{Cores::two_core, Cores::one_core};
     std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
-    Table table = Table::internet;
+    std::vector<Table> tables{Table::internet, Table::dense};
     size_t routes = 16384;
     std::string data;
     unsigned rounds = 7;

@@ -30,6 +30,9 @@ struct Panel {
     [[nodiscard]] const Series* find(const std::string& forwarder) const;
 };
 
+/// The forwarder that does nothing but rewrite and redirect.
+inline constexpr const char* upper_bound_name = "fixed redirect";
+
 /// "`forwarder` is at least `factor` times `peer`."
 struct Target {
     std::string peer;
