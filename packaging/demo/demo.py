@@ -101,7 +101,7 @@ bob    10.2.0.2  2001:db8:2::2 ──┘             also {INTERNET4} and {INTER
         for family in (4, 6):
             file = self.directory / f"table{family}.txt"
             with open(file, "w") as output:
-                subprocess.run([BUILD / "pktpit", "generate-table", "--family", str(family)], stdout=output, check=True)
+                subprocess.run([BUILD / "pktpit", "table", "generate", *(["-6"] if family == 6 else [])], stdout=output, check=True)
             files.append(file)
         return files
 

@@ -27,6 +27,7 @@ struct Options {
     bool watch = false;
     double interval = 1;
     unsigned count = 0;
+    uint64_t seed = 1;
 };
 
 using Command = std::function<int(const Session&)>;
@@ -52,6 +53,7 @@ class Application {
         add_show();
         add_routes();
         add_lookup();
+        add_table();
         add_counters();
     }
 
@@ -214,6 +216,17 @@ class Application {
                         "addresses; with --table and without any: from the standard input, one a line");
         app->add_option("--table", options_.table, "look in this file of routes, without a daemon")
             ->type_name("FILE");
+    }
+
+    void add_table() {
+        CLI::App* table = add_group("table", "route files: `prefix next-hop-id` a line");
+        CLI::App* app = add(table, "generate", "prints a table like the Internet's, from a seed",
+                            [this](const Session& session) {
+                                return generate_table(session, default_family(), options_.count, options_.seed);
+                            });
+        add_family_flags(app);
+        app->add_option("--count", options_.count, "prefixes; default: as many as the Internet has");
+        app->add_option("--seed", options_.seed, "the same seed gives the same table");
     }
 
     void add_counters() {

@@ -47,6 +47,9 @@ int lookup(const Session& session, const std::vector<std::string>& addresses);
 int lookup_in_table(const Session& session, const std::string& table_path,
                     const std::vector<std::string>& addresses);
 
+/// A route file like the Internet's, to the standard output. `count` 0: as many prefixes as the Internet has.
+int generate_table(const Session& session, Family family, size_t count, uint64_t seed);
+
 /// `count`: how many times, absent: until interrupted.
 int watch_counters(const Session& session, std::chrono::duration<double> interval,
                    std::optional<unsigned> count);
