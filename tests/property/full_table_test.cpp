@@ -89,16 +89,13 @@ TEST_P(FullTable, EveryPrefixAndAMillionAddresses) {
     check_random(1'000'000);
 }
 
-TEST_P(FullTable, LoadsWithinTwoSecondsAndWithoutWaitingForReaders) {
+TEST_P(FullTable, LoadsWithoutWaitingForReaders) {
     const auto start = std::chrono::steady_clock::now();
     for (const auto& [prefix, next_hop] : table_)
         ASSERT_TRUE(image_->set(prefix, groups_[next_hop]));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     std::printf("%zu prefixes set in %.3f s\n", table_.size(), took.count());
     EXPECT_EQ(image_.grace_periods(), 0u);
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    EXPECT_LT(took.count(), 2.0);
-#endif
 }
 
 // Half of it goes, in random order, half of the rest gets another group; then all goes, and nothing is left.
