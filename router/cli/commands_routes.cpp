@@ -13,7 +13,7 @@ using nlohmann::json;
 
 /// Large enough that a full table takes few round trips, small enough that the daemon's loop goes on
 /// meanwhile.
-constexpr size_t page_size = 20'000;
+constexpr size_t page_size = 50'000;
 
 std::vector<Column> route_columns() {
     return {{""},
@@ -61,7 +61,7 @@ class RoutePrinter {
         table_.clear();
     }
 
-    void finish(uint64_t total, const json& next) {
+    void finish(uint64_t total, const json& next, bool limited) {
         std::ostream& out = session_.terminal.out;
         if (session_.json) {
             out << (printed_ == 0 ? "{\"routes\": [" : "") << "\n], \"total\": " << total
@@ -69,10 +69,11 @@ class RoutePrinter {
         } else if (printed_ == 0) {
             out << "no routes\n";
         } else if (printed_ < total) {
-            out << session_.terminal.paint(Colour::dim,
-                                           std::to_string(printed_) + " of " + std::to_string(total) +
-                                               " routes; --limit N shows more, --within PREFIX fewer")
-                << '\n';
+            const char* more =
+                limited ? "; --limit N shows more, --within PREFIX fewer" : "; the daemon gave no more";
+            const std::string text =
+                std::to_string(printed_) + " of " + std::to_string(total) + " routes" + more;
+            out << session_.terminal.paint(Colour::dim, text) << '\n';
         }
     }
     [[nodiscard]] size_t printed() const { return printed_; }
@@ -133,7 +134,7 @@ int show_routes(const Session& session, const RouteFilter& filter) {
         after = next;
         if (!next.is_string() || enough || stuck) break;
     }
-    printer.finish(total, after);
+    printer.finish(total, after, filter.limit.has_value());
     return exit_ok;
 }
 

@@ -132,25 +132,25 @@ class PagedTest : public CliTest {
 };
 
 TEST_F(PagedTest, AllPagesOfALargeTable) {
-    paged.count = 50'001;
+    paged.count = 100'001;
     const Output text = cli({"show", "routes"});
     EXPECT_EQ(text.status, 0);
-    EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 50'002);  // and the header, once
+    EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 100'002);  // and the header, once
     EXPECT_EQ(paged.pages, 3U);
     const json all = json::parse(cli({"show", "routes", "--json"}).out);
-    ASSERT_EQ(all["routes"].size(), 50'001U);
-    EXPECT_EQ(all["routes"][50'000]["prefix"], "0.0.195.80/32");
-    EXPECT_EQ(all["total"], 50'001);
+    ASSERT_EQ(all["routes"].size(), 100'001U);
+    EXPECT_EQ(all["routes"][100'000]["prefix"], "0.1.134.160/32");
+    EXPECT_EQ(all["total"], 100'001);
     EXPECT_TRUE(all["next"].is_null());
 }
 
 TEST_F(PagedTest, Limit) {
-    paged.count = 30'000;
+    paged.count = 60'000;
     const Output text = cli({"show", "routes", "--limit", "3"});
-    EXPECT_NE(text.out.find("3 of 30000 routes"), std::string::npos) << text.out;
-    const json some = json::parse(cli({"show", "routes", "--limit", "20001", "--json"}).out);
-    EXPECT_EQ(some["routes"].size(), 20'001U);
-    EXPECT_EQ(some["next"], "0.0.78.32/32");
+    EXPECT_NE(text.out.find("3 of 60000 routes"), std::string::npos) << text.out;
+    const json some = json::parse(cli({"show", "routes", "--limit", "50001", "--json"}).out);
+    EXPECT_EQ(some["routes"].size(), 50'001U);
+    EXPECT_EQ(some["next"], "0.0.195.80/32");
 }
 
 TEST_F(PagedTest, EmptyTable) {
