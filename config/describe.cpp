@@ -46,6 +46,7 @@ std::string mtu(const Interface& one) {
 
 std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
     std::vector<std::string> out;
+    out.reserve(addresses.size());
     for (const InterfaceAddress& address : addresses)
         out.push_back(address.to_string());
     return out;

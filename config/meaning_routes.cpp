@@ -98,8 +98,8 @@ void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& err
             errors.push_back({where, text + " is there twice on " + in_quotes(one.value.interface),
                               "each neighbour once", "see " + first->second});
         if (std::string reason = no_host_address(address); !reason.empty()) {
-            errors.push_back(
-                {where, "neighbour " + text + " is " + reason, "the address of another host", ""});
+            errors.push_back({where, "neighbour ", "the address of another host", ""});
+            errors.back().message.append(text).append(" is ").append(reason);
             continue;
         }
         if (!known || (address.is_v6() && address.is_link_local())) continue;

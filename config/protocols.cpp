@@ -57,6 +57,7 @@ std::string protocol_name(uint8_t number) {
 
 std::vector<std::string> protocol_names() {
     std::vector<std::string> names;
+    names.reserve(protocols.size());
     for (const Protocol& one : protocols)
         names.emplace_back(one.name);
     return names;

@@ -52,7 +52,8 @@ class Builder : public SaxHandler {
     }
 
     bool broken(Error&& error) override {
-        out_.errors.assign(1, std::move(error));
+        out_.errors.clear();
+        out_.errors.push_back(std::move(error));
         return false;
     }
 

@@ -19,7 +19,7 @@ inline constexpr size_t max_string = 1000;
 
 /// `value` is worth looking at only where `readable`. Errors beside a readable value (a key that is there
 /// twice) concern a part of it; the first of the two values is kept.
-struct Document {
+struct Document {  // NOLINT(bugprone-exception-escape): moving a json does not throw
     nlohmann::json value;
     Errors errors;
     bool readable = false;
