@@ -12,7 +12,7 @@ _pktpit() {
         dev) words=$(ls /sys/class/net) ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup counters demo" ;;
+                " ") words="check reload show route lookup table counters demo" ;;
                 "show ") words="version ports routes route neighbours counters config" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
@@ -21,6 +21,8 @@ _pktpit() {
                 "show routes") words="-4 -6 --source --within --limit" ;;
                 "counters ") words="--watch --interval --count" ;;
                 "lookup ") words="--table" ;;
+                "table ") words="generate" ;;
+                "table generate") words="-4 -6 --count --seed" ;;
             esac
             [[ $current == -* ]] && words+=" --json --socket --instance --help"
             ;;
