@@ -24,6 +24,50 @@ struct {
     __type(value, __u32);
 } source_port SEC(".maps");
 
+/* Written by the sink's program. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct pb_progress);
+} progress SEC(".maps");
+
+/* Looks at the sink's counter that often a slot (about 10 us), and gives the frames on their way up for lost
+ * after that many slots. */
+#define LOOKS 4096
+#define LONGEST_WAIT 5000
+
+struct waiting {
+    const volatile __u64* published;
+    __u64 enough;
+};
+
+static long look(__u32 step, struct waiting* waiting) {
+    (void)step;
+    return *waiting->published >= waiting->enough;
+}
+
+/* Room for one more frame on the way? Waiting in place costs the other core nothing; handing the slot's page
+ * back, or frames that a full ring refuses, would fight it for the page pool's lock. */
+static __always_inline int window_opens(__u64 number) {
+    const __u32 zero = 0;
+    struct pb_progress* sink = bpf_map_lookup_elem(&progress, &zero);
+    if (!sink) return 0;
+    struct waiting waiting = {&sink->published, number + 1 - PB_WINDOW - state.given_up};
+    bpf_loop(LOOKS, look, &waiting, 0);
+    const __u64 published = *waiting.published;
+    state.acknowledged = state.given_up + published;
+    if (published >= waiting.enough) {
+        state.waits = 0;
+        return 1;
+    }
+    if (++state.waits > LONGEST_WAIT) {
+        state.given_up = number - published;
+        state.waits = 0;
+    }
+    return 0;
+}
+
 static __always_inline void write_udp(void* at, __u32 flow, __u16 length) {
     struct udphdr* udp = at;
     udp->source = bpf_htons(PB_PORT_BASE + (flow & ((1 << PB_FLOW_BITS) - 1)));
@@ -73,6 +117,8 @@ int generate(struct xdp_md* ctx) {
         /* After a preemption the missed frames are not made up for in a burst longer than 20 us. */
         if (now - due > 20000ull << 10) due = now;
         state.next_due = due + state.interval;
+    } else if (number >= state.acknowledged + PB_WINDOW && !window_opens(number)) {
+        return XDP_DROP;
     }
     const __u32 index = number & plan.destination_mask;
     const struct pb_destination* destination = bpf_map_lookup_elem(&destinations, &index);

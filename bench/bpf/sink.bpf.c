@@ -14,6 +14,14 @@ struct {
     __type(value, struct pb_sink_counters);
 } sink_counters SEC(".maps");
 
+/* The generator's map. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct pb_progress);
+} progress SEC(".maps");
+
 /* Next sequence number of each flow. NAPI runs a queue on one CPU at a time: no atomics. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -69,6 +77,14 @@ static __always_inline void look_at(void* data, __u64 length, struct pb_sink_cou
         counters->bad_payload++;
 }
 
+static __always_inline void tell_generator(void) {
+    const __u32 zero = 0;
+    struct pb_progress* mine = bpf_map_lookup_elem(&progress, &zero);
+    if (!mine) return;
+    const __u64 arrived = ++mine->arrived;
+    if (arrived % PB_PUBLISH_EVERY == 0) *(volatile __u64*)&mine->published = arrived;
+}
+
 /* What arrived: `udp` is null for a frame that is not the benchmark's. */
 struct arrival {
     struct pb_sink_counters* counters;
@@ -87,6 +103,7 @@ static __always_inline struct arrival take(struct xdp_md* ctx) {
         arrival.counters->other++;
     else if ((arrival.counters->frames++ & expectation.sample_mask) == 0)
         look_at(data, end - data, arrival.counters);
+    if (arrival.udp) tell_generator();
     return arrival;
 }
 

@@ -32,13 +32,31 @@ struct pb_plan {
     __u32 flow_shift;       /* log2 of that number: what is above it in the frame's number is the sequence */
 };
 
-/* Written by both sides. A slot of BPF_PROG_RUN that is not due yet is dropped at once: that paces frames to
- * the microsecond without a system call a frame. */
+/* Frames on their way at most, when the generator is not paced: fewer than a veth ring holds (256), so that
+ * none is refused, and more than a router takes at a time (64), so that it never runs dry. */
+#define PB_WINDOW 192
+#define PB_PUBLISH_EVERY 32
+
+/* How far the sink has got, told to the generator. A cache line for each side. */
+struct pb_progress {
+    __u64 arrived; /* the sink's own */
+    __u64 unused[15];
+    __u64 published; /* `arrived`, at every PB_PUBLISH_EVERYth frame */
+    __u64 unused2[15];
+};
+
+/* The generator's. Zeroed at every start; user space sets `paced` and what belongs to it.
+ *
+ * Paced: a slot of BPF_PROG_RUN that is not due yet is dropped at once, which spaces frames to the
+ * microsecond without a system call a frame. Otherwise it sends as fast as frames arrive at the sink. */
 struct pb_generator_state {
     __u64 sent;
-    __u64 paced;    /* otherwise as fast as it goes, and the rest has no meaning */
-    __u64 next_due; /* bpf_ktime_get_ns() << 10 */
-    __u64 interval; /* ns << 10 between frames */
+    __u64 paced;
+    __u64 next_due;     /* bpf_ktime_get_ns() << 10 */
+    __u64 interval;     /* ns << 10 between frames */
+    __u64 acknowledged; /* arrived or given up for lost */
+    __u64 given_up;
+    __u64 waits; /* slots in a row in which nothing arrived */
 };
 
 struct pb_destination {

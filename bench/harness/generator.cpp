@@ -40,6 +40,14 @@ struct Generator::State {
     std::atomic<bool> stopping{false};
     std::exception_ptr failure;
 
+    /// While the thread does not run.
+    void reset() const {
+        shared() = {};
+        const uint32_t zero = 0;
+        const pb_progress nothing{};
+        bpf_map_update_elem(bpf_map__fd(skeleton->maps.progress), &zero, &nothing, BPF_ANY);
+    }
+
     [[nodiscard]] pb_generator_state& shared() const { return skeleton->bss->state; }
 
     void run(unsigned cpu, unsigned batch) {
@@ -58,7 +66,6 @@ struct Generator::State {
     void start(unsigned cpu, unsigned batch) {
         stopping = false;
         failure = nullptr;
-        shared().sent = 0;
         thread = std::thread([this, cpu, batch] {
             try {
                 run(cpu, batch);
@@ -120,11 +127,12 @@ Generator::~Generator() = default;
 Generator::Generator(Generator&&) noexcept = default;
 
 void Generator::start(unsigned cpu, unsigned batch) {
-    state_->shared().paced = 0;
+    state_->reset();
     state_->start(cpu, batch);
 }
 
 void Generator::start_paced(unsigned cpu, unsigned batch, double rate) {
+    state_->reset();
     pb_generator_state& shared = state_->shared();
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -140,6 +148,14 @@ uint64_t Generator::stop() {
     if (state_->thread.joinable()) state_->thread.join();
     if (state_->failure) std::rethrow_exception(state_->failure);
     return state_->shared().sent;
+}
+
+uint32_t Generator::flows() const {
+    return state_->skeleton->rodata->plan.destination_mask + 1;
+}
+
+int Generator::progress_map() const {
+    return bpf_map__fd(state_->skeleton->maps.progress);
 }
 
 }  // namespace pktpit::bench

@@ -29,6 +29,10 @@ class Generator {
     /// anew. Throws what the thread ran into.
     uint64_t stop();
 
+    [[nodiscard]] uint32_t flows() const;
+    /// The map through which the sink tells how many frames have arrived.
+    [[nodiscard]] int progress_map() const;
+
   private:
     struct State;
     std::unique_ptr<State> state_;

@@ -13,10 +13,9 @@ std::string name_of(Cores cores) {
 }
 
 std::string explain(Cores cores) {
-    return cores == Cores::two_core
-               ? "generator on core 0; router and sink on core 1, in the NAPI thread of the router's ingress "
-                 "port"
-               : "generator, router and sink all on core 1, one batch after the other; nothing can be lost";
+    return cores == Cores::two_core ? "generator on core 0; router and sink on core 1, in the NAPI thread of "
+                                      "the router's ingress port"
+                                    : "generator, router and sink all on core 1, one batch after the other";
 }
 
 unsigned generator_cpu(Cores cores) {
@@ -29,9 +28,9 @@ void place_cores(const Topology& topology, Cores cores) {
     set_threaded_napi(topology.ingress().device, threaded, router_core);
 }
 
-Sample measure(const Topology& topology, Family family, Generator& generator, uint32_t flows, Cores cores,
+Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
                const Timing& timing) {
-    const Sink sink(topology, family, Sink::Mode::count, flows);
+    const Sink sink(topology, family, Sink::Mode::count, generator);
     place_cores(topology, cores);
     const uint64_t router_refusals = topology.refused_by_router();
     const uint64_t sink_refusals = topology.refused_by_sink();

@@ -15,7 +15,7 @@ namespace pktpit::bench {
 /// Which core pays for what.
 enum class Cores {
     two_core,  ///< generator on core 0; router and sink on core 1, in the NAPI thread of the router's ingress
-    one_core,  ///< all on core 1, router and sink in the softirq that follows each batch: nothing can be lost
+    one_core,  ///< all on core 1, router and sink in the softirq that follows each batch
 };
 
 std::string name_of(Cores cores);
@@ -31,10 +31,9 @@ struct Sample {
     double mpps = 0;    ///< arrived at the sink, a microsecond
     uint64_t sent = 0;  ///< left the generator, warm-up included
     uint64_t arrived = 0;
-    uint64_t refused_by_router =
-        0;  ///< did not fit into the router's ring: expected in two_core, where load is 100 %
-    uint64_t refused_by_sink = 0;
-    std::string faults;  ///< what the sink found wrong
+    uint64_t refused_by_router = 0;  ///< found the router's ring full
+    uint64_t refused_by_sink = 0;    ///< found the sink's ring full
+    std::string faults;              ///< what the sink found wrong
 };
 
 inline constexpr unsigned generator_core = 0;
@@ -45,7 +44,7 @@ inline constexpr unsigned router_core = 1;
 void place_cores(const Topology& topology, Cores cores);
 unsigned generator_cpu(Cores cores);
 
-Sample measure(const Topology& topology, Family family, Generator& generator, uint32_t flows, Cores cores,
+Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
                const Timing& timing);
 
 }  // namespace pktpit::bench

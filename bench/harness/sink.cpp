@@ -28,7 +28,7 @@ struct Sink::State {
     std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)> link{nullptr, &bpf_link__destroy};
 };
 
-Sink::Sink(const Topology& topology, Family family, Mode mode, uint32_t flows)
+Sink::Sink(const Topology& topology, Family family, Mode mode, const Generator& generator)
     : state_(std::make_unique<State>()) {
     state_->skeleton.reset(bench_sink::open());
     bench_sink* skeleton = state_->skeleton.get();
@@ -38,7 +38,9 @@ Sink::Sink(const Topology& topology, Family family, Mode mode, uint32_t flows)
     std::memcpy(expectation.macs.source, topology.egress().mac.bytes.data(), 6);
     expectation.family = family == Family::ipv4 ? 4 : 6;
     expectation.sample_mask = mode == Mode::count ? 63 : 0;
-    bpf_map__set_max_entries(skeleton->maps.flows, flows);
+    bpf_map__set_max_entries(skeleton->maps.flows, generator.flows());
+    if (const int error = bpf_map__reuse_fd(skeleton->maps.progress, generator.progress_map()))
+        fail_with(error, "share the generator's map");
     if (const int error = bench_sink::load(skeleton)) fail_with(error, "load the sink program");
     const InNamespace here(topology.sink());
     bpf_program* program = mode == Mode::count ? skeleton->progs.count : skeleton->progs.sequence;
@@ -60,14 +62,6 @@ pb_sink_counters Sink::counters() const {
             sum[i] += words[i];
     }
     return std::bit_cast<pb_sink_counters>(sum);
-}
-
-pb_sink_counters difference(const pb_sink_counters& later, const pb_sink_counters& earlier) {
-    auto left = std::bit_cast<Words>(later);
-    const auto right = std::bit_cast<Words>(earlier);
-    for (size_t i = 0; i < left.size(); i++)
-        left[i] -= right[i];
-    return std::bit_cast<pb_sink_counters>(left);
 }
 
 std::string describe_faults(const pb_sink_counters& counters) {

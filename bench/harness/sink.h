@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/bpf/traffic.h"
+#include "bench/harness/generator.h"
 #include "bench/harness/topology.h"
 
 namespace pktpit::bench {
@@ -18,8 +19,8 @@ class Sink {
         count,     ///< one frame in 64 looked at in full
         sequence,  ///< every frame looked at, and every flow's sequence numbers followed
     };
-    /// `flows`: number of the generator's destinations.
-    Sink(const Topology& topology, Family family, Mode mode, uint32_t flows);
+    /// For that generator's frames, which it lets know how many have arrived.
+    Sink(const Topology& topology, Family family, Mode mode, const Generator& generator);
     ~Sink();
 
     /// Summed over CPUs.
@@ -30,8 +31,6 @@ class Sink {
     std::unique_ptr<State> state_;
 };
 
-/// later - earlier, field by field.
-pb_sink_counters difference(const pb_sink_counters& later, const pb_sink_counters& earlier);
 /// What was wrong with the sample, in words; empty if nothing was and something was looked at.
 std::string describe_faults(const pb_sink_counters& counters);
 

@@ -42,11 +42,10 @@ KillRestartResult test_kill_restart(unsigned number, const Workload& workload, C
     PktpitDaemon daemon(plan.binary, topology, {&workload});
     daemon.start();
     Generator generator(topology, result.family, workload.destinations);
-    const auto flows = static_cast<uint32_t>(workload.destinations.size());
-    result.full_mpps = measure(topology, result.family, generator, flows, cores, timing).mpps;
+    result.full_mpps = measure(topology, result.family, generator, cores, timing).mpps;
     progress.step(fmt::format("full rate {:.3f} Mpps", result.full_mpps));
 
-    const Sink sink(topology, result.family, Sink::Mode::sequence, flows);
+    const Sink sink(topology, result.family, Sink::Mode::sequence, generator);
     place_cores(topology, cores);
     const uint64_t router_refusals = topology.refused_by_router();
     const uint64_t sink_refusals = topology.refused_by_sink();

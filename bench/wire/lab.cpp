@@ -7,14 +7,12 @@ Lab::Lab(unsigned number, std::unique_ptr<Forwarder> forwarder, const std::vecto
     forwarder_->attach(topology_, workloads);
     for (const Workload* workload : workloads) {
         const Family family = workload->prefixes.front().address.family;
-        sources_.emplace(family, Source{Generator(topology_, family, workload->destinations),
-                                        static_cast<uint32_t>(workload->destinations.size())});
+        generators_.emplace(family, Generator(topology_, family, workload->destinations));
     }
 }
 
 Sample Lab::measure(Family family, Cores cores, const Timing& timing) {
-    Source& source = sources_.at(family);
-    return bench::measure(topology_, family, source.generator, source.flows, cores, timing);
+    return bench::measure(topology_, family, generators_.at(family), cores, timing);
 }
 
 }  // namespace pktpit::bench

@@ -21,13 +21,9 @@ class Lab {
     Sample measure(Family family, Cores cores, const Timing& timing);
 
   private:
-    struct Source {
-        Generator generator;
-        uint32_t flows;
-    };
     Topology topology_;
     std::unique_ptr<Forwarder> forwarder_;
-    std::map<Family, Source> sources_;
+    std::map<Family, Generator> generators_;
 };
 
 }  // namespace pktpit::bench

@@ -56,7 +56,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->check(CLI::Range(0, 60000))
         ->capture_default_str();
     app.add_option("--batch", options.timing.batch, "frames handed over at a time")
-        ->check(CLI::Range(1, 256))
+        ->check(CLI::Range(1, 128))
         ->capture_default_str();
     app.add_option("--json", options.json, "also write the report there");
     app.add_option("--pktpitd", options.pktpitd, "the daemon to measure")->capture_default_str();

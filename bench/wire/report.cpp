@@ -15,16 +15,12 @@ std::string percent(double share) {
     return fmt::format("{:.0f} %{}", share * 100, share > tolerated_spread ? " !" : "");
 }
 
-/// Frames lost, as far as that says something: under full load on two cores the router's ring overflows by
-/// design.
-std::string loss_of(const Series& series, Cores cores) {
-    uint64_t sent = 0, arrived = 0, refused = 0;
+std::string loss_of(const Series& series) {
+    uint64_t sent = 0, arrived = 0;
     for (const Sample& sample : series.samples) {
         sent += sample.sent;
         arrived += sample.arrived;
-        refused += sample.refused_by_router;
     }
-    if (cores == Cores::two_core) sent -= std::min(sent, refused);
     return arrived >= sent ? "0" : std::to_string(sent - arrived);
 }
 
@@ -98,7 +94,7 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
         }
         fmt::print(out, "{:22} {:8.3f} {:>8} {:10.1f} {:>12} {:>7} {:>22}\n", series.forwarder, rate.median,
                    percent(rate.spread()), rate.median > 0 ? 1e3 / rate.median : 0.0,
-                   cost_above_bound(panel, series), loss_of(series, panel.cores), ratio);
+                   cost_above_bound(panel, series), loss_of(series), ratio);
     }
     for (const Series& series : panel.series)
         for (const Sample& sample : series.samples)
