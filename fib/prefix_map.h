@@ -46,13 +46,18 @@ class PrefixMap {
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::vector<Key> sorted_keys() const {
+    /// In no order.
+    [[nodiscard]] std::vector<Key> keys() const {
         std::vector<Key> keys;
         keys.reserve(map_.size());
         for (const auto& [key, value] : map_)
             keys.push_back(key);
-        std::ranges::sort(keys);
         return keys;
+    }
+    [[nodiscard]] std::vector<Key> sorted_keys() const {
+        auto sorted = keys();
+        std::ranges::sort(sorted);
+        return sorted;
     }
     [[nodiscard]] size_t size() const { return map_.size(); }
 

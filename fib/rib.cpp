@@ -174,15 +174,25 @@ std::optional<Route> Rib::match(const IpAddress& address) const {
         });
 }
 
-void Rib::for_each(Family family, const std::function<bool(const Route&, bool)>& visit) const {
+template <class Table, class Keys>
+void Rib::visit_each(const Table& table, const Keys& keys, const Visit& visit) const {
+    for (const auto& key : keys) {
+        const Candidates candidates = table.find(key);
+        const Candidate* best = state_->best(candidates);
+        for (const Candidate& candidate : candidates)
+            if (!visit(route_of(key.prefix(), candidate), &candidate == best)) return;
+    }
+}
+
+void Rib::for_each(Family family, const Visit& visit) const {
     with_table(*state_, family, [&]<class Key>(const RibTable<Key>& table, Key) {
-        for (const Key& key : table.sorted_keys()) {
-            const Candidates candidates = table.find(key);
-            const Candidate* best = state_->best(candidates);
-            for (const Candidate& candidate : candidates)
-                if (!visit(route_of(key.prefix(), candidate), &candidate == best)) return;
-        }
+        visit_each(table, table.sorted_keys(), visit);
     });
+}
+
+void Rib::for_each_unordered(Family family, const Visit& visit) const {
+    with_table(*state_, family,
+               [&]<class Key>(const RibTable<Key>& table, Key) { visit_each(table, table.keys(), visit); });
 }
 
 size_t Rib::size(Family family) const {

@@ -57,6 +57,7 @@ class RibTable {
                                            [&](const Slot& slot) { return accept(unpack(slot)); });
         return found ? std::optional(found->first) : std::nullopt;
     }
+    [[nodiscard]] std::vector<Key> keys() const { return prefixes_.keys(); }
     [[nodiscard]] std::vector<Key> sorted_keys() const { return prefixes_.sorted_keys(); }
     [[nodiscard]] size_t size() const { return prefixes_.size(); }
 

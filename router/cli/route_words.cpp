@@ -137,6 +137,7 @@ class WordParser {
             return fail("", "gateways of both IPv4 and IPv6", "one family");
         }
         gateway_family_ = address->family;
+        gateway_ = address->to_string();
         if (hop_ && hop_->contains("via")) {
             if (auto good = close_hop(); !good) return good;
         }
@@ -188,7 +189,8 @@ class WordParser {
             prefix_ = Prefix{IpAddress{.family = family}, 0};
         }
         if (gateway_family_ && prefix_->address.family != *gateway_family_) {
-            return fail("", "a gateway of the other family than " + prefix_->to_string(), "one of the same");
+            return fail("", "gateway " + gateway_ + " is of the other family than " + prefix_->to_string(),
+                        prefix_->address.is_v4() ? "an IPv4 gateway" : "an IPv6 gateway");
         }
         json route = {{"prefix", prefix_->to_string()}};
         if (type_ && *type_ != "unicast") {
@@ -208,6 +210,7 @@ class WordParser {
     bool is_default_ = false;
     std::optional<std::string> type_;
     std::optional<Family> gateway_family_;
+    std::string gateway_;      ///< the last one, for errors
     std::optional<json> hop_;  // the one being read
     json hops_ = json::array();
     bool nexthop_seen_ = false;

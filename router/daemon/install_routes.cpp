@@ -75,7 +75,7 @@ class AcquiredSets {
 std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes& wanted) {
     std::vector<Prefix> unwanted;
     for (const Family family : {Family::ipv4, Family::ipv6})
-        routing.rib().for_each(family, [&](const fib::Route& route, bool) {
+        routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
             if (route.source == source &&
                 !std::ranges::binary_search(wanted.routes, route.prefix, {}, &WantedRoutes::Wanted::prefix))
                 unwanted.push_back(route.prefix);

@@ -65,7 +65,7 @@ void KernelRoutes::close() {
 void KernelRoutes::refresh() {
     std::vector<Prefix> gone;
     for (const Family family : {Family::ipv4, Family::ipv6})
-        routing_.rib().for_each(family, [&](const fib::Route& route, bool) {
+        routing_.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
             if (route.source == source && (!connection_ || !connection_->state->routes().find(route.prefix)))
                 gone.push_back(route.prefix);
             return true;

@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <queue>
+#include <set>
 
 #include "fib/lookup.h"
 #include "router/forward/forward.h"
@@ -161,23 +163,47 @@ json show_route(const Routing& routing, const fib::Route& route, bool best) {
 }
 
 json show_routes(const Routing& routing, const RouteQuery& query) {
+    // One pass over everything counts and keeps the lowest prefixes of the page; only those are sorted.
+    using Place = std::pair<Family, Prefix>;
+    const auto place_of = [](const Prefix& prefix) { return Place{prefix.address.family, prefix}; };
+    std::priority_queue<Place> page;
+    std::set<Place> on_page;
     size_t total = 0;
-    json routes = json::array();
+    bool more = false;
+    const auto matches = [&](const fib::Route& route) {
+        return (!query.source || fib::to_string(route.source) == *query.source) &&
+               (!query.within || query.within->contains(route.prefix));
+    };
     for (const Family family : {Family::ipv4, Family::ipv6}) {
         if (query.family && *query.family != family) continue;
-        routing.rib().for_each(family, [&](const fib::Route& route, bool best) {
-            if (query.source && fib::to_string(route.source) != *query.source) return true;
-            if (query.within && !query.within->contains(route.prefix)) return true;
+        routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
+            if (!matches(route)) return true;
             total++;
-            const bool page_reached =
-                !query.after || std::pair(route.prefix.address.family, route.prefix) >
-                                    std::pair(query.after->address.family, *query.after);
-            if (page_reached && (query.limit == 0 || routes.size() < query.limit))
-                routes.push_back(show_route(routing, route, best));
+            const Place place = place_of(route.prefix);
+            if (query.after && place <= place_of(*query.after)) return true;
+            if (on_page.contains(place)) return true;  // another candidate of a prefix that is there
+            if (page.size() == query.limit) {
+                more = true;
+                if (place > page.top()) return true;
+                on_page.erase(page.top());
+                page.pop();
+            }
+            page.push(place);
+            on_page.insert(place);
             return true;
         });
     }
-    return {{"total", total}, {"routes", std::move(routes)}};
+    json routes = json::array();
+    for (const auto& [family, prefix] : on_page) {
+        const auto best = routing.rib().best(prefix);
+        for (const auto& route : routing.rib().candidates(prefix))
+            if (matches(route))
+                routes.push_back(show_route(routing, route, best && best->source == route.source));
+    }
+    const bool cut = more && !on_page.empty();
+    return {{"total", total},
+            {"next", cut ? json(on_page.rbegin()->second.to_string()) : json()},
+            {"routes", std::move(routes)}};
 }
 
 json show_route_to(const Routing& routing, const IpAddress& address) {

@@ -10,10 +10,6 @@ namespace {
 
 constexpr size_t max_errors_per_file = 20;
 
-std::string resolved_path(const config::Config& config, const std::string& path) {
-    return path.starts_with('/') || config.base_directory.empty() ? path : config.base_directory + "/" + path;
-}
-
 pp_adjacency_kind kind_of(config::RouteType type) {
     switch (type) {
         case config::RouteType::blackhole:
@@ -81,7 +77,7 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
         wanted.next_hop_sets.push_back({route.type, route.next_hops});
     }
     for (const auto& file : config.routes_files) {
-        auto found = FileReader(file, wanted).read(resolved_path(config, file.path));
+        auto found = FileReader(file, wanted).read(config::path_of(file, config));
         errors.insert(errors.end(), found.begin(), found.end());
     }
     if (!errors.empty()) return tl::unexpected(std::move(errors));
