@@ -6,6 +6,8 @@
 
 namespace pktpit::router {
 
-inline std::string errno_text(int error) { return std::system_category().message(error); }
+inline std::string errno_text(int error) {
+    return std::system_category().message(error);
+}
 
 }  // namespace pktpit::router

@@ -220,10 +220,11 @@ class Application {
 
     void add_table() {
         CLI::App* table = add_group("table", "route files: `prefix next-hop-id` a line");
-        CLI::App* app = add(table, "generate", "prints a table like the Internet's, from a seed",
-                            [this](const Session& session) {
-                                return generate_table(session, default_family(), options_.count, options_.seed);
-                            });
+        CLI::App* app =
+            add(table, "generate", "prints a table like the Internet's, from a seed",
+                [this](const Session& session) {
+                    return generate_table(session, default_family(), options_.count, options_.seed);
+                });
         add_family_flags(app);
         app->add_option("--count", options_.count, "prefixes; default: as many as the Internet has");
         app->add_option("--seed", options_.seed, "the same seed gives the same table");
