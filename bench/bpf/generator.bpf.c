@@ -114,8 +114,8 @@ int generate(struct xdp_md* ctx) {
         const __u64 now = bpf_ktime_get_ns() << 10;
         __u64 due = state.next_due;
         if (now < due) return XDP_DROP;
-        /* After a preemption the missed frames are not made up for in a burst longer than 20 us. */
-        if (now - due > 20000ull << 10) due = now;
+        /* After an interruption no more than PB_CATCH_UP missed frames are made up for. */
+        if (now - due > PB_CATCH_UP * state.interval) due = now - PB_CATCH_UP * state.interval;
         state.next_due = due + state.interval;
     } else if (number >= state.acknowledged + PB_WINDOW && !window_opens(number)) {
         return XDP_DROP;

@@ -36,6 +36,7 @@ struct pb_plan {
  * none is refused, and more than a router takes at a time (64), so that it never runs dry. */
 #define PB_WINDOW 192
 #define PB_PUBLISH_EVERY 32
+#define PB_CATCH_UP 64 /* frames in a row that a paced generator may be late with */
 
 /* How far the sink has got, told to the generator. A cache line for each side. */
 struct pb_progress {

@@ -24,6 +24,8 @@ namespace {
 /// Frames a system call. Each call makes a page pool of its own, so few and long calls; but the thread looks
 /// for stop() only between them: 65,536 are 60 ms at the slowest forwarder's rate.
 constexpr int frames_per_call = 1 << 16;
+/// Paced, most slots are dropped at once: 1,048,576 are some 40 ms.
+constexpr int paced_slots_per_call = 1 << 20;
 
 struct Destroy {
     void operator()(bench_generator* skeleton) const { bench_generator::destroy(skeleton); }
@@ -56,7 +58,8 @@ struct Generator::State {
         std::vector<uint8_t> frame(PB_FRAME_BYTES);
         while (!stopping) {
             LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = PB_FRAME_BYTES,
-                        .repeat = frames_per_call, .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
+                        .repeat = shared().paced ? paced_slots_per_call : frames_per_call,
+                        .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
             const int error = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.generate), &options);
             if (error == -EINTR) continue;
             if (error != 0) fail_with(error, "BPF_PROG_RUN with live frames");

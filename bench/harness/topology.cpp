@@ -46,7 +46,9 @@ const Addressing& addressing(Family family) {
     return family == Family::ipv4 ? v4 : v6;
 }
 
-Topology::Topology(unsigned number) {
+Topology::Topology() {
+    static unsigned count = 0;
+    const unsigned number = count++;
     const std::string stem = "pb" + std::to_string(getpid()) + "x" + std::to_string(number);
     source_port_ = {stem + "s", 0, mac_of(number, 1)};
     ingress_ = {stem + "i", 0, mac_of(number, 2)};

@@ -31,8 +31,8 @@ const Addressing& addressing(Family family);
 
 class Topology {
   public:
-    /// `number` makes device names unique within the process; the process id makes them so on the machine.
-    explicit Topology(unsigned number);
+    /// Device names are unique on the machine: process id and a running number.
+    Topology();
     Topology(const Topology&) = delete;
     Topology& operator=(const Topology&) = delete;
 

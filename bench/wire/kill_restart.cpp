@@ -30,15 +30,15 @@ pb_sink_counters drain(const Sink& sink, uint64_t sent) {
 
 }  // namespace
 
-KillRestartResult test_kill_restart(unsigned number, const Workload& workload, Cores cores,
-                                    const Timing& timing, const KillRestartPlan& plan, Progress& progress) {
+KillRestartResult test_kill_restart(const Workload& workload, Cores cores, const Timing& timing,
+                                    const KillRestartPlan& plan, Progress& progress) {
     KillRestartResult result;
     result.family = workload.prefixes.front().address.family;
     result.cores = cores;
     result.workload = workload.description;
     result.kills = plan.kills;
 
-    const Topology topology(number);
+    const Topology topology;
     PktpitDaemon daemon(plan.binary, topology, {&workload});
     daemon.start();
     Generator generator(topology, result.family, workload.destinations);

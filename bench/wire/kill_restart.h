@@ -42,8 +42,8 @@ struct KillRestartPlan {
     std::chrono::milliseconds alive{500};  ///< before each kill, and at the end
 };
 
-KillRestartResult test_kill_restart(unsigned number, const Workload& workload, Cores cores,
-                                    const Timing& timing, const KillRestartPlan& plan, Progress& progress);
+KillRestartResult test_kill_restart(const Workload& workload, Cores cores, const Timing& timing,
+                                    const KillRestartPlan& plan, Progress& progress);
 /// Steps that test_kill_restart() takes of a Progress.
 size_t kill_restart_steps(const KillRestartPlan& plan);
 

@@ -2,8 +2,8 @@
 
 namespace pktpit::bench {
 
-Lab::Lab(unsigned number, std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads)
-    : topology_(number), forwarder_(std::move(forwarder)) {
+Lab::Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads)
+    : forwarder_(std::move(forwarder)) {
     forwarder_->attach(topology_, workloads);
     for (const Workload* workload : workloads) {
         const Family family = workload->prefixes.front().address.family;

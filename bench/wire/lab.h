@@ -15,7 +15,7 @@ namespace pktpit::bench {
 class Lab {
   public:
     /// Workloads must outlive the lab. One a family.
-    Lab(unsigned number, std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads);
+    Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads);
 
     [[nodiscard]] const Forwarder& forwarder() const { return *forwarder_; }
     Sample measure(Family family, Cores cores, const Timing& timing);

@@ -63,7 +63,7 @@ void compare_on(Table table, const Options& options, Report& report, Progress& p
         views.push_back(&workload);
     std::deque<Lab> labs;
     for (const std::string& name : options.forwarders)
-        labs.emplace_back(static_cast<unsigned>(labs.size()), make_forwarder(name, options), views);
+        labs.emplace_back(make_forwarder(name, options), views);
     const RealTime real_time(Schedule::measuring);
     for (const Workload& workload : workloads)
         for (const Cores cores : options.cores)
@@ -97,8 +97,7 @@ void kill_and_restart(const Options& options, Report& report) {
             for (const Cores cores : options.cores) {
                 const RealTime real_time(Schedule::measuring);
                 report.kill_restarts.push_back(
-                    test_kill_restart(static_cast<unsigned>(report.kill_restarts.size()), workload, cores,
-                                      options.timing, plan, progress));
+                    test_kill_restart(workload, cores, options.timing, plan, progress));
             }
         }
     }

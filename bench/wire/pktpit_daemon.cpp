@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "bench/harness/descriptor.h"
 #include "bench/harness/failure.h"
@@ -25,6 +26,7 @@ using SteadyClock = std::chrono::steady_clock;
 using nlohmann::json;
 
 constexpr std::chrono::seconds longest_start{60};
+constexpr std::chrono::seconds longest_stop{10};
 constexpr size_t log_bytes_shown = 2000;
 
 void write_routes(const std::string& path, const std::vector<Prefix>& prefixes) {
@@ -105,7 +107,13 @@ PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
 }
 
 PktpitDaemon::~PktpitDaemon() {
-    if (pid_ > 0) kill();
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGTERM);
+    const auto deadline = SteadyClock::now() + longest_stop;
+    while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+        if (SteadyClock::now() > deadline) ::kill(pid_, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
 }
 
 void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workloads) const {

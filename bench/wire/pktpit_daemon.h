@@ -18,7 +18,7 @@ class PktpitDaemon {
   public:
     /// Writes the configuration; starts nothing. The topology must outlive this.
     PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads);
-    /// Kills the daemon if it runs; what it has pinned stays.
+    /// Stops the daemon if it runs, so that it takes away what it has pinned.
     ~PktpitDaemon();
     PktpitDaemon(const PktpitDaemon&) = delete;
     PktpitDaemon& operator=(const PktpitDaemon&) = delete;
