@@ -106,9 +106,6 @@ static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct pb_desti
 
 SEC("xdp")
 int generate(struct xdp_md* ctx) {
-    void* data = (void*)(long)ctx->data;
-    if (data + PB_FRAME_BYTES > (void*)(long)ctx->data_end) return XDP_ABORTED;
-
     const __u64 number = state.sent;
     if (state.paced) {
         const __u64 now = bpf_ktime_get_ns() << 10;
@@ -123,6 +120,9 @@ int generate(struct xdp_md* ctx) {
     const __u32 index = number & plan.destination_mask;
     const struct pb_destination* destination = bpf_map_lookup_elem(&destinations, &index);
     if (!destination) return XDP_ABORTED;
+    if (bpf_xdp_adjust_head(ctx, PB_ALIGNMENT)) return XDP_ABORTED;
+    void* data = (void*)(long)ctx->data;
+    if (data + PB_FRAME_BYTES > (void*)(long)ctx->data_end) return XDP_ABORTED;
     state.sent = number + 1;
 
     struct ethhdr* eth = data;

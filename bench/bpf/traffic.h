@@ -11,6 +11,9 @@
 #include <linux/types.h>
 
 #define PB_FRAME_BYTES 64
+/* BPF_PROG_RUN lays its frames 48 bytes into a cache line. NICs start them at a line's begin, where a 64-byte
+ * frame is one line and not two to fetch: the generator moves its frames up to there. */
+#define PB_ALIGNMENT 16
 #define PB_SEQUENCE_OFFSET 60
 #define PB_TTL 64
 #define PB_PORT_BASE \

@@ -55,9 +55,10 @@ struct Generator::State {
     void run(unsigned cpu, unsigned batch) {
         const InNamespace here(topology->source());
         schedule_this_thread(cpu, Schedule::traffic);
-        std::vector<uint8_t> frame(PB_FRAME_BYTES);
+        std::vector<uint8_t> frame(PB_ALIGNMENT + PB_FRAME_BYTES);
         while (!stopping) {
-            LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = PB_FRAME_BYTES,
+            LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
+                        .data_size_in = PB_ALIGNMENT + PB_FRAME_BYTES,
                         .repeat = shared().paced ? paced_slots_per_call : frames_per_call,
                         .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
             const int error = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.generate), &options);
