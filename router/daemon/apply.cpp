@@ -102,8 +102,8 @@ Result<void> Daemon::apply_interfaces(const config::Config& wanted, Transaction&
     for (const auto& [name, port] : ports_->all())
         if (!wanted.interfaces.contains(name)) unwanted.push_back(name);
     // VLANs before the ports that carry them.
-    std::ranges::stable_partition(
-        unwanted, [&](const auto& name) { return ports_->all().at(name).config.parent.has_value(); });
+    std::stable_partition(unwanted.begin(), unwanted.end(),
+                          [&](const auto& name) { return ports_->all().at(name).config.parent.has_value(); });
     transaction.on_commit([this, unwanted] {
         for (const auto& name : unwanted) {
             slow_path_->interface_gone(ports_->all().at(name).interface);

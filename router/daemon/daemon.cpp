@@ -25,10 +25,11 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop, config::Config config,
-                                                                    std::string config_path,
-                                                                    OpenKernel open_kernel) {
-    std::unique_ptr<Daemon> daemon(new Daemon(loop, std::move(config_path)));
+tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop,
+                                                                    const config::Config& config,
+                                                                    const std::string& config_path,
+                                                                    const OpenKernel& open_kernel) {
+    std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
     if (auto opened = daemon->open(config, open_kernel); !opened)
         return tl::unexpected(config::Errors{opened.error()});
     if (auto applied = daemon->apply(config, true); !applied) return tl::unexpected(applied.error());

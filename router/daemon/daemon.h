@@ -30,9 +30,10 @@ class Daemon : public Control, public KernelListener {
   public:
     /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. On an error
     /// what ran before goes on running.
-    static tl::expected<std::unique_ptr<Daemon>, config::Errors> start(EventLoop& loop, config::Config config,
-                                                                       std::string config_path,
-                                                                       OpenKernel open_kernel);
+    static tl::expected<std::unique_ptr<Daemon>, config::Errors> start(EventLoop& loop,
+                                                                       const config::Config& config,
+                                                                       const std::string& config_path,
+                                                                       const OpenKernel& open_kernel);
     ~Daemon() override;
 
     /// What the end of the daemon leaves: forwarding as it is, or nothing.

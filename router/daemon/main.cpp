@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -86,19 +87,19 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    Options options;
-    CLI::App app{"pktpitd: the Pktpit router daemon"};
-    app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
-    app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
-    app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
-    app.set_version_flag("--version", PKTPIT_VERSION);
-    CLI11_PARSE(app, argc, argv);
-    set_up_log();
-    options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
     try {
+        Options options;
+        CLI::App app{"pktpitd: the Pktpit router daemon"};
+        app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
+        app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
+        app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
+        app.set_version_flag("--version", PKTPIT_VERSION);
+        CLI11_PARSE(app, argc, argv);
+        set_up_log();
+        options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
         return run(options);
     } catch (const std::exception& error) {
-        spdlog::critical("cannot start: {}", error.what());
+        std::fprintf(stderr, "pktpitd: cannot start: %s\n", error.what());
         return EXIT_FAILURE;
     }
 }

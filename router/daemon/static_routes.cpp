@@ -84,8 +84,9 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 
     // Of equal prefixes the first stays: routes before files, files in their order.
     std::ranges::stable_sort(wanted.routes, {}, &WantedRoutes::Wanted::prefix);
-    const auto repeated = std::ranges::unique(wanted.routes, {}, &WantedRoutes::Wanted::prefix);
-    wanted.routes.erase(repeated.begin(), repeated.end());
+    const auto same_prefix = [](const auto& a, const auto& b) { return a.prefix == b.prefix; };
+    wanted.routes.erase(std::unique(wanted.routes.begin(), wanted.routes.end(), same_prefix),
+                        wanted.routes.end());
     return wanted;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -15,8 +14,8 @@ class Transaction {
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
     ~Transaction() {
-        for (auto& undo : std::views::reverse(undo_))
-            undo();
+        for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo)
+            (*undo)();
     }
 
     void on_rollback(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
