@@ -90,7 +90,7 @@ Result<void> NetlinkKernel::start() {
         groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_NEXTHOP});
     }
     for (const unsigned group : groups) {
-        const auto joined = events_->join(group);
+        auto joined = events_->join(group);
         // Linux before 5.3 has no nexthop objects.
         if (!joined && group != RTNLGRP_NEXTHOP) return joined;
     }
