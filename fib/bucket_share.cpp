@@ -31,7 +31,7 @@ bool within_one_percent(std::span<const WeightedMember> members, std::span<const
 std::vector<uint32_t> bucket_counts(std::span<const WeightedMember> members, unsigned bits) {
     const uint32_t buckets = 1u << bits;
     assert(!members.empty() && members.size() <= buckets);
-    const uint64_t total = total_weight(members);
+    const uint64_t total = std::max<uint64_t>(total_weight(members), 1);
     std::vector<uint32_t> counts;
     uint32_t given = 0;
     for (const auto& [adjacency, weight] : members) {

@@ -47,7 +47,8 @@ struct FibImage::State {
     PrefixTable<PrefixKey6> table6;
 };
 
-FibImage::FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, GracePeriod grace_period)
+FibImage::FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry,
+                   const GracePeriod& grace_period)
     : state_(std::make_unique<State>(memory, geometry, grace_period)) {}
 FibImage::~FibImage() = default;
 FibImage::FibImage(FibImage&&) noexcept = default;

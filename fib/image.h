@@ -44,7 +44,7 @@ using GracePeriod = std::function<void()>;
 class FibImage {
   public:
     /// Formats `memory` (geometry.image_bytes, 64-byte aligned, cleared by this call) as an empty image.
-    FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, GracePeriod grace_period);
+    FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, const GracePeriod& grace_period);
     ~FibImage();
     FibImage(FibImage&&) noexcept;
     FibImage& operator=(FibImage&&) noexcept;

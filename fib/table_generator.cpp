@@ -79,7 +79,7 @@ class Generator {
         std::vector<uint8_t> lengths;
         lengths.reserve(count);
         uint64_t seen = 0;
-        const uint64_t total = internet_table_size(family_);
+        const uint64_t total = std::max<uint64_t>(internet_table_size(family_), 1);
         for (const auto& [length, of_length] : internet_histogram(family_)) {
             seen += of_length;
             lengths.resize(seen * count / total, length);  // cumulative, so that roundings do not add up

@@ -53,7 +53,7 @@ std::string format_duration(double seconds) {
         return text;
     }
     // Larger ones never reach a person.
-    const auto whole = static_cast<unsigned long long>(std::min(seconds, 1e15) + 0.5);
+    const auto whole = static_cast<unsigned long long>(std::llround(std::min(seconds, 1e15)));
     const unsigned long long minutes = whole / 60;
     const unsigned long long hours = minutes / 60;
     if (minutes == 0) {
