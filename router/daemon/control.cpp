@@ -29,15 +29,6 @@ json counts_of(const pp_port_counters& counters) {
             {"verdicts", verdicts_of(counters)}};
 }
 
-void add(pp_port_counters& sum, const pp_port_counters& counters) {
-    sum.rx_packets += counters.rx_packets;
-    sum.rx_bytes += counters.rx_bytes;
-    sum.tx_packets += counters.tx_packets;
-    sum.tx_bytes += counters.tx_bytes;
-    for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++)
-        sum.verdict[verdict] += counters.verdict[verdict];
-}
-
 uint64_t drops_of(const pp_port_counters& counters) {
     uint64_t drops = 0;
     for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
@@ -150,7 +141,7 @@ json Daemon::counters() {
         if (port.config.parent) continue;
         const auto counters = dataplane_->counters(port.port);
         ports[name] = counts_of(counters);
-        add(totals, counters);
+        add_counters(totals, counters);
     }
     json slow_path = json::object();
     for (const auto& [name, count] : slow_path_->counters())

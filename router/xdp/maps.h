@@ -42,6 +42,8 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_coun
 /// lines.
 Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
 
+void add_counters(pp_port_counters& sum, const pp_port_counters& more);
+
 /// Sum over all CPUs.
 pp_port_counters read_port_counters(int counters_map, uint16_t port);
 
