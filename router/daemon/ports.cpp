@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "router/daemon/offloads.h"
 #include "router/daemon/sysctl.h"
 
 namespace pktpit::router {
@@ -36,12 +37,16 @@ void Ports::take_role(Port& port) {
         const std::string path = "ipv6/conf/" + port.config.name + "/" + name;
         if (const auto before = set_sysctl(path, "1")) port.switches_before.try_emplace(path, *before);
     }
+    if (is_port(port.config) && set_receive_vlan_offload(port.config.name, false).value_or(false))
+        port.vlan_offload_before = true;
 }
 
 void Ports::give_role_back(Port& port) {
     for (const auto& [path, before] : port.switches_before)
         (void)set_sysctl(path, before);
     port.switches_before.clear();
+    if (std::exchange(port.vlan_offload_before, false))
+        (void)set_receive_vlan_offload(port.config.name, true);
 }
 
 Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
@@ -232,6 +237,7 @@ void Ports::unbind(Port& port) {
     port.attachment.reset();
     port.ifindex = 0;
     port.switches_before.clear();  // they went with the device
+    port.vlan_offload_before = false;
     update_link(port);
     for (auto& [name, vlan] : ports_)
         if (vlan.config.parent == port.config.name) update_link(vlan);

@@ -28,6 +28,7 @@ class Ports {
         std::optional<XdpDataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
         std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
+        bool vlan_offload_before = false;                    ///< receive VLAN offload was on
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, XdpDataplane& dataplane)
