@@ -13,7 +13,9 @@ bool same_place(const config::Interface& a, const config::Interface& b) {
     return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol;
 }
 
-config::Errors fixed_settings(const config::Config& running, const config::Config& wanted) {
+}  // namespace
+
+config::Errors Daemon::fixed_settings(const config::Config& wanted) const {
     config::Errors errors;
     const auto fixed = [&](bool same, const char* where) {
         if (!same)
@@ -21,19 +23,14 @@ config::Errors fixed_settings(const config::Config& running, const config::Confi
                 {where, "cannot be changed while the daemon runs", "what runs now",
                  "restart pktpitd: forwarding goes on meanwhile if it was started with --detach"});
     };
-    fixed(running.instance == wanted.instance, "/instance");
-    fixed(running.dataplane == wanted.dataplane, "/dataplane");
-    fixed(running.fib == wanted.fib, "/fib");
-    fixed(running.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
+    fixed(config_.instance == wanted.instance, "/instance");
+    fixed(config_.dataplane == wanted.dataplane, "/dataplane");
+    fixed(config_.fib == wanted.fib, "/fib");
+    fixed(config_.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
     return errors;
 }
 
-}  // namespace
-
 tl::expected<void, config::Errors> Daemon::apply(const config::Config& wanted, bool first) {
-    if (!first)
-        if (auto errors = fixed_settings(config_, wanted); !errors.empty())
-            return tl::unexpected(std::move(errors));
     // Files are read before anything is touched.
     const auto routes = read_wanted_routes(wanted);
     if (!routes) return tl::unexpected(routes.error());

@@ -183,6 +183,7 @@ tl::expected<json, config::Errors> Daemon::reload(const std::optional<std::strin
     const auto wanted =
         config::load(file, [this](std::string_view name) { return state_->link(name) != nullptr; });
     if (!wanted) return refuse(wanted.error());
+    if (const auto errors = fixed_settings(*wanted); !errors.empty()) return refuse(errors);
     json changes = config::describe_difference(config_, *wanted);
     if (!dry_run) {
         if (auto applied = apply(*wanted, false); !applied) return refuse(applied.error());

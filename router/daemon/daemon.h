@@ -61,6 +61,8 @@ class Daemon : public Control, public KernelListener {
     void watch();
 
     // apply.cpp
+    /// Settings that only a restart can change, and that differ.
+    [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
     tl::expected<void, config::Errors> apply(const config::Config& wanted, bool first);
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);

@@ -99,8 +99,9 @@ Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted,
         if (before && before->preference == now.preference && before->metric == now.metric &&
             before->next_hops == now.next_hops)
             continue;
-        if (auto set = routing.set_route(now); !set) return set;
+        // First: the change may take the last reference off what it replaces.
         journal->remember(route.prefix, before);
+        if (auto set = routing.set_route(now); !set) return set;
     }
     if (!had_routes) return {};
     for (const auto& prefix : unwanted_prefixes(routing, wanted)) {

@@ -66,7 +66,12 @@ int run(const Options& options) {
     loop.on_signal(SIGINT, stop);
     loop.on_signal(SIGHUP, [&daemon] {
         sd_notify(0, "RELOADING=1");
-        (void)(*daemon)->reload(std::nullopt, false);  // logs what became of it
+        try {
+            (void)(*daemon)->reload(std::nullopt, false);  // logs what became of it
+        } catch (const std::exception& error) {
+            spdlog::critical("reload failed by a bug in the daemon ({}); forwarding goes on as before",
+                             error.what());
+        }
         sd_notify(0, "READY=1");
     });
     sd_notify(0, "READY=1");
@@ -81,6 +86,7 @@ int run(const Options& options) {
     else
         (*daemon)->forget_cli_routes();
     daemon->reset();
+    if (!options.detach) spdlog::info("stopped, and the data path with it");
     return EXIT_SUCCESS;
 }
 

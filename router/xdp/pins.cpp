@@ -26,7 +26,8 @@ Result<PinDirectory> PinDirectory::open(const std::string& instance) {
     struct statfs fs {};
     if (statfs(bpffs, &fs) != 0 || fs.f_type != BPF_FS_MAGIC)
         return fail(bpffs, "no BPF file system is mounted here", "a bpffs, in which the data path is pinned",
-                    "mount -t bpf bpf /sys/fs/bpf");
+                    "mount -t bpf bpf /sys/fs/bpf; in a network namespace start with nsenter --net=…, since "
+                    "`ip netns exec` hides it");
     const std::string path = std::string(bpffs) + "/pktpit/" + instance;
     std::error_code error;
     std::filesystem::create_directories(path, error);

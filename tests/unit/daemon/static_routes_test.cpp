@@ -109,6 +109,26 @@ TEST_F(StaticRoutesTest, AChangeReplacesAddsAndRemoves) {
                                                                {"12.0.0.0/8", "192.0.2.11"}}));
 }
 
+TEST_F(StaticRoutesTest, ANextHopThatNobodyElseUsesIsReplaced) {
+    const auto route_via = [&](const char* gateway) {
+        config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, {{ip(gateway), {}, 1}}, 10, 0}};
+    };
+    route_via("192.0.2.11");
+    ASSERT_TRUE(install());
+    const auto usage = image.usage();
+    route_via("192.0.2.12");
+    ASSERT_TRUE(install());
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
+    EXPECT_EQ(image.usage().groups, usage.groups) << "the old group has gone";
+    {
+        route_via("192.0.2.13");
+        Transaction given_up;
+        ASSERT_TRUE(install_wanted_routes(routing, read_wanted_routes(config).value(), given_up));
+    }
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
+    EXPECT_EQ(image.usage().groups, usage.groups);
+}
+
 TEST_F(StaticRoutesTest, RefusedChangeLeavesEverythingAsItWas) {
     write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 1\n12.34.0.0/20 1\n");
     add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
