@@ -1,6 +1,7 @@
 #include "router/xdp/dispatcher.h"
 
 #include <bpf/libbpf.h>
+#include <unistd.h>
 #include <xdp/libxdp.h>
 
 #include <algorithm>
@@ -33,7 +34,13 @@ Multiprog multiprog_of(uint32_t ifindex) {
     return {libxdp_get_error(found) ? nullptr : found, xdp_multiprog__close};
 }
 
+// libxdp makes this directory before it knows whether it can use it. Only succeeds when it is empty.
+void remove_empty_pin_directory() {
+    ::rmdir("/sys/fs/bpf/xdp");
+}
+
 tl::unexpected<Error> no_dispatcher(const std::string& device, const std::string& why) {
+    remove_empty_pin_directory();
     return fail(device, "libxdp's dispatcher cannot be used: " + why,
                 "a kernel that takes freplace programs");
 }
