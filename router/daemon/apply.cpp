@@ -85,12 +85,18 @@ Result<void> Daemon::apply_interfaces(const config::Config& wanted, Transaction&
         if (known->second.config == interface) return {};
         if (same_place(known->second.config, interface)) return ports_->change(interface, transaction);
         const config::Interface before = known->second.config;
+        const InterfaceId id = known->second.interface;
         ports_->remove(interface.name, false);
-        transaction.on_rollback([this, before] {
+        transaction.on_rollback([this, before, id] {
             Transaction again;
-            if (ports_->add(before, again) && ports_->attach_all(again)) again.commit();
+            if (!ports_->add(before, again, id) || !ports_->attach_all(again)) return;
+            again.commit();
+            for (const auto& neighbour : config_.neighbours)
+                if (neighbour.interface == before.name)
+                    routing_->set_neighbour(id, neighbour.address,
+                                            {neighbour.mac, NeighbourState::permanent, true});
         });
-        return ports_->add(interface, transaction);
+        return ports_->add(interface, transaction, id);
     };
     if (auto done = each(false, bring); !done) return done;
     if (auto done = each(true, bring); !done) return done;

@@ -49,7 +49,7 @@ void Ports::give_role_back(Port& port) {
         (void)set_receive_vlan_offload(port.config.name, true);
 }
 
-Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
+Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction, InterfaceId keep_id) {
     Port port;
     port.config = wanted;
     const LinkEvent* link = state_.link(wanted.name);
@@ -76,7 +76,8 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
                     wanted.name, made.error().to_string());
         }
     }
-    const auto interface = routing_.add_interface(wanted.name, port.port, wanted.vlan, wanted.vlan_protocol);
+    const auto interface =
+        routing_.add_interface(wanted.name, port.port, wanted.vlan, wanted.vlan_protocol, keep_id);
     if (!interface) return tl::unexpected(interface.error());
     port.interface = *interface;
     Port& added = ports_.insert_or_assign(wanted.name, std::move(port)).first->second;

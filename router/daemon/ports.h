@@ -38,8 +38,9 @@ class Ports {
     void leave_running(bool leave) { leave_running_ = leave; }
 
     /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
-    /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
-    Result<void> add(const config::Interface& wanted, Transaction& transaction);
+    /// it. Parents before their VLANs. Not yet attached: nothing is forwarded. `keep_id`: of the interface of
+    /// this name that was just removed, so that its routes stay its routes.
+    Result<void> add(const config::Interface& wanted, Transaction& transaction, InterfaceId keep_id = 0);
     /// Takes over what changed of an interface that stays a port, or stays the same VLAN.
     Result<void> change(const config::Interface& wanted, Transaction& transaction);
     /// Brings the port stage onto every port that has none yet.

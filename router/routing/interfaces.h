@@ -35,16 +35,20 @@ struct L3Interface {
 
 class InterfaceTable {
   public:
-    /// The new interface's id, 0 when all 65,534 are taken. An id is used again as late as can be, since
+    /// The new interface's id, 0 when all 65,534 are taken. It is interface.id if that is given and free: an
+    /// interface that is made anew keeps its routes. Otherwise an id is used again as late as can be, since
     /// routes may still name it.
     InterfaceId add(L3Interface interface) {
         if (by_id_.size() >= max_id) return 0;
-        do
-            last_id_ = last_id_ == max_id ? InterfaceId{1} : static_cast<InterfaceId>(last_id_ + 1);
-        while (by_id_.contains(last_id_));
-        interface.id = last_id_;
-        by_id_.emplace(last_id_, std::move(interface));
-        return last_id_;
+        if (interface.id == 0 || by_id_.contains(interface.id)) {
+            do
+                last_id_ = last_id_ == max_id ? InterfaceId{1} : static_cast<InterfaceId>(last_id_ + 1);
+            while (by_id_.contains(last_id_));
+            interface.id = last_id_;
+        }
+        const InterfaceId id = interface.id;
+        by_id_.emplace(id, std::move(interface));
+        return id;
     }
     void remove(InterfaceId id) { by_id_.erase(id); }
 

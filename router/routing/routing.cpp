@@ -19,8 +19,10 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused)
 }
 
 Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
-                                           const std::vector<uint16_t>& vlan, uint16_t vlan_protocol) {
+                                           const std::vector<uint16_t>& vlan, uint16_t vlan_protocol,
+                                           InterfaceId keep_id) {
     L3Interface interface;
+    interface.id = keep_id;
     interface.name = name;
     interface.port = port;
     interface.vlan = vlan;

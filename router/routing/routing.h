@@ -42,7 +42,7 @@ class Routing {
 
     // Interfaces. Ports bring their port id; VLANs are on a port that was added before.
     Result<InterfaceId> add_interface(const std::string& name, PortId port, const std::vector<uint16_t>& vlan,
-                                      uint16_t vlan_protocol);
+                                      uint16_t vlan_protocol, InterfaceId keep_id = 0);
     void remove_interface(InterfaceId id);
     /// For a VLAN: the kernel's VLAN device, or the port's state with ifindex 0 where there is none.
     void set_link(InterfaceId id, const LinkState& link);

@@ -237,6 +237,25 @@ TEST_F(RoutingTest, RemovedInterfaceLeavesNothing) {
     EXPECT_EQ(after.prefixes4, before.prefixes4);
 }
 
+TEST_F(RoutingTest, InterfaceMadeAnewUnderItsIdHasItsRoutesAgain) {
+    const auto id = routing.add_interface("dmz", 3, {}, 0x8100).value();
+    const auto make = [&] {
+        routing.set_link(id, link(13));
+        routing.add_address(id, address("203.0.113.1/24"), {});
+        routing.set_neighbour(id, ip("203.0.113.7"), reachable(7));
+    };
+    make();
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("203.0.113.7"), id, 1}}));
+    EXPECT_EQ(at("10.1.1.1").dst_mac[5], 7);
+    routing.remove_interface(id);
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_INVALID);
+    ASSERT_EQ(routing.add_interface("dmz", 3, {}, 0x8100, id).value(), id);
+    make();
+    EXPECT_EQ(at("10.1.1.1").dst_mac[5], 7);
+    EXPECT_NE(routing.add_interface("other", 4, {}, 0x8100, id).value(), id)
+        << "an id that is taken is not given";
+}
+
 TEST_F(RoutingTest, FullTableRefusesTheRouteAndKeepsTheOthers) {
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
     Result<void> last;
