@@ -26,6 +26,13 @@ struct {
 } counters SEC(".maps");
 
 struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, PP_ROUTE_COUNTERS);
+    __type(key, __u32);
+    __type(value, struct pp_route_counters);
+} route_counters SEC(".maps");
+
+struct {
     __uint(type, BPF_MAP_TYPE_DEVMAP);
     __uint(max_entries, PP_MAX_PORTS);
     __uint(key_size, sizeof(__u32));

@@ -101,13 +101,14 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         if (destination == 0xffffffff) return PP_HOST_BROADCAST;
     }
 
-    __u32 first;
     __u32 group = pp_fib_lookup4(f->image, f->geometry, destination);
-    __u32 adjacency;
-    __u32 bits = pp_fib_group_bits(f->image, f->geometry, group, &first);
-    adjacency = first;
+    __u64 members = pp_fib_group_word(f->image, f->geometry, group);
+    __u32 adjacency = PP_FIB_GROUP_FIRST(members);
+    __u32 bits = PP_FIB_GROUP_BITS(members);
     if (bits)
-        adjacency = pp_fib_bucket(f->image, f->geometry, first, bits, pp_flow_hash4(f->ctx, f->l3_offset));
+        adjacency =
+            pp_fib_bucket(f->image, f->geometry, adjacency, bits, pp_flow_hash4(f->ctx, f->l3_offset));
+    out->route_counter = PP_FIB_GROUP_COUNTER(members);
     pp_read_adjacency(f, adjacency, out);
     __u32 kind = pp_kind(out);
     if (unlikely(kind != PP_ADJ_FORWARD)) {

@@ -47,8 +47,18 @@ PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
     return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
 }
 
+/* Few routes are counted: off the common path. */
+PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
+    struct pp_route_counters* count = bpf_map_lookup_elem(&route_counters, &counter);
+    if (count) {
+        count->packets++;
+        count->bytes += bytes;
+    }
+    return 0;
+}
+
 /* Sends the rewritten frame; `longer` is what the VLAN tags added. */
-PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer) {
+PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer, __u32 route_counter) {
     __u32 key = egress_port;
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
     enum pp_verdict verdict = likely(action == XDP_REDIRECT) ? PP_FORWARDED : PP_DROP_NO_EGRESS;
@@ -66,6 +76,7 @@ PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer) {
         count->tx_packets++;
         count->tx_bytes += length + longer;
     }
+    if (unlikely(route_counter)) pp_count_route(route_counter, length + longer);
     return XDP_REDIRECT;
 }
 
@@ -99,7 +110,7 @@ int port_stage(struct xdp_md* ctx) {
         longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, f.l3_offset | (__u32)f.ethertype << 16);
         if (longer == PP_NO_HEADROOM) return pp_finish(ctx, PP_DROP_NO_HEADROOM);
     }
-    return pp_send((__u32)(out.own >> 48), f.length, longer);
+    return pp_send((__u32)(out.own >> 48), f.length, longer, out.route_counter);
 }
 
 /* bpf_perf_event_output is for GPL-compatible programs. */

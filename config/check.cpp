@@ -7,6 +7,7 @@
 #include "config/check_tables.h"
 #include "config/read_file.h"
 #include "config/syntax.h"
+#include "config/warnings.h"
 
 namespace pktpit::config {
 namespace {
@@ -44,15 +45,21 @@ std::vector<PlacedError> placed(Errors errors, const std::string& path) {
     return out;
 }
 
-std::string for_people(const std::string& path, const std::vector<PlacedError>& errors) {
+std::string lines_for_people(const std::string& path, const std::vector<PlacedError>& errors,
+                             const char* kind) {
     std::string out;
     for (const auto& [error, line, elsewhere] : errors) {
         if (!elsewhere) out += path + (line ? ":" + std::to_string(line) : "") + ": ";
-        out += error.where + "\n    " + error.message + "\n";
+        out += error.where + "\n    " + kind + error.message + "\n";
         if (!error.expected.empty()) out += "    expected: " + error.expected + "\n";
         if (!error.hint.empty()) out += "    hint: " + error.hint + "\n";
     }
-    return out + path + ": " + counted(errors.size(), "error", "errors") + "\n";
+    return out;
+}
+
+std::string for_people(const std::string& path, const std::vector<PlacedError>& errors) {
+    return lines_for_people(path, errors, "") + path + ": " + counted(errors.size(), "error", "errors") +
+           "\n";
 }
 
 json for_machines(const std::vector<PlacedError>& errors) {
@@ -103,7 +110,9 @@ CheckReport check(const std::string& path, const InterfaceExists& interface_exis
     auto config = load(path, interface_exists);
     TableCheck tables;
     std::vector<PlacedError> errors;
+    std::vector<PlacedError> warnings;
     if (config) {
+        warnings = placed(warnings_of(*config), path);
         tables = check_tables(*config);
         errors = placed(std::move(tables.in_configuration), path);
         for (Error& error : tables.in_files)
@@ -113,9 +122,11 @@ CheckReport check(const std::string& path, const InterfaceExists& interface_exis
     }
 
     json out = {{"file", path}, {"valid", errors.empty()}, {"errors", for_machines(errors)}};
+    out["warnings"] = for_machines(warnings);
     if (config) out["routes_files"] = tables_json(tables.tables);
     CheckReport report;
-    report.text = errors.empty() ? summary_text(path, *config, tables.tables) : for_people(path, errors);
+    report.text = lines_for_people(path, warnings, "warning: ");
+    report.text += errors.empty() ? summary_text(path, *config, tables.tables) : for_people(path, errors);
     report.json = out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
     report.exit_status = errors.empty() ? 0 : 1;
     return report;

@@ -10,13 +10,14 @@
 namespace pktpit::config {
 
 struct CheckReport {
-    std::string text;  ///< for people, ends in a newline
-    std::string json;  ///< {"file", "valid", "errors": [{"line", "where", "message", "expected", "hint"}], …}
+    std::string text;     ///< for people, ends in a newline
+    std::string json;     ///< {"file", "valid", "errors": [{"line", "where", "message", "expected", "hint"}],
+                          ///< "warnings": as errors, …}
     int exit_status = 0;  ///< 0: valid, 1: not
 };
 
-/// Errors of the configuration come with the line they are on. Routes files are only read when the
-/// configuration itself is right; of each, up to 20 errors are told.
+/// Errors and warnings of the configuration come with the line they are on. Warnings leave it valid. Routes
+/// files are only read when the configuration itself is right; of each, up to 20 errors are told.
 CheckReport check(const std::string& path, const InterfaceExists& interface_exists = {});
 
 }  // namespace pktpit::config

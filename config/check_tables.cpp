@@ -7,6 +7,8 @@
 
 #include "config/pointer.h"
 #include "fib/file_source.h"
+#include "fib/huge_memory.h"
+#include "fib/image.h"
 #include "fib/table_file.h"
 
 namespace pktpit::config {
@@ -178,34 +180,40 @@ class TableReader {
     Use* last_use_ = nullptr;
 };
 
-/// Blocks of 256 entries that these prefixes need (fib/layout.h): below the root's 16 bits, one for each
-/// different start of 16, 24, … bits that a longer prefix has. `prefixes` are sorted.
-size_t blocks_needed(const std::vector<Prefix>& prefixes, Family family) {
-    size_t blocks = 0;
-    unsigned bits = family == Family::ipv4 ? 32 : 128;
-    std::vector<IpAddress> last(bits + 1);
-    std::vector<bool> any(bits + 1);
-    for (const Prefix& prefix : prefixes) {
-        if (prefix.address.family != family) continue;
-        for (unsigned depth = 16; depth < prefix.length; depth += 8) {
-            IpAddress start = Prefix::of(prefix.address, depth).address;
-            if (any[depth] && last[depth] == start) continue;
-            last[depth] = start;
-            any[depth] = true;
-            blocks++;
-        }
-    }
-    return blocks;
+/// Builds the table in memory of so many MiB, as the daemon would. Ids are as wide as so many different sets
+/// of next hops may need.
+bool fits(const std::vector<Prefix>& prefixes, size_t next_hop_sets, uint32_t mib) {
+    fib::Capacity capacity{.ports = 1,
+                           .vlans = 1,
+                           .groups = static_cast<uint32_t>(next_hop_sets + 2),
+                           .buckets = 1,
+                           .adjacencies = 1};
+    fib::set_table_memory(capacity, mib);
+    const auto geometry = fib::plan_geometry(capacity);
+    const auto memory = fib::HugeMemory::map(geometry.image_bytes);
+    if (!memory) return false;
+    fib::FibImage image(memory->bytes(), geometry, [] {});
+    fib::GroupId group = 0;
+    for (size_t i = 0; i < std::max<size_t>(next_hop_sets, 1); i++)
+        group = image.add_group({}).value_or(group);
+    return std::all_of(prefixes.begin(), prefixes.end(),
+                       [&](const Prefix& prefix) { return image.set(prefix, group).has_value(); });
 }
 
-void check_capacity(const std::vector<Prefix>& prefixes, Family family, uint32_t configured, Errors& errors) {
-    size_t needed = blocks_needed(prefixes, family);
-    if (needed <= std::bit_ceil(configured)) return;
-    bool ipv4 = family == Family::ipv4;
-    errors.push_back({ipv4 ? "/fib/ipv4_blocks" : "/fib/ipv6_blocks",
-                      "the routes need " + std::to_string(needed) + " blocks, the FIB has " +
-                          std::to_string(std::bit_ceil(configured)),
-                      "at least " + std::to_string(std::bit_ceil(needed)), ""});
+void check_capacity(const std::vector<Prefix>& prefixes, size_t next_hop_sets, uint32_t configured,
+                    Errors& errors) {
+    // A prefix takes less than 4 KiB even if it is alone.
+    if (prefixes.size() * 4096 < (uint64_t{configured} << 20) / 2) return;
+    uint32_t mib = std::bit_ceil(configured);
+    if (fits(prefixes, next_hop_sets, mib)) return;
+    const uint32_t most = 256;
+    do
+        mib *= 2;
+    while (mib < most && !fits(prefixes, next_hop_sets, mib));
+    errors.push_back({"/fib/table_memory_mib",
+                      "the " + std::to_string(prefixes.size()) + " routes do not fit into " +
+                          std::to_string(std::bit_ceil(configured)) + " MiB of table memory",
+                      mib <= most ? "at least " + std::to_string(mib) : "fewer routes", ""});
 }
 
 }  // namespace
@@ -221,8 +229,10 @@ TableCheck check_tables(const Config& config) {
     for (const StaticRoute& route : config.routes)
         prefixes.push_back(route.prefix);
     std::sort(prefixes.begin(), prefixes.end());
-    check_capacity(prefixes, Family::ipv4, config.fib.ipv4_blocks, out.in_configuration);
-    check_capacity(prefixes, Family::ipv6, config.fib.ipv6_blocks, out.in_configuration);
+    size_t next_hop_sets = config.routes.size();
+    for (const RoutesFile& file : config.routes_files)
+        next_hop_sets += file.next_hops.size();
+    check_capacity(prefixes, next_hop_sets, config.fib.table_memory_mib, out.in_configuration);
     return out;
 }
 

@@ -34,7 +34,7 @@ struct Interface {
 
 struct NextHop {
     std::optional<IpAddress> via;          ///< gateway; absent: the destination itself is on the link
-    std::optional<std::string> interface;  ///< absent: the interface whose net contains `via`
+    std::optional<std::string> interface;  ///< absent: where the route to `via` leads
     uint16_t weight = 1;
     bool operator==(const NextHop&) const = default;
 };
@@ -45,6 +45,7 @@ struct StaticRoute {
     std::vector<NextHop> next_hops;  ///< empty unless unicast
     uint8_t preference = 10;
     uint32_t metric = 0;
+    bool counters = false;  ///< packets and bytes forwarded by it are counted
     bool operator==(const StaticRoute&) const = default;
 };
 
@@ -72,6 +73,12 @@ struct KernelRoutes {
     bool operator==(const KernelRoutes&) const = default;
 };
 
+/// How routes are made use of.
+struct RoutingSettings {
+    bool resolve_via_default = false;  ///< gateways may be resolved over the default route
+    bool operator==(const RoutingSettings&) const = default;
+};
+
 struct Icmp {
     uint32_t rate = 1000;           ///< errors a second in all
     uint32_t rate_per_prefix = 10;  ///< errors a second to one destination /24 or /64
@@ -81,8 +88,7 @@ struct Icmp {
 
 /// Sizes of the FIB image; see fib::Capacity.
 struct FibLimits {
-    uint32_t ipv4_blocks = 32768;
-    uint32_t ipv6_blocks = 65536;
+    uint32_t table_memory_mib = 32;  ///< of the prefixes of all tables
     uint32_t next_hop_groups = 8192;
     uint32_t adjacencies = 16384;
     bool operator==(const FibLimits&) const = default;
@@ -97,6 +103,7 @@ struct Config {
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;
     KernelRoutes kernel_routes;
+    RoutingSettings routing;
     Icmp icmp;
     FibLimits fib;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher

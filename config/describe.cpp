@@ -69,7 +69,7 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
 std::string summary(const StaticRoute& route) {
     std::string out = route.type == RouteType::unicast ? to_string(route.next_hops) : to_string(route.type);
     return out + ", preference " + std::to_string(route.preference) + ", metric " +
-           std::to_string(route.metric);
+           std::to_string(route.metric) + (route.counters ? ", counted" : "");
 }
 
 std::string summary(const RoutesFile& file) {
@@ -137,13 +137,14 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "kernel routes: protocols", old_kernel.protocols, new_kernel.protocols);
     compare(out, "kernel routes: preference", uint32_t{old_kernel.preference},
             uint32_t{new_kernel.preference});
+    compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
+            wanted.routing.resolve_via_default);
     compare(out, "ICMP errors a second", running.icmp.rate, wanted.icmp.rate);
     compare(out, "ICMP errors a second to one prefix", running.icmp.rate_per_prefix,
             wanted.icmp.rate_per_prefix);
     compare(out, "ICMP errors at once to one prefix", running.icmp.burst_per_prefix,
             wanted.icmp.burst_per_prefix);
-    compare(out, "FIB: IPv4 blocks", running.fib.ipv4_blocks, wanted.fib.ipv4_blocks);
-    compare(out, "FIB: IPv6 blocks", running.fib.ipv6_blocks, wanted.fib.ipv6_blocks);
+    compare(out, "FIB: MiB of table memory", running.fib.table_memory_mib, wanted.fib.table_memory_mib);
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);

@@ -98,11 +98,8 @@ class NextHopCheck {
                 fault(hop_.via_where,
                       "gateway " + in_quotes(text()) + " is on no net of " + in_quotes(*interface),
                       nets_.choice(via.family, *interface));
-        } else if (!interface && !nets_.incomplete()) {
-            // With an interface whose addresses are not set here, its nets are not known here either.
-            fault(hop_.via_where, "gateway " + in_quotes(text()) + " is on no connected net",
-                  nets_.choice(via.family), "name the \"interface\" if its addresses are set elsewhere");
         }
+        // Without an interface and on no net here, a route may lead to it: config/warnings.h looks.
     }
 
     /// The gateway lies in `net`; can a host have that address, and does the route leave it reachable?

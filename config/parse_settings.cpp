@@ -30,14 +30,15 @@ void read_settings(const json& document, Config& settings) {
             for (const json& one : *protocols)
                 out.protocols.push_back(one.is_string() ? one.get<std::string>() : one.dump());
     }
+    if (auto found = document.find("routing"); found != document.end())
+        take(*found, "resolve_via_default", settings.routing.resolve_via_default);
     if (auto found = document.find("icmp"); found != document.end()) {
         take(*found, "rate", settings.icmp.rate);
         take(*found, "rate_per_prefix", settings.icmp.rate_per_prefix);
         take(*found, "burst_per_prefix", settings.icmp.burst_per_prefix);
     }
     if (auto found = document.find("fib"); found != document.end()) {
-        take(*found, "ipv4_blocks", settings.fib.ipv4_blocks);
-        take(*found, "ipv6_blocks", settings.fib.ipv6_blocks);
+        take(*found, "table_memory_mib", settings.fib.table_memory_mib);
         take(*found, "next_hop_groups", settings.fib.next_hop_groups);
         take(*found, "adjacencies", settings.fib.adjacencies);
     }

@@ -43,7 +43,8 @@ json route_json(const StaticRoute& route) {
     json out = {{"prefix", route.prefix.to_string()},
                 {"type", to_string(route.type)},
                 {"preference", route.preference},
-                {"metric", route.metric}};
+                {"metric", route.metric},
+                {"counters", route.counters}};
     if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
     return out;
 }
@@ -63,13 +64,13 @@ json to_json(const Config& config) {
                   {"table", config.kernel_routes.table},
                   {"protocols", config.kernel_routes.protocols},
                   {"preference", config.kernel_routes.preference}}},
+                {"routing", {{"resolve_via_default", config.routing.resolve_via_default}}},
                 {"icmp",
                  {{"rate", config.icmp.rate},
                   {"rate_per_prefix", config.icmp.rate_per_prefix},
                   {"burst_per_prefix", config.icmp.burst_per_prefix}}},
                 {"fib",
-                 {{"ipv4_blocks", config.fib.ipv4_blocks},
-                  {"ipv6_blocks", config.fib.ipv6_blocks},
+                 {{"table_memory_mib", config.fib.table_memory_mib},
                   {"next_hop_groups", config.fib.next_hop_groups},
                   {"adjacencies", config.fib.adjacencies}}},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},

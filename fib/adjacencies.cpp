@@ -6,9 +6,9 @@
 
 namespace pktpit::fib {
 
-Adjacencies::Adjacencies(std::byte* image, const pp_fib_geometry& g, const GracePeriod& grace_period)
+Adjacencies::Adjacencies(std::byte* image, const pp_fib_geometry& g, const Reclamation& reclamation)
     : adjacencies_(reinterpret_cast<pp_fib_adjacency*>(image + g.adjacency_offset)),
-      ids_(1, g.adjacency_count, grace_period),
+      ids_(1, g.adjacency_count, reclamation),
       exists_(g.adjacency_count) {}
 
 Result<AdjacencyId> Adjacencies::add(const pp_fib_adjacency& value) {

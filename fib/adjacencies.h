@@ -10,7 +10,7 @@ namespace pktpit::fib {
 
 class Adjacencies {
   public:
-    Adjacencies(std::byte* image, const pp_fib_geometry& geometry, const GracePeriod& grace_period);
+    Adjacencies(std::byte* image, const pp_fib_geometry& geometry, const Reclamation& reclamation);
 
     Result<AdjacencyId> add(const pp_fib_adjacency& value);
     void update(AdjacencyId id, const pp_fib_adjacency& value);

@@ -3,99 +3,155 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <numeric>
-#include <unordered_map>
+
+#include "fib/bucket_quota.h"
 
 namespace pktpit::fib {
 namespace {
 
-uint64_t total_weight(std::span<const WeightedMember> members) {
-    return std::accumulate(members.begin(), members.end(), uint64_t{0},
-                           [](uint64_t sum, const WeightedMember& member) { return sum + member.second; });
+struct Member {
+    uint32_t adjacency;
+    uint32_t weight;
+};
+
+/// Each adjacency once, in ascending order.
+std::vector<Member> merged(std::span<const WeightedMember> members) {
+    std::vector<Member> result;
+    result.reserve(members.size());
+    for (const auto& [adjacency, weight] : members)
+        result.push_back({adjacency, weight});
+    std::ranges::sort(result, {}, &Member::adjacency);
+    size_t kept = 0;
+    for (size_t i = 1; i < result.size(); i++) {
+        if (result[i].adjacency == result[kept].adjacency)
+            result[kept].weight += result[i].weight;
+        else
+            result[++kept] = result[i];
+    }
+    if (!result.empty()) result.resize(kept + 1);
+    return result;
 }
 
-/// Is every count within 1 % of weight / total * buckets? In whole numbers, so that nothing is rounded.
-bool within_one_percent(std::span<const WeightedMember> members, std::span<const uint32_t> counts,
-                        unsigned bits) {
-    const uint64_t total = total_weight(members);
-    for (size_t i = 0; i < members.size(); i++) {
-        const uint64_t share = uint64_t{members[i].second} << bits;
-        const uint64_t given = counts[i] * total;
-        if ((share > given ? share - given : given - share) * 100 >= share) return false;
+uint64_t total_weight(const std::vector<Member>& members) {
+    uint64_t total = 0;
+    for (const Member& member : members)
+        total += member.weight;
+    return total;
+}
+
+/// Which member an adjacency is: a hash table, since it is asked for each of up to 4,096 buckets.
+class Index {
+  public:
+    static constexpr uint32_t none = ~0u;
+
+    explicit Index(const std::vector<Member>& members)
+        : shift_(32 - static_cast<unsigned>(std::bit_width(members.size() * 2))),
+          slots_(size_t{1} << (32 - shift_), {0, none}) {
+        for (uint32_t i = 0; i < members.size(); i++) {
+            size_t slot = start(members[i].adjacency);
+            while (slots_[slot].second != none)
+                slot = next(slot);
+            slots_[slot] = {members[i].adjacency, i};
+        }
     }
-    return true;
+    [[nodiscard]] uint32_t of(uint32_t adjacency) const {
+        size_t slot = start(adjacency);
+        while (slots_[slot].second != none && slots_[slot].first != adjacency)
+            slot = next(slot);
+        return slots_[slot].second;
+    }
+
+  private:
+    [[nodiscard]] size_t start(uint32_t adjacency) const { return adjacency * 0x9e3779b1u >> shift_; }
+    [[nodiscard]] size_t next(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+
+    unsigned shift_;
+    std::vector<std::pair<uint32_t, uint32_t>> slots_;
+};
+
+/// Against the shares before. Both lists ascend.
+void compare_shares(const std::vector<Member>& members, const std::vector<Member>& before,
+                    std::vector<Claim>& claims) {
+    const uint64_t total = total_weight(members);
+    const uint64_t total_before = total_weight(before);
+    auto old = before.begin();
+    for (size_t i = 0; i < members.size(); i++) {
+        while (old != before.end() && old->adjacency < members[i].adjacency)
+            ++old;
+        if (old == before.end() || old->adjacency != members[i].adjacency) continue;  // new: grows
+        const uint64_t is = members[i].weight * total_before;
+        const uint64_t was = old->weight * total;
+        claims[i].change = is < was   ? ShareChange::shrinks
+                           : is > was ? ShareChange::grows
+                                      : ShareChange::none;
+    }
+}
+
+std::vector<Claim> new_claims(const std::vector<Member>& members) {
+    std::vector<Claim> claims;
+    claims.reserve(members.size());
+    for (const Member& member : members)
+        claims.push_back({member.weight});
+    return claims;
 }
 
 }  // namespace
 
 std::vector<uint32_t> bucket_counts(std::span<const WeightedMember> members, unsigned bits) {
-    const uint32_t buckets = 1u << bits;
-    assert(!members.empty() && members.size() <= buckets);
-    const uint64_t total = std::max<uint64_t>(total_weight(members), 1);
-    std::vector<uint32_t> counts;
-    uint32_t given = 0;
-    for (const auto& [adjacency, weight] : members) {
-        counts.push_back(std::max<uint32_t>(1, static_cast<uint32_t>((uint64_t{weight} << bits) / total)));
-        given += counts.back();
-    }
-    // How far above (positive) or below its share a member is, in buckets * total.
-    const auto excess = [&](size_t i) {
-        return static_cast<int64_t>(counts[i] * total) -
-               static_cast<int64_t>(uint64_t{members[i].second} << bits);
-    };
-    // Rounding down leaves fewer buckets over than there are members: those furthest below their share get
-    // one.
-    std::vector<size_t> order(members.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return excess(a) < excess(b); });
-    for (size_t i = 0; given < buckets; i = (i + 1) % order.size(), given++)
-        counts[order[i]]++;
-    // "At least one" may have given too many: those furthest above their share give one back.
-    while (given > buckets) {
-        size_t richest = members.size();
-        for (size_t i = 0; i < members.size(); i++)
-            if (counts[i] > 1 && (richest == members.size() || excess(i) > excess(richest))) richest = i;
-        counts[richest]--;
-        given--;
-    }
-    return counts;
+    std::vector<Claim> claims;
+    for (const auto& [adjacency, weight] : members)
+        claims.push_back({weight});
+    return quotas(claims, 1u << bits);
 }
 
 unsigned bucket_bits_for(std::span<const WeightedMember> members) {
-    if (members.size() <= 1) return 0;
-    auto bits = static_cast<unsigned>(std::bit_width(members.size() - 1));
-    while (bits < most_bucket_bits && !within_one_percent(members, bucket_counts(members, bits), bits))
+    const std::vector<Claim> claims = new_claims(merged(members));
+    if (claims.size() <= 1) return 0;
+    auto bits = static_cast<unsigned>(std::bit_width(claims.size() - 1));
+    while (bits < most_bucket_bits && !within_one_percent(claims, quotas(claims, 1u << bits), 1u << bits))
         bits++;
     return bits;
 }
 
 std::vector<uint32_t> share_buckets(std::span<const WeightedMember> members, unsigned bits,
-                                    std::span<const uint32_t> before) {
-    const std::vector<uint32_t> counts = bucket_counts(members, bits);
-    std::unordered_map<uint32_t, uint32_t> wanted;  // by adjacency: buckets it is still to get
-    for (size_t i = 0; i < members.size(); i++)
-        wanted[members[i].first] += counts[i];
+                                    const PresentBuckets& before) {
+    const std::vector<Member> all = merged(members);
+    const Index index(all);
+    std::vector<Claim> claims = new_claims(all);
 
-    const size_t size = size_t{1} << bits;
-    assert(before.size() <= size);
-    std::vector<uint32_t> buckets(size);
-    std::vector<size_t> open;
+    const uint32_t size = 1u << bits;
+    assert(before.buckets.size() <= size);
     // The top bits of the hash choose the bucket: bucket i of many lies inside bucket i / (many / few) of
     // few.
-    for (size_t i = 0; i < size; i++) {
-        const uint32_t present = before.empty() ? 0 : before[i * before.size() / size];
-        const auto found = before.empty() ? wanted.end() : wanted.find(present);
-        if (found != wanted.end() && found->second > 0) {
-            found->second--;
-            buckets[i] = present;
+    const uint32_t each = before.buckets.empty() ? 0 : size / static_cast<uint32_t>(before.buckets.size());
+    std::vector<uint32_t> owners;
+    owners.reserve(before.buckets.size());
+    for (uint32_t adjacency : before.buckets) {
+        owners.push_back(index.of(adjacency));
+        if (owners.back() != Index::none) claims[owners.back()].present += each;
+    }
+    if (!before.members.empty())
+        compare_shares(all, merged(before.members), claims);
+    else
+        for (Claim& claim : claims)
+            claim.change = ShareChange::any;
+
+    std::vector<uint32_t> left = quotas(claims, size);
+    std::vector<uint32_t> buckets(size);
+    std::vector<uint32_t> open;
+    for (uint32_t i = 0; i < size; i++) {
+        const uint32_t owner = each == 0 ? Index::none : owners[i / each];
+        if (owner != Index::none && left[owner] > 0) {
+            left[owner]--;
+            buckets[i] = all[owner].adjacency;
         } else {
             open.push_back(i);
         }
     }
     auto next = open.begin();
-    for (const auto& [adjacency, weight] : members)
-        for (uint32_t& left = wanted[adjacency]; left > 0; left--)
-            buckets[*next++] = adjacency;
+    for (size_t i = 0; i < all.size(); i++)
+        for (; left[i] > 0; left[i]--)
+            buckets[*next++] = all[i].adjacency;
     return buckets;
 }
 

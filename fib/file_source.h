@@ -1,5 +1,6 @@
-/// A file's bytes in pieces, unpacked on the way where it is xz-compressed (by its magic, not by its name).
-/// One thread. Never holds more than a piece of the file in memory, and for xz what its dictionary takes.
+/// A file's bytes in pieces, unpacked on the way where it is compressed with xz, gzip or bzip2 (by its magic,
+/// not by its name). One thread. Never holds more than a piece of the file in memory, and what the
+/// decompressor's window takes.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "fib/io/format.h"
 #include "fib/result.h"
 
 namespace pktpit::fib {
@@ -19,7 +21,9 @@ class FileSource {
     FileSource(FileSource&&) noexcept;
     FileSource& operator=(FileSource&&) noexcept;
 
-    /// The next bytes, valid until the next call; empty at the end. Damaged or truncated xz data is an error.
+    [[nodiscard]] Compression compression() const;
+    /// The next bytes, valid until the next call; empty at the end. Damaged or truncated compressed data is
+    /// an error.
     Result<std::span<const char>> next();
 
   private:

@@ -6,16 +6,21 @@
 namespace pktpit::fib {
 namespace {
 
-// Offsets are 32 bits wide: two tables of this many blocks take 2 GiB, the rest far less than the other 2
-// GiB.
-constexpr uint32_t most_blocks = 1u << 20;
+// Offsets are 32 bits wide, places of nodes 24 bits of 16 bytes each.
+constexpr uint32_t most_node_bytes = 1u << 28;
 constexpr uint32_t most_others = 1u << 24;
+constexpr uint32_t most_buckets = 1u << 28;  // 65,535 uneven groups of 256: fib/bucket_share.h
 
 uint32_t rounded(uint32_t count, uint32_t most) {
     return std::bit_ceil(std::clamp(count, 2u, most));
 }
 
 }  // namespace
+
+void set_table_memory(Capacity& capacity, uint32_t mib) {
+    capacity.node_bytes = mib << 20;
+    capacity.roots = mib < 4 ? 0 : Capacity{}.roots;
+}
 
 pp_fib_geometry plan_geometry(const Capacity& capacity) {
     pp_fib_geometry g{};
@@ -24,10 +29,13 @@ pp_fib_geometry plan_geometry(const Capacity& capacity) {
     g.port_count = rounded(capacity.ports, 1u << 16);
     g.vlan_count = rounded(std::max<uint32_t>(capacity.vlans, PP_VLAN_PROBES), most_others);
     g.group_count = rounded(capacity.groups, most_others);
-    g.bucket_count = rounded(capacity.buckets, most_others);
+    g.bucket_count = rounded(capacity.buckets, most_buckets);
     g.adjacency_count = rounded(capacity.adjacencies, most_others);
-    g.block4_count = rounded(capacity.blocks4, most_blocks);
-    g.block6_count = rounded(capacity.blocks6, most_blocks);
+    g.table_count = rounded(capacity.tables, most_others);
+    g.root_count = capacity.roots;
+    const uint64_t least = std::bit_ceil(uint64_t{g.root_count} * PP_FIB_ROOT_BYTES + 4096);
+    g.node_bytes =
+        static_cast<uint32_t>(std::max<uint64_t>(rounded(capacity.node_bytes, most_node_bytes), least));
 
     uint64_t end = sizeof(pp_fib_geometry);
     const auto place = [&end](uint64_t count, uint64_t bytes_each) {
@@ -40,11 +48,11 @@ pp_fib_geometry plan_geometry(const Capacity& capacity) {
     g.group_offset = place(g.group_count, sizeof(pp_fib_group));
     g.bucket_offset = place(g.bucket_count, sizeof(uint32_t));
     g.adjacency_offset = place(g.adjacency_count, sizeof(pp_fib_adjacency));
-    g.root4_offset = place(PP_FIB_ROOT_ENTRIES, sizeof(uint32_t));
-    g.root6_offset = place(PP_FIB_ROOT_ENTRIES, sizeof(uint32_t));
-    // Blocks last: they are never read before they are filled, so this part need not be cleared.
-    g.block4_offset = place(g.block4_count, PP_FIB_BLOCK_ENTRIES * sizeof(uint32_t));
-    g.block6_offset = place(g.block6_count, PP_FIB_BLOCK_ENTRIES * sizeof(uint32_t));
+    g.table_offset = place(g.table_count, sizeof(pp_fib_table));
+    // Nodes last: they are never read before they are filled, so this part need not be cleared.
+    g.node_offset = place(g.node_bytes, 1);
+    // A lookup reads 4 bytes where the last node's last element may be one.
+    end += sizeof(uint32_t);
     g.image_bytes = (end + 63) / 64 * 64;
     return g;
 }

@@ -6,19 +6,19 @@
 #include "fib/adjacencies.h"
 #include "fib/groups.h"
 #include "fib/lookup.h"
-#include "fib/prefix_table.h"
 #include "fib/store.h"
+#include "fib/tables.h"
 #include "fib/vlans.h"
 
 namespace pktpit::fib {
 namespace {
 
-/// Everything but the blocks, which no reader reaches before they are filled: clearing them would touch
+/// Everything but the nodes, which no reader reaches before they are filled: clearing them would touch
 /// tens of megabytes that may never be used.
 std::byte* format(std::span<std::byte> memory, const pp_fib_geometry& geometry) {
     assert(memory.size() >= geometry.image_bytes);
     assert(reinterpret_cast<uintptr_t>(memory.data()) % 64 == 0);
-    std::memset(memory.data(), 0, geometry.block4_offset);
+    std::memset(memory.data(), 0, geometry.node_offset);
     std::memcpy(memory.data(), &geometry, sizeof(geometry));
     return memory.data();
 }
@@ -27,15 +27,19 @@ std::byte* format(std::span<std::byte> memory, const pp_fib_geometry& geometry) 
 
 struct FibImage::State {
     State(std::span<std::byte> the_memory, const pp_fib_geometry& the_geometry,
-          const GracePeriod& grace_period)
+          const Reclamation& reclamation)
         : memory(the_memory),
           geometry(the_geometry),
           base(format(memory, geometry)),
-          groups(base, geometry, grace_period),
-          adjacencies(base, geometry, grace_period),
+          groups(base, geometry, reclamation),
+          adjacencies(base, geometry, reclamation),
           vlans(base, geometry),
-          table4(base, geometry, grace_period),
-          table6(base, geometry, grace_period) {}
+          tables(base, geometry, reclamation) {}
+
+    [[nodiscard]] Result<void> check_group(const Prefix& prefix, GroupId group) const {
+        if (groups.exists(group)) return {};
+        return fail(prefix.to_string(), "next-hop group " + std::to_string(group) + " does not exist");
+    }
 
     std::span<std::byte> memory;
     pp_fib_geometry geometry;
@@ -43,51 +47,74 @@ struct FibImage::State {
     Groups groups;
     Adjacencies adjacencies;
     Vlans vlans;
-    PrefixTable<PrefixKey4> table4;
-    PrefixTable<PrefixKey6> table6;
+    Tables tables;
 };
 
 FibImage::FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry,
-                   const GracePeriod& grace_period)
-    : state_(std::make_unique<State>(memory, geometry, grace_period)) {}
+                   const Reclamation& reclamation)
+    : state_(std::make_unique<State>(memory, geometry, reclamation)) {}
 FibImage::~FibImage() = default;
 FibImage::FibImage(FibImage&&) noexcept = default;
 FibImage& FibImage::operator=(FibImage&&) noexcept = default;
 
-Result<void> FibImage::set(const Prefix& prefix, GroupId group) {
-    if (!state_->groups.exists(group))
-        return fail(prefix.to_string(), "next-hop group " + std::to_string(group) + " does not exist");
-    return prefix.address.is_v4() ? state_->table4.set(prefix, group) : state_->table6.set(prefix, group);
+Result<void> FibImage::set(const Prefix& prefix, GroupId group, TableId table) {
+    if (auto exists = state_->check_group(prefix, group); !exists) return exists;
+    return state_->tables.set(table, prefix, group);
 }
 
-bool FibImage::erase(const Prefix& prefix) {
-    return prefix.address.is_v4() ? state_->table4.erase(prefix) : state_->table6.erase(prefix);
+Result<bool> FibImage::erase(const Prefix& prefix, TableId table) {
+    return state_->tables.erase(table, prefix);
 }
 
-std::optional<GroupId> FibImage::find(const Prefix& prefix) const {
-    return prefix.address.is_v4() ? state_->table4.find(prefix) : state_->table6.find(prefix);
+Result<void> FibImage::apply(std::span<const RouteChange> changes, TableId table) {
+    for (const auto& [prefix, group] : changes)
+        if (group)
+            if (auto exists = state_->check_group(prefix, *group); !exists) return exists;
+    return state_->tables.apply(table, changes);
 }
 
-GroupId FibImage::lookup(const IpAddress& address) const {
-    if (address.is_v4()) return pp_fib_lookup4(state_->base, &state_->geometry, address.v4_host_order());
-    return pp_fib_lookup6(state_->base, &state_->geometry, address.bytes.data());
+std::optional<GroupId> FibImage::find(const Prefix& prefix, TableId table) const {
+    return state_->tables.find(table, prefix);
 }
 
-std::optional<std::pair<Prefix, GroupId>> FibImage::match(const IpAddress& address) const {
-    return address.is_v4() ? state_->table4.match(address) : state_->table6.match(address);
+GroupId FibImage::lookup(const IpAddress& address, TableId table) const {
+    if (address.is_v4())
+        return pp_fib_lookup4_in(state_->base, &state_->geometry, table, address.v4_host_order());
+    return pp_fib_lookup6_in(state_->base, &state_->geometry, table, address.bytes.data());
 }
 
-size_t FibImage::prefix_count(Family family) const {
-    return family == Family::ipv4 ? state_->table4.size() : state_->table6.size();
+std::optional<std::pair<Prefix, GroupId>> FibImage::match(const IpAddress& address, TableId table) const {
+    return state_->tables.match(table, address);
 }
 
-Result<GroupId> FibImage::add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members) {
-    return state_->groups.add(members);
+size_t FibImage::prefix_count(Family family, TableId table) const {
+    return state_->tables.size(table, family);
+}
+
+Result<TableId> FibImage::add_table() {
+    return state_->tables.add();
+}
+
+void FibImage::remove_table(TableId table) {
+    state_->tables.remove(table);
+}
+
+bool FibImage::compact(size_t budget) {
+    return state_->tables.compact(budget);
+}
+
+Result<GroupId> FibImage::add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members,
+                                    uint16_t counter) {
+    return state_->groups.add(members, counter);
 }
 
 Result<void> FibImage::replace_group(GroupId group,
                                      std::span<const std::pair<AdjacencyId, uint16_t>> members) {
     return state_->groups.replace(group, members);
+}
+
+Result<void> FibImage::rebalance_group(GroupId group) {
+    return state_->groups.rebalance(group);
 }
 
 void FibImage::remove_group(GroupId group) {
@@ -133,8 +160,13 @@ const pp_fib_geometry& FibImage::geometry() const {
 
 FibImage::Usage FibImage::usage() const {
     const State& s = *state_;
-    return {s.groups.used(),        s.groups.buckets_used(), s.adjacencies.used(), s.table4.blocks_used(),
-            s.table6.blocks_used(), s.vlans.used(),          s.table4.size(),      s.table6.size()};
+    Usage usage{};
+    usage.groups = s.groups.used();
+    usage.buckets = s.groups.buckets_used();
+    usage.adjacencies = s.adjacencies.used();
+    usage.vlans = s.vlans.used();
+    s.tables.report(usage);
+    return usage;
 }
 
 }  // namespace pktpit::fib

@@ -16,6 +16,7 @@
 
 #include "fib/address.h"
 #include "fib/layout.h"
+#include "fib/reclamation.h"
 #include "fib/result.h"
 
 namespace pktpit::fib {
@@ -30,8 +31,21 @@ struct Capacity {
     uint32_t groups = 8192;
     uint32_t buckets = 262144;  ///< three equal members take 256: see fib/bucket_share.h
     uint32_t adjacencies = 16384;
-    uint32_t blocks4 = 32768;  ///< the full IPv4 table of 2026-06 takes 27,698
-    uint32_t blocks6 = 65536;  ///< the full IPv6 table of 2026-06 takes 58,370
+    uint32_t tables = 64;             ///< routing tables (VRFs)
+    uint32_t roots = 4;               ///< 256 KiB each, for a large table's IPv4 or IPv6 half
+    uint32_t node_bytes = 32u << 20;  ///< of all tables, roots included; docs/fib.md says what takes how much
+};
+
+/// Sets what the prefixes of all tables may take. Small images do without roots, which would take it all.
+void set_table_memory(Capacity& capacity, uint32_t mib);
+
+/// A routing table (VRF) of an image. Table 0 is always there.
+using TableId = uint32_t;
+
+/// A route to be set, or without a group to be erased.
+struct RouteChange {
+    Prefix prefix;
+    std::optional<GroupId> group;
 };
 
 /// Where the parts of an image of this capacity lie, and how large it is. Constant for the image's life.
@@ -44,31 +58,54 @@ using GracePeriod = std::function<void()>;
 class FibImage {
   public:
     /// Formats `memory` (geometry.image_bytes, 64-byte aligned, cleared by this call) as an empty image.
-    FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, const GracePeriod& grace_period);
+    /// `reclamation`: a GracePeriod, or the Epochs of its readers.
+    FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry, const Reclamation& reclamation);
     ~FibImage();
     FibImage(FibImage&&) noexcept;
     FibImage& operator=(FibImage&&) noexcept;
 
-    /// Adds the prefix or atomically replaces its group. When memory is out: an error, and the table as it
-    /// was.
-    Result<void> set(const Prefix& prefix, GroupId group);
-    /// Removes the prefix; its addresses fall to the next shorter one. False if it was not there.
-    bool erase(const Prefix& prefix);
+    /// Adds the prefix or atomically replaces its group: a reader finds the old or the new. When memory is
+    /// out: an error, and the table as it was.
+    Result<void> set(const Prefix& prefix, GroupId group, TableId table = PP_FIB_DEFAULT_TABLE);
+    /// Removes the prefix; its addresses fall to the next shorter one. False if it was not there. When that
+    /// needs memory (the shorter one's id is wider than the longer ones') and there is none: an error, and
+    /// the table as it was.
+    Result<bool> erase(const Prefix& prefix, TableId table = PP_FIB_DEFAULT_TABLE);
+    /// All changes, in order, or none: a reader that begins a lookup, or a batch of lookups, sees the table
+    /// before all of them or after all of them. Takes a second root and a copy of every node it touches.
+    Result<void> apply(std::span<const RouteChange> changes, TableId table = PP_FIB_DEFAULT_TABLE);
     /// The group of exactly this prefix.
-    [[nodiscard]] std::optional<GroupId> find(const Prefix& prefix) const;
+    [[nodiscard]] std::optional<GroupId> find(const Prefix& prefix,
+                                              TableId table = PP_FIB_DEFAULT_TABLE) const;
     /// The longest match, as a reader sees it: group id, 0 if none.
-    [[nodiscard]] GroupId lookup(const IpAddress& address) const;
+    [[nodiscard]] GroupId lookup(const IpAddress& address, TableId table = PP_FIB_DEFAULT_TABLE) const;
     /// The longest matching prefix itself, for people.
-    [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(const IpAddress& address) const;
-    [[nodiscard]] size_t prefix_count(Family family) const;
+    [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(const IpAddress& address,
+                                                                  TableId table = PP_FIB_DEFAULT_TABLE) const;
+    [[nodiscard]] size_t prefix_count(Family family, TableId table = PP_FIB_DEFAULT_TABLE) const;
+
+    /// An empty table more, which takes no memory until it has prefixes.
+    Result<TableId> add_table();
+    void remove_table(TableId table);  ///< Not table 0. No reader may begin lookups in it any more.
+
+    /// A step of compaction: moves nodes so that pages of memory become free, and gives nodes their least
+    /// size. About `budget` nodes a call, but at least all below the same 16 bits, so that updates need not
+    /// wait for the whole; true when a pass is complete. Readers notice nothing.
+    bool compact(size_t budget);
 
     /// Groups. Members are adjacency ids with weights (1..65535); a group with no member is one whose every
     /// packet is "no route". Buckets are shared out after the weights, so that the error is below 1 % of a
     /// share (fib/bucket_share.h says where that ends).
-    Result<GroupId> add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members);
+    /// `counter`: index of the counter of the route that uses the group, 0 = not counted; it stays the
+    /// group's.
+    Result<GroupId> add_group(std::span<const std::pair<AdjacencyId, uint16_t>> members,
+                              uint16_t counter = 0);
     /// Visible by one store; where there is no room for new buckets beside the old ones, bucket by bucket.
     /// Flows keep their member where the new shares allow it.
     Result<void> replace_group(GroupId group, std::span<const std::pair<AdjacencyId, uint16_t>> members);
+    /// Gives members their exact shares again, which resilience may have moved them away from a little; moves
+    /// the fewest flows that does it.
+    Result<void> rebalance_group(GroupId group);
     void remove_group(GroupId group);  ///< No prefix may refer to it any more.
 
     Result<AdjacencyId> add_adjacency(const pp_fib_adjacency& value);
@@ -86,8 +123,11 @@ class FibImage {
 
     /// How full each part is, for `show` and for errors.
     struct Usage {
-        uint32_t groups, buckets, adjacencies, blocks4, blocks6, vlans;
-        size_t prefixes4, prefixes6;
+        uint32_t groups, buckets, adjacencies, vlans, tables;
+        size_t prefixes4, prefixes6;        ///< of all tables
+        uint64_t node_bytes4, node_bytes6;  ///< what readers can reach
+        uint64_t node_bytes_taken;          ///< and what waits for readers, or lies between
+        uint64_t node_bytes_capacity;
     };
     [[nodiscard]] Usage usage() const;
 

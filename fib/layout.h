@@ -3,8 +3,8 @@
  * Read by C++ (router/forward), by eBPF (bpf/) and by devices, in the same bytes; written by one writer
  * (fib/image.h) while they read. Indices, no pointers. Plain C: compiled for BPF and into C++.
  *
- * How readers stay right without locks: every change becomes visible by one aligned store of 2, 4 or 8 bytes,
- * and what the new value refers to was written before it. Memory is reused only after a grace period.
+ * How readers stay right without locks: every change becomes visible by one aligned store of 1, 2, 4 or 8
+ * bytes, and what the new value refers to was written before it. Memory is reused only after a grace period.
  *
  * All fields are in host byte order except MAC addresses and TPIDs/TCIs, which are as on the wire.
  * Index 0 of groups and adjacencies is invalid, so that zeroed memory forwards nothing.
@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define PP_FIB_MAGIC 0x46504b50u /* "PKPF" */
-#define PP_FIB_LAYOUT_VERSION 1
+#define PP_FIB_LAYOUT_VERSION 2
 
 /* Where the parts lie; stands at offset 0 of the image. Counts are powers of two, so that an index read from
  * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned.
@@ -34,27 +34,60 @@ struct pp_fib_geometry {
     __u32 bucket_count;
     __u32 adjacency_offset; /* struct pp_fib_adjacency[adjacency_count] */
     __u32 adjacency_count;
-    __u32 root4_offset;  /* __u32 entry[65536], by the top 16 address bits */
-    __u32 block4_offset; /* __u32 entry[256] per block */
-    __u32 block4_count;
-    __u32 root6_offset;  /* __u32 entry[65536], by the top 16 address bits */
-    __u32 block6_offset; /* __u32 entry[256] per block */
-    __u32 block6_count;
+    __u32 table_offset; /* struct pp_fib_table[table_count], by table id */
+    __u32 table_count;
+    __u32 node_offset; /* the nodes of all tables, root_count roots first */
+    __u32 node_bytes;
+    __u32 root_count;
+    __u32 reserved;
 };
 
-/* A table entry: a group id (0: no route), or with this bit set the index of a block of 256 entries that
- * decides by the next 8 address bits. */
-#define PP_FIB_ENTRY_BLOCK 0x80000000u
+/* A routing table (VRF): where the longest-prefix match of either family begins. An empty table takes no more
+ * than this. Both entries change by one store. */
+struct pp_fib_table {
+    __u32 entry4;
+    __u32 entry6;
+};
+#define PP_FIB_DEFAULT_TABLE 0
+
+/* An entry: a group id (0: no route), or, with bit 31 set, a node that decides by the next address bits:
+ * its kind, for the first three kinds the number of those 8 bits that do not matter (shift), and its place in
+ * units of 16 bytes from node_offset. So a node whose longest prefix ends after 3 bits has 8 elements. */
+#define PP_FIB_NODE 0x80000000u
+#define PP_FIB_KIND(entry) ((entry) >> 28 & 7)
+#define PP_FIB_SHIFT(entry) ((entry) >> 24 & 15)
+#define PP_FIB_PLACE_MASK 0xffffffu
+#define PP_FIB_PLACE_UNIT 16
+
+enum pp_fib_kind {
+    PP_FIB_IDS1 = 0,    /* group ids of 1 byte, by the next 8 bits >> shift */
+    PP_FIB_IDS2 = 1,    /* group ids of 2 bytes */
+    PP_FIB_ENTRIES = 2, /* entries of 4 bytes: larger ids, and nodes below (then shift is 0) */
+    PP_FIB_SORTED = 3,  /* struct pp_fib_sorted, by the next 16 bits */
+    PP_FIB_ROOT = 4,    /* 65,536 entries, by the top 16 bits; only as a table's entry */
+};
+
+/* A sparse node, one cache line: the next 16 bits fall into the last interval whose first value is not above
+ * them. first[0] is 0; what is unused repeats 0xffff and the last interval's id. */
+#define PP_FIB_SORTED_INTERVALS 16
+struct pp_fib_sorted {
+    __u16 first[PP_FIB_SORTED_INTERVALS];
+    __u16 id[PP_FIB_SORTED_INTERVALS];
+};
+
 #define PP_FIB_ROOT_ENTRIES 65536u
-#define PP_FIB_BLOCK_ENTRIES 256u
-#define PP_FIB_LEVELS4 2  /* blocks below the root: 16 + 8 + 8 */
-#define PP_FIB_LEVELS6 14 /* 16 + 14 * 8 */
+#define PP_FIB_ROOT_BYTES (PP_FIB_ROOT_ENTRIES * 4)
+/* The first bytes of the nodes are 0, 1, ... 255: a vector lookup finds an id that is already decided where
+ * it finds all others, by one load of one byte. */
+#define PP_FIB_IDENTITY_BYTES 256u
 
 /* A next-hop group: bucket_bits == 0: `first` is the adjacency itself; else buckets[first + top bits of
  * hash]. Changed by one 8-byte store. Group 0 is "no route". */
 struct pp_fib_group {
     __u32 first;
-    __u32 bucket_bits;
+    __u8 bucket_bits;
+    __u8 reserved;
+    __u16 counter; /* index of the counter of the route that uses the group, 0 = not counted */
 };
 
 enum pp_adjacency_kind {

@@ -22,45 +22,140 @@
 
 #define PP_FIB_INLINE static inline __attribute__((always_inline))
 
-/* One relaxed load: entries change under the reader. */
+/* One relaxed load each: entries change under the reader. */
 PP_FIB_INLINE __u32 pp_fib_load32(const void* image, __u64 offset) {
     return PP_FIB_LOAD(__u32, (const char*)image + offset);
 }
-
-PP_FIB_INLINE __u32 pp_fib_block_entry(const void* image, __u32 blocks_offset, __u32 block_count, __u32 entry,
-                                       __u32 index) {
-    __u64 block = entry & (block_count - 1);
-    return pp_fib_load32(image, blocks_offset + (block * PP_FIB_BLOCK_ENTRIES + (index & 0xff)) * 4);
+PP_FIB_INLINE __u32 pp_fib_load16(const void* image, __u64 offset) {
+    return PP_FIB_LOAD(__u16, (const char*)image + offset);
+}
+PP_FIB_INLINE __u32 pp_fib_load8(const void* image, __u64 offset) {
+    return PP_FIB_LOAD(__u8, (const char*)image + offset);
 }
 
-/* Group id of the longest prefix that matches `address` (host byte order), 0 if none does. */
-PP_FIB_INLINE __u32 pp_fib_lookup4(const void* image, const struct pp_fib_geometry* g, __u32 address) {
-    __u32 entry = pp_fib_load32(image, g->root4_offset + (__u64)(address >> 16) * 4);
-    if (!(entry & PP_FIB_ENTRY_BLOCK)) return entry;
-    entry = pp_fib_block_entry(image, g->block4_offset, g->block4_count, entry, address >> 8);
-    if (!(entry & PP_FIB_ENTRY_BLOCK)) return entry;
-    entry = pp_fib_block_entry(image, g->block4_offset, g->block4_count, entry, address);
-    return entry & PP_FIB_ENTRY_BLOCK ? 0 : entry;
+/* Where an entry's node begins, in bytes from node_offset. */
+PP_FIB_INLINE __u64 pp_fib_place(__u32 entry) {
+    return (__u64)(entry & PP_FIB_PLACE_MASK) * PP_FIB_PLACE_UNIT;
 }
 
-/* The same for IPv6; `address` is 16 bytes as on the wire. */
-PP_FIB_INLINE __u32 pp_fib_lookup6(const void* image, const struct pp_fib_geometry* g, const __u8* address) {
-    __u32 entry = pp_fib_load32(image, g->root6_offset + ((__u64)address[0] << 8 | address[1]) * 4);
-    for (int level = 0; level < PP_FIB_LEVELS6; level++) {
-        if (!(entry & PP_FIB_ENTRY_BLOCK)) return entry;
-        entry = pp_fib_block_entry(image, g->block6_offset, g->block6_count, entry, address[2 + level]);
+PP_FIB_INLINE __u32 pp_fib_root_entry(const void* image, const struct pp_fib_geometry* g, __u32 entry,
+                                      __u32 top16) {
+    __u64 offset = (pp_fib_place(entry) + (__u64)top16 * 4) & (g->node_bytes - 4);
+    return pp_fib_load32(image, g->node_offset + offset);
+}
+
+/* One step through a node of ids or entries by the next 8 bits. */
+PP_FIB_INLINE __u32 pp_fib_step(const void* image, const struct pp_fib_geometry* g, __u32 entry,
+                                __u32 bits8) {
+    __u64 place = pp_fib_place(entry);
+    __u64 index = bits8 >> PP_FIB_SHIFT(entry);
+    __u32 kind = PP_FIB_KIND(entry);
+    if (kind == PP_FIB_IDS1)
+        return pp_fib_load8(image, g->node_offset + ((place + index) & (g->node_bytes - 1)));
+    if (kind == PP_FIB_IDS2)
+        return pp_fib_load16(image, g->node_offset + ((place + index * 2) & (g->node_bytes - 2)));
+    return pp_fib_load32(image, g->node_offset + ((place + index * 4) & (g->node_bytes - 4)));
+}
+
+/* The end of the way through a sparse node: the id for the next 16 bits. */
+PP_FIB_INLINE __u32 pp_fib_sorted_id(const void* image, const struct pp_fib_geometry* g, __u32 entry,
+                                     __u32 bits16) {
+    __u64 place = pp_fib_place(entry);
+    __u64 at = 0;
+    for (__u32 step = PP_FIB_SORTED_INTERVALS / 2; step; step /= 2) {
+        __u32 first =
+            pp_fib_load16(image, g->node_offset + ((place + (at + step) * 2) & (g->node_bytes - 2)));
+        if (first <= bits16) at += step;
     }
-    return entry & PP_FIB_ENTRY_BLOCK ? 0 : entry;
+    at += PP_FIB_SORTED_INTERVALS;
+    return pp_fib_load16(image, g->node_offset + ((place + at * 2) & (g->node_bytes - 2)));
 }
+
+/* Group id of the longest prefix that matches `address` (host byte order) from a table's entry on, 0 if none
+ * does. */
+PP_FIB_INLINE __u32 pp_fib_walk4(const void* image, const struct pp_fib_geometry* g, __u32 entry,
+                                 __u32 address) {
+    if (entry & PP_FIB_NODE && PP_FIB_KIND(entry) == PP_FIB_ROOT) {
+        entry = pp_fib_root_entry(image, g, entry, address >> 16);
+        address <<= 16;
+    }
+    for (int level = 0; level < 4; level++) {
+        if (!(entry & PP_FIB_NODE)) return entry;
+        entry = pp_fib_step(image, g, entry, address >> 24);
+        address <<= 8;
+    }
+    return entry & PP_FIB_NODE ? 0 : entry;
+}
+
+/* One level of the IPv6 walk; true: `entry` is the answer. */
+PP_FIB_INLINE int pp_fib_level6(const void* image, const struct pp_fib_geometry* g, __u32* entry,
+                                const __u8* next) {
+    if (!(*entry & PP_FIB_NODE)) return 1;
+    if (PP_FIB_KIND(*entry) == PP_FIB_SORTED) {
+        *entry = pp_fib_sorted_id(image, g, *entry, (__u32)next[0] << 8 | next[1]);
+        return 1;
+    }
+    *entry = pp_fib_step(image, g, *entry, next[0]);
+    return 0;
+}
+
+/* The same for IPv6; `address` is 16 bytes as on the wire. A sparse node reads 2 of them, so that it is never
+ * the last level's. */
+PP_FIB_INLINE __u32 pp_fib_walk6(const void* image, const struct pp_fib_geometry* g, __u32 entry,
+                                 const __u8* address) {
+    if (entry & PP_FIB_NODE && PP_FIB_KIND(entry) == PP_FIB_ROOT) {
+        entry = pp_fib_root_entry(image, g, entry, (__u32)address[0] << 8 | address[1]);
+    } else {
+        if (pp_fib_level6(image, g, &entry, address)) return entry;
+        if (pp_fib_level6(image, g, &entry, address + 1)) return entry;
+    }
+#ifdef __bpf__
+#pragma unroll
+#endif
+    for (int level = 2; level < 15; level++)
+        if (pp_fib_level6(image, g, &entry, address + level)) return entry;
+    if (entry & PP_FIB_NODE) entry = pp_fib_step(image, g, entry, address[15]);
+    return entry & PP_FIB_NODE ? 0 : entry;
+}
+
+PP_FIB_INLINE __u64 pp_fib_table_offset(const struct pp_fib_geometry* g, __u32 table) {
+    return g->table_offset + (__u64)(table & (g->table_count - 1)) * sizeof(struct pp_fib_table);
+}
+
+/* Group id of the longest match in a table: 0 if there is none. */
+PP_FIB_INLINE __u32 pp_fib_lookup4_in(const void* image, const struct pp_fib_geometry* g, __u32 table,
+                                      __u32 address) {
+    return pp_fib_walk4(image, g, pp_fib_load32(image, pp_fib_table_offset(g, table)), address);
+}
+PP_FIB_INLINE __u32 pp_fib_lookup6_in(const void* image, const struct pp_fib_geometry* g, __u32 table,
+                                      const __u8* address) {
+    return pp_fib_walk6(image, g, pp_fib_load32(image, pp_fib_table_offset(g, table) + 4), address);
+}
+
+/* In the default table. */
+PP_FIB_INLINE __u32 pp_fib_lookup4(const void* image, const struct pp_fib_geometry* g, __u32 address) {
+    return pp_fib_lookup4_in(image, g, PP_FIB_DEFAULT_TABLE, address);
+}
+PP_FIB_INLINE __u32 pp_fib_lookup6(const void* image, const struct pp_fib_geometry* g, const __u8* address) {
+    return pp_fib_lookup6_in(image, g, PP_FIB_DEFAULT_TABLE, address);
+}
+
+/* The group as one word, so that what is taken from it belongs together. */
+PP_FIB_INLINE __u64 pp_fib_group_word(const void* image, const struct pp_fib_geometry* g, __u32 group) {
+    __u64 index = group & (g->group_count - 1);
+    return PP_FIB_LOAD(__u64, (const char*)image + g->group_offset + index * 8);
+}
+#define PP_FIB_GROUP_FIRST(word) ((__u32)(word))
+#define PP_FIB_GROUP_BITS(word) ((__u32)((word) >> 32) & 0xff)
+#define PP_FIB_GROUP_COUNTER(word) ((__u32)((word) >> 48))
 
 /* The group's member for a flow: an adjacency, never out of range; adjacency 0 where the group is invalid.
  * `hash` is only looked at when the group has several buckets. */
 PP_FIB_INLINE __u32 pp_fib_group_bits(const void* image, const struct pp_fib_geometry* g, __u32 group,
                                       __u32* first) {
-    __u64 index = group & (g->group_count - 1);
-    __u64 both = PP_FIB_LOAD(__u64, (const char*)image + g->group_offset + index * 8);
-    *first = (__u32)both;
-    return (__u32)(both >> 32);
+    __u64 word = pp_fib_group_word(image, g, group);
+    *first = PP_FIB_GROUP_FIRST(word);
+    return PP_FIB_GROUP_BITS(word);
 }
 
 PP_FIB_INLINE __u32 pp_fib_bucket(const void* image, const struct pp_fib_geometry* g, __u32 first, __u32 bits,

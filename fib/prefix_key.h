@@ -2,6 +2,8 @@
 /// allocates.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +25,23 @@ struct PrefixKey4 {
         return PrefixKey4{address.v4_host_order(), 32}.shortened(length);
     }
     [[nodiscard]] PrefixKey4 shortened(unsigned to) const {
-        return {to == 0 ? 0 : address & ~uint32_t{0} << (32 - to), to};
+        return {to == 0 ? 0 : address & ~uint32_t{0} << ((32 - to) & 31), to};
+    }
+    /// `count` (1 to 16) address bits from bit `at` on.
+    [[nodiscard]] unsigned bits_at(unsigned at, unsigned count) const {
+        return (address << at) >> (32 - count);
+    }
+    /// The prefix longer by `count` bits of this value.
+    [[nodiscard]] PrefixKey4 extended(unsigned count, unsigned value) const {
+        return {count == 0 ? address : address | value << ((32 - length - count) & 31), length + count};
+    }
+    /// The last key in order that lies inside.
+    [[nodiscard]] PrefixKey4 last_inside() const {
+        return {length == 32 ? address : address | ~uint32_t{0} >> length, 32};
+    }
+    /// How many leading bits both have and share.
+    [[nodiscard]] static unsigned common_bits(const PrefixKey4& a, const PrefixKey4& b) {
+        return std::min({static_cast<unsigned>(std::countl_zero(a.address ^ b.address)), a.length, b.length});
     }
     [[nodiscard]] Prefix prefix() const { return {IpAddress::v4(address), static_cast<uint8_t>(length)}; }
     auto operator<=>(const PrefixKey4&) const = default;
@@ -55,6 +73,41 @@ struct PrefixKey6 {
                 key.words[i] &= ~uint32_t{0} << (32 * (i + 1) - to);
         }
         return key;
+    }
+    [[nodiscard]] unsigned bits_at(unsigned at, unsigned count) const {
+        const unsigned word = at / 32;
+        const uint64_t window = uint64_t{words[word]} << 32 | (word < 3 ? words[word + 1] : 0);
+        return static_cast<unsigned>(window << at % 32 >> (64 - count));
+    }
+    [[nodiscard]] PrefixKey6 extended(unsigned count, unsigned value) const {
+        PrefixKey6 key = *this;
+        key.length += count;
+        if (count == 0) return key;
+        const unsigned word = length / 32;
+        const uint64_t window = uint64_t{value} << (64 - length % 32 - count);
+        key.words[word] |= static_cast<uint32_t>(window >> 32);
+        if (word < 3) key.words[word + 1] |= static_cast<uint32_t>(window);
+        return key;
+    }
+    [[nodiscard]] PrefixKey6 last_inside() const {
+        PrefixKey6 key = *this;
+        key.length = 128;
+        for (unsigned i = 0; i < 4; i++) {
+            if (length <= 32 * i)
+                key.words[i] = ~uint32_t{0};
+            else if (length < 32 * (i + 1))
+                key.words[i] |= ~uint32_t{0} >> (length - 32 * i);
+        }
+        return key;
+    }
+    [[nodiscard]] static unsigned common_bits(const PrefixKey6& a, const PrefixKey6& b) {
+        unsigned common = 128;
+        for (unsigned i = 0; i < 4; i++) {
+            if (a.words[i] == b.words[i]) continue;
+            common = 32 * i + static_cast<unsigned>(std::countl_zero(a.words[i] ^ b.words[i]));
+            break;
+        }
+        return std::min({common, a.length, b.length});
     }
     [[nodiscard]] Prefix prefix() const {
         Prefix result;

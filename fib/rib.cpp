@@ -174,6 +174,16 @@ std::optional<Route> Rib::match(const IpAddress& address) const {
         });
 }
 
+void Rib::for_each_containing(const IpAddress& address, const VisitContaining& visit) const {
+    with_table(*state_, address.family, [&]<class Key>(const RibTable<Key>& table, Key) {
+        table.for_each_match(Key::of(address, Key::bits), [&](const Key& key, const Candidates& found) {
+            for (const Candidate& candidate : found)
+                if (!visit(route_of(key.prefix(), candidate))) return false;
+            return true;
+        });
+    });
+}
+
 template <class Table, class Keys>
 void Rib::visit_each(const Table& table, const Keys& keys, const Visit& visit) const {
     for (const auto& key : keys) {

@@ -55,6 +55,11 @@ class Rib {
     [[nodiscard]] std::optional<Route> best(const Prefix& prefix) const;
     /// Longest prefix with a best route that contains the address.
     [[nodiscard]] std::optional<Route> match(const IpAddress& address) const;
+    /// Visits the routes of every prefix that contains the address, usable or not: the longest prefix first,
+    /// and of each prefix by preference, metric and source. For resolving next hops, which cannot take the
+    /// answer to "is this set usable" for granted: it is what they are about to find out.
+    using VisitContaining = std::function<bool(const Route&)>;  ///< returns false to stop
+    void for_each_containing(const IpAddress& address, const VisitContaining& visit) const;
     using Visit = std::function<bool(const Route&, bool best)>;  ///< returns false to stop
     /// Visits all routes (best or not) in prefix order, the candidates of a prefix best first.
     void for_each(Family family, const Visit& visit) const;

@@ -57,6 +57,16 @@ class RibTable {
                                            [&](const Slot& slot) { return accept(unpack(slot)); });
         return found ? std::optional(found->first) : std::nullopt;
     }
+    /// Every prefix around the address, longest first, until `visit` returns false.
+    template <class Visit>
+    void for_each_match(const Key& address, Visit visit) const {
+        int longest = static_cast<int>(Key::bits);
+        for (;;) {
+            const auto found = prefixes_.match(address, longest, [](const Slot&) { return true; });
+            if (!found || !visit(found->first, unpack(found->second))) return;
+            longest = static_cast<int>(found->first.length) - 1;
+        }
+    }
     [[nodiscard]] std::vector<Key> keys() const { return prefixes_.keys(); }
     [[nodiscard]] std::vector<Key> sorted_keys() const { return prefixes_.sorted_keys(); }
     [[nodiscard]] size_t size() const { return prefixes_.size(); }

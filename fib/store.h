@@ -13,6 +13,12 @@ void store_relaxed(T* place, T value) {
     __atomic_store_n(place, value, __ATOMIC_RELAXED);
 }
 
+/// The writer's own reading of what it stores in several widths.
+template <class T>
+[[nodiscard]] T load_relaxed(const T* place) {
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
+
 /// Makes everything written before it visible to whoever follows `value`.
 template <class T>
 void store_release(T* place, T value) {

@@ -1,6 +1,6 @@
 /// Route files: one `prefix next-hop-id` a line, blank-separated. '#' starts a comment; blank lines are
-/// skipped; the file may be xz-compressed. Read by the daemon (routes_file), `pktpit lookup --table`, tests,
-/// benchmarks.
+/// skipped; the file may be compressed with xz, gzip or bzip2. Read by the daemon (routes_file), tests,
+/// benchmarks; fib/io/table_reader.h reads these and the other forms of a table.
 ///
 /// One thread. Streams: a file of any size takes constant memory. Whether ids exist, and what a prefix that
 /// occurs twice means, is the visitor's business.

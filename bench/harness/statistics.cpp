@@ -21,4 +21,14 @@ Summary summarize_ratio(std::span<const double> a, std::span<const double> b) {
     return summarize(ratios);
 }
 
+double quantile(std::span<const double> values, double q) {
+    if (values.empty()) return 0;
+    std::vector<double> sorted(values.begin(), values.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double place = q * static_cast<double>(sorted.size() - 1);
+    const auto lower = static_cast<size_t>(place);
+    const size_t upper = std::min(lower + 1, sorted.size() - 1);
+    return sorted[lower] + (place - static_cast<double>(lower)) * (sorted[upper] - sorted[lower]);
+}
+
 }  // namespace pktpit::bench

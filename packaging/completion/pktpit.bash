@@ -10,19 +10,30 @@ _pktpit() {
         --instance) words=$(cd /run/pktpit 2>/dev/null && ls -- *.sock 2>/dev/null | sed 's/\.sock$//') ;;
         --source) words="connected config cli kernel" ;;
         dev) words=$(ls /sys/class/net) ;;
+        --to) words="text json mrt" ;;
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload show route lookup table counters demo" ;;
                 "show ") words="version ports routes route neighbours counters config" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
-                    words="default via dev weight nexthop blackhole unreachable prohibit preference metric -4 -6" ;;
+                    words="default via dev weight nexthop blackhole unreachable prohibit preference metric counters -4 -6" ;;
                 "route del") words="default -4 -6" ;;
                 "show routes") words="-4 -6 --source --within --limit" ;;
                 "counters ") words="--watch --interval --count" ;;
-                "lookup ") words="--table" ;;
-                "table ") words="generate" ;;
+                "lookup ") words="--table --peer" ;;
+                "table ") words="stats replay convert generate" ;;
                 "table generate") words="-4 -6 --count --seed" ;;
+                "table stats" | "table replay" | "table convert")
+                    case ${path[1]} in
+                        stats) words="--check --cpu --peer" ;;
+                        replay) words="--table --check --peer" ;;
+                        convert) words="--to --sorted --updates --peer" ;;
+                    esac
+                    if [[ $current != -* ]]; then
+                        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                        return
+                    fi ;;
             esac
             [[ $current == -* ]] && words+=" --json --socket --instance --help"
             ;;

@@ -40,8 +40,8 @@ class RouteParser {
                      "an object such as {\"prefix\": \"10.0.0.0/8\", \"via\": \"192.0.2.1\"}");
             return tl::unexpected(errors_);
         }
-        static constexpr std::array<std::string_view, 8> known = {
-            "prefix", "type", "via", "interface", "weight", "next_hops", "preference", "metric"};
+        static constexpr std::array<std::string_view, 9> known = {
+            "prefix", "type", "via", "interface", "weight", "next_hops", "preference", "metric", "counters"};
         check_members(value, "", known);
         if (!value.contains("prefix")) {
             complain("", "no member \"prefix\"", "a prefix such as \"192.0.2.0/24\"");
@@ -53,6 +53,12 @@ class RouteParser {
         route.preference = static_cast<uint8_t>(number(value, "", "preference", 1, 255, route.preference));
         route.metric = static_cast<uint32_t>(
             number(value, "", "metric", 0, std::numeric_limits<uint32_t>::max(), route.metric));
+        if (value.contains("counters")) {
+            if (value["counters"].is_boolean())
+                route.counters = value["counters"].get<bool>();
+            else
+                complain("/counters", shown(value["counters"]), "true or false");
+        }
         parse_next_hops(value, route);
         if (errors_.empty()) check_family(route);
         if (!errors_.empty()) return tl::unexpected(std::move(errors_));

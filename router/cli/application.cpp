@@ -7,6 +7,7 @@
 #include <functional>
 #include <ostream>
 
+#include "config/nearest.h"
 #include "router/cli/commands.h"
 
 namespace pktpit::router::cli {
@@ -21,6 +22,12 @@ struct Options {
     RouteFilter filter;
     std::string file;
     std::string table;
+    fib::ReadOptions reading;
+    std::string form;
+    std::string cpu = "auto";
+    bool updates = false;
+    bool sorted = false;
+    bool check = false;
     std::vector<std::string> words;
     bool dry_run = false;
     bool any_interface = false;
@@ -75,7 +82,9 @@ class Application {
             } else {
                 const std::string found =
                     unknown.empty() ? "no command" : "unknown command \"" + unknown.front() + "\"";
-                terminal.print_error({"", found, commands_of(*at), ""});
+                const std::vector<std::string> names = commands_of(*at);
+                terminal.print_error({"", found, joined(names),
+                                      unknown.empty() ? "" : config::did_you_mean(unknown.front(), names)});
             }
             return exit_unusable;
         } catch (const CLI::ParseError& error) {
@@ -87,12 +96,18 @@ class Application {
     }
 
   private:
-    static std::string commands_of(const CLI::App& app) {
-        std::string names;
-        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-            names.append(names.empty() ? "" : ", ").append(command->get_name());
-        }
+    static std::vector<std::string> commands_of(const CLI::App& app) {
+        std::vector<std::string> names;
+        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+            names.push_back(command->get_name());
         return names;
+    }
+
+    static std::string joined(const std::vector<std::string>& names) {
+        std::string text;
+        for (const std::string& name : names)
+            text.append(text.empty() ? "" : ", ").append(name);
+        return text;
     }
 
     [[nodiscard]] std::string socket_path() const {
@@ -204,7 +219,8 @@ class Application {
     void add_lookup() {
         CLI::App* app = add(
             &app_, "lookup", "the longest matching prefix of each address", [this](const Session& session) {
-                if (!options_.table.empty()) return lookup_in_table(session, options_.table, options_.words);
+                if (!options_.table.empty())
+                    return lookup_in_table(session, options_.table, options_.reading, options_.words);
                 if (options_.words.empty()) {
                     return print_failure(session,
                                          {"", "no address", "lookup ADDRESS…, or lookup --table FILE", ""},
@@ -214,12 +230,56 @@ class Application {
             });
         app->add_option("ADDRESS", options_.words,
                         "addresses; with --table and without any: from the standard input, one a line");
-        app->add_option("--table", options_.table, "look in this file of routes, without a daemon")
-            ->type_name("FILE");
+        CLI::Option* table =
+            app->add_option("--table", options_.table, "look in this table's file, without a daemon")
+                ->type_name("FILE");
+        add_peer(app)->needs(table);
+    }
+
+    CLI::Option* add_peer(CLI::App* app) {
+        return app
+            ->add_option_function<std::string>(
+                "--peer",
+                [this](const std::string& text) {
+                    const auto peer = fib::PeerSelector::parse(text);
+                    if (!peer) throw CLI::ValidationError("--peer", peer.error().to_string());
+                    options_.reading.peer = *peer;
+                },
+                "of an MRT file only what this peer said: its address, AS64500, or its number in the table")
+            ->type_name("PEER");
     }
 
     void add_table() {
-        CLI::App* table = add_group("table", "route files: `prefix next-hop-id` a line");
+        CLI::App* table =
+            add_group("table", "files of routes and updates: text, JSON lines, MRT; packed or not");
+        add_table_generate(table);
+        add_table_convert(table);
+        CLI::App* stats = add(
+            table, "stats", "what a table holds, and what it takes as a FIB image",
+            [this](const Session& session) {
+                return table_stats(session, options_.file, {options_.reading, options_.check, options_.cpu});
+            });
+        stats->add_option("FILE", options_.file, "the table")->required();
+        stats->add_flag("--check", options_.check,
+                        "compare lookups around every prefix with a naive table's");
+        stats->add_option("--cpu", options_.cpu, "instructions of the batch lookups [auto]")
+            ->check(CLI::IsMember({"auto", "scalar", "avx2", "avx512"}));
+        add_peer(stats);
+
+        CLI::App* replay =
+            add(table, "replay", "applies updates to a table's FIB image and measures each change",
+                [this](const Session& session) {
+                    return replay_updates(session,
+                                          {options_.file, options_.table, options_.reading, options_.check});
+                });
+        replay->add_option("UPDATES", options_.file, "the updates")->required();
+        replay->add_option("--table", options_.table, "what they are applied to [an empty table]")
+            ->type_name("FILE");
+        replay->add_flag("--check", options_.check, "compare the end with a naive table's");
+        add_peer(replay);
+    }
+
+    void add_table_generate(CLI::App* table) {
         CLI::App* app =
             add(table, "generate", "prints a table like the Internet's, from a seed",
                 [this](const Session& session) {
@@ -228,6 +288,20 @@ class Application {
         add_family_flags(app);
         app->add_option("--count", options_.count, "prefixes; default: as many as the Internet has");
         app->add_option("--seed", options_.seed, "the same seed gives the same table");
+    }
+
+    void add_table_convert(CLI::App* table) {
+        CLI::App* app = add(table, "convert", "prints a table, or updates, in another form",
+                            [this](const Session& session) {
+                                return convert_table(session, {options_.file, options_.reading, options_.form,
+                                                               options_.updates, options_.sorted});
+                            });
+        app->add_option("FILE", options_.file, "the table")->required();
+        app->add_option("--to", options_.form, "the form [text; with --json: json]")
+            ->check(CLI::IsMember({"text", "json", "mrt"}));
+        app->add_flag("--sorted", options_.sorted, "ascending, each prefix once");
+        app->add_flag("--updates", options_.updates, "FILE holds updates");
+        add_peer(app);
     }
 
     void add_counters() {

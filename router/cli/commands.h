@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fib/address.h"
+#include "fib/io/reading.h"
 #include "router/cli/client.h"
 #include "router/cli/terminal.h"
 
@@ -43,9 +44,35 @@ int change_route(const Session& session, const std::string& method, const std::v
                  Family default_family);
 
 int lookup(const Session& session, const std::vector<std::string>& addresses);
-/// From the standard input if `addresses` is empty. Needs no daemon.
-int lookup_in_table(const Session& session, const std::string& table_path,
+/// From the standard input if `addresses` is empty. Needs no daemon, as all commands about tables.
+int lookup_in_table(const Session& session, const std::string& table_path, const fib::ReadOptions& reading,
                     const std::vector<std::string>& addresses);
+
+struct ConvertOptions {
+    std::string path;
+    fib::ReadOptions reading;
+    std::string form;      ///< text, json or mrt; empty: json with --json, else text
+    bool updates = false;  ///< of updates, not of a table
+    bool sorted = false;   ///< ascending, each prefix once
+};
+/// To the standard output.
+int convert_table(const Session& session, const ConvertOptions& options);
+
+/// `check`: every prefix's borders are looked up and compared with a naive table.
+struct StatsOptions {
+    fib::ReadOptions reading;
+    bool check = false;
+    std::string cpu = "auto";  ///< the variant of the batch lookups: fib/reader.h
+};
+int table_stats(const Session& session, const std::string& path, const StatsOptions& options);
+
+struct ReplayOptions {
+    std::string updates;  ///< path
+    std::string table;    ///< path; empty: the updates start from nothing
+    fib::ReadOptions reading;
+    bool check = false;  ///< compares the end with a naive table
+};
+int replay_updates(const Session& session, const ReplayOptions& options);
 
 /// A route file like the Internet's, to the standard output. `count` 0: as many prefixes as the Internet has.
 int generate_table(const Session& session, Family family, size_t count, uint64_t seed);

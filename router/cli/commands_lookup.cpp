@@ -123,9 +123,9 @@ int lookup(const Session& session, const std::vector<std::string>& addresses) {
     return exit_ok;
 }
 
-int lookup_in_table(const Session& session, const std::string& table_path,
+int lookup_in_table(const Session& session, const std::string& table_path, const fib::ReadOptions& reading,
                     const std::vector<std::string>& addresses) {
-    const auto table = RouteTable::load(table_path);
+    const auto table = RouteTable::load(table_path, reading);
     if (!table) return print_failure(session, table.error(), exit_wrong);
     TableLookup lookup(session, *table);
     for (size_t i = 0; i < addresses.size(); i++) {

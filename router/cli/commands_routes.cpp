@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "router/cli/commands.h"
+#include "router/cli/format.h"
 #include "router/cli/json_text.h"
 #include "router/cli/next_hops.h"
 #include "router/cli/table.h"
@@ -39,6 +40,11 @@ void add_route(Table& table, const json& route) {
         }
         first = false;
     }
+    if (const json& counted = part_of(route, "counters"); counted.is_object())
+        table.add_row({"", "", "", "", "",
+                       Cell(format_count(number_of(counted, "packets")) + " packets, " +
+                                format_bytes(number_of(counted, "bytes")) + " forwarded",
+                            Colour::dim)});
 }
 
 /// Writes pages as they come, so that a full table is never held as a whole.

@@ -15,20 +15,34 @@ std::string next_hop_text(const nlohmann::json& hop, bool weights) {
     return text;
 }
 
+namespace {
+
+Cell next_hop_cell(const nlohmann::json& hop, bool weights) {
+    const std::string state = text_of(hop, "state", "");
+    Cell cell(next_hop_text(hop, weights));
+    if (state == "failed" || state == "down" || state == "inactive") {
+        const std::string reason = text_of(hop, "reason", "");
+        cell.text += " (" + (reason.empty() ? state : "inactive: " + reason) + ")";
+        cell.colour = Colour::red;
+    } else if (state == "unresolved" || state == "recursive") {
+        cell.text += " (" + state + ")";
+        if (state == "unresolved") cell.colour = Colour::dim;
+    }
+    return cell;
+}
+
+}  // namespace
+
 std::vector<Cell> next_hop_cells(const nlohmann::json& route) {
     std::vector<Cell> cells;
     const auto& hops = part_of(route, "next_hops");
     for (const auto& hop : hops) {
-        const std::string state = text_of(hop, "state", "");
-        Cell cell(next_hop_text(hop, hops.size() > 1));
-        if (state == "failed" || state == "down") {
-            cell.text += " (" + state + ")";
-            cell.colour = Colour::red;
-        } else if (state == "unresolved") {
-            cell.text += " (unresolved)";
-            cell.colour = Colour::dim;
+        cells.push_back(next_hop_cell(hop, hops.size() > 1));
+        const auto& resolved = part_of(part_of(hop, "recursive"), "next_hops");
+        for (const auto& below : resolved) {
+            cells.push_back(next_hop_cell(below, resolved.size() > 1));
+            cells.back().text.insert(0, "  ");
         }
-        cells.push_back(std::move(cell));
     }
     if (cells.empty()) cells.emplace_back(text_of(route, "type"));
     return cells;

@@ -13,7 +13,8 @@ namespace pktpit::router::cli {
 /// "via 192.0.2.7 dev eth0 weight 2"; the weight only if `weights`.
 std::string next_hop_text(const nlohmann::json& hop, bool weights);
 
-/// One cell a next hop, coloured by its state; one with the type for a route that has none.
+/// One cell a next hop, coloured by its state, and one, indented, for each that a recursive one resolves to;
+/// one with the type for a route that has none.
 std::vector<Cell> next_hop_cells(const nlohmann::json& route);
 
 }  // namespace pktpit::router::cli

@@ -20,7 +20,7 @@ constexpr std::string_view foreign[] = {"src",    "proto", "protocol", "table", 
                                         "nhid",   "encap", "tos",      "dsfield", "expires"};
 constexpr const char* grammar =
     "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [blackhole|unreachable|"
-    "prohibit] [preference N] [metric N]";
+    "prohibit] [preference N] [metric N] [counters]";
 
 template <size_t Count>
 bool is_one_of(std::string_view word, const std::string_view (&words)[Count]) {
@@ -63,7 +63,9 @@ class WordParser {
         return finish();
     }
 
-    [[nodiscard]] bool says_more_than_a_prefix() const { return !hops_.empty() || preference_ || metric_; }
+    [[nodiscard]] bool says_more_than_a_prefix() const {
+        return !hops_.empty() || preference_ || metric_ || counters_;
+    }
 
   private:
     Result<void> take_word(const std::string& word) {
@@ -77,6 +79,10 @@ class WordParser {
             return set_in_hop("weight", *weight);
         }
         if (word == "preference" || word == "metric") return take_route_number(word);
+        if (word == "counters") {
+            counters_ = true;
+            return {};
+        }
         if (is_one_of(word, foreign)) {
             return fail("", in_quotes(word) + " is something that pktpit has nothing for", grammar);
         }
@@ -200,6 +206,7 @@ class WordParser {
         if (!hops_.empty()) route["next_hops"] = hops_;
         if (preference_) route["preference"] = *preference_;
         if (metric_) route["metric"] = *metric_;
+        if (counters_) route["counters"] = true;
         return route;
     }
 
@@ -216,6 +223,7 @@ class WordParser {
     bool nexthop_seen_ = false;
     std::optional<uint64_t> preference_;
     std::optional<uint64_t> metric_;
+    bool counters_ = false;
 };
 
 }  // namespace

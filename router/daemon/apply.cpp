@@ -35,10 +35,17 @@ tl::expected<void, config::Errors> Daemon::apply(const config::Config& wanted, b
     const auto routes = read_wanted_routes(wanted);
     if (!routes) return tl::unexpected(routes.error());
 
-    Transaction transaction;
-    if (auto applied = apply_steps(wanted, *routes, first, transaction); !applied)
-        return tl::unexpected(config::Errors{applied.error()});
-    transaction.commit();
+    std::optional<Error> refused;
+    {
+        Transaction transaction;
+        if (auto applied = apply_steps(wanted, *routes, first, transaction))
+            transaction.commit();
+        else
+            refused = applied.error();
+    }
+    // The new routes' counters if they had to go again, else the old ones'.
+    release_route_counters();
+    if (refused) return tl::unexpected(config::Errors{*refused});
     config_ = wanted;
     generation_++;
     spdlog::set_level(spdlog::level::from_str(wanted.log_level));
@@ -55,8 +62,12 @@ Result<void> Daemon::apply_steps(const config::Config& wanted, const WantedRoute
     if (auto done = apply_interfaces(wanted, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
+    routing_->set_resolve_via_default(wanted.routing.resolve_via_default);
+    transaction.on_rollback(
+        [this] { routing_->set_resolve_via_default(config_.routing.resolve_via_default); });
     if (auto done = kernel_routes_->configure(wanted.kernel_routes, transaction); !done) return done;
-    if (auto done = install_wanted_routes(*routing_, routes, transaction); !done) return done;
+    if (auto done = install_wanted_routes(*routing_, *route_counters_, routes, transaction); !done)
+        return done;
     if (first)
         cli_routes_->load();
     else
@@ -151,6 +162,13 @@ Result<void> Daemon::apply_neighbours(const config::Config& wanted, Transaction&
                 remove(known);
     });
     return {};
+}
+
+void Daemon::release_route_counters() {
+    route_counters_->release_unused([this](const CountedRoute& counted, uint16_t counter) {
+        const auto route = routing_->route(counted.prefix, counted.source);
+        return route && routing_->next_hop_sets().spec_of(route->next_hops).counter == counter;
+    });
 }
 
 // After a restart: the swap is done; what an earlier daemon has left and nobody wants any more goes.

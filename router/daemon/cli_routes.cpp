@@ -83,8 +83,13 @@ void CliRoutes::forget() const {
 }
 
 Result<void> CliRoutes::install(const config::StaticRoute& route) {
-    const auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
+    auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
     if (!spec) return tl::unexpected(spec.error());
+    if (route.counters) {
+        const auto counter = counters_.acquire({route.prefix, source});
+        if (!counter) return tl::unexpected(counter.error());
+        spec->counter = *counter;
+    }
     const auto next_hops = routing_.acquire_next_hops(*spec);
     if (!next_hops) return tl::unexpected(for_route(route.prefix, next_hops.error()));
     auto set = routing_.set_route({route.prefix, source, route.preference, route.metric, *next_hops});

@@ -7,13 +7,15 @@
 
 #include "config/config.h"
 #include "router/api/control.h"
+#include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 
 namespace pktpit::router {
 
 class CliRoutes {
   public:
-    CliRoutes(Routing& routing, std::string path) : routing_(routing), path_(std::move(path)) {}
+    CliRoutes(Routing& routing, RouteCounters& counters, std::string path)
+        : routing_(routing), counters_(counters), path_(std::move(path)) {}
 
     /// Reads what an earlier daemon kept and installs it. Routes that fit no longer (an interface has gone
     /// from the configuration) are told and left out.
@@ -31,6 +33,7 @@ class CliRoutes {
     [[nodiscard]] Result<void> save(const std::map<Prefix, config::StaticRoute>& routes) const;
 
     Routing& routing_;
+    RouteCounters& counters_;
     std::string path_;
     std::map<Prefix, config::StaticRoute> routes_;
 };

@@ -102,11 +102,11 @@ json Daemon::ports() {
 }
 
 json Daemon::routes(const RouteQuery& query) {
-    return show_routes(*routing_, query);
+    return show_routes(*routing_, query, route_counters_.get());
 }
 
 json Daemon::route_to(const IpAddress& address) {
-    return show_route_to(*routing_, address);
+    return show_route_to(*routing_, address, route_counters_.get());
 }
 
 json Daemon::lookup(const std::vector<IpAddress>& addresses) {
@@ -150,7 +150,8 @@ json Daemon::counters() {
     return {{"time", now.count()},
             {"ports", std::move(ports)},
             {"totals", counts_of(totals)},
-            {"slow_path", std::move(slow_path)}};
+            {"slow_path", std::move(slow_path)},
+            {"routes", show_route_counters(*route_counters_)}};
 }
 
 json Daemon::running_config() {
@@ -159,6 +160,7 @@ json Daemon::running_config() {
 
 Result<json> Daemon::change_route(RouteChange change, const config::StaticRoute& route) {
     auto changed = cli_routes_->change(change, route);
+    release_route_counters();
     if (!changed) return tl::unexpected(changed.error());
     if (*changed)
         spdlog::info("route {}: {} by hand", route.prefix.to_string(),
@@ -169,7 +171,7 @@ Result<json> Daemon::change_route(RouteChange change, const config::StaticRoute&
     const bool is_best = now && best && best->source == now->source;
     return json{{"prefix", route.prefix.to_string()},
                 {"changed", *changed},
-                {"route", now ? show_route(*routing_, *now, is_best) : json()}};
+                {"route", now ? show_route(*routing_, *now, is_best, route_counters_.get()) : json()}};
 }
 
 tl::expected<json, config::Errors> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {

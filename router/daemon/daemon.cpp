@@ -14,8 +14,7 @@ constexpr std::chrono::milliseconds tick_period{100};
 fib::Capacity capacity_of(const config::FibLimits& limits) {
     fib::Capacity capacity;
     capacity.ports = PP_MAX_PORTS;
-    capacity.blocks4 = limits.ipv4_blocks;
-    capacity.blocks6 = limits.ipv6_blocks;
+    fib::set_table_memory(capacity, limits.table_memory_mib);
     capacity.groups = limits.next_hop_groups;
     // Members of unequal weight, or three of equal, take up to 256 buckets; few groups have several members.
     capacity.buckets = std::max<uint32_t>(capacity.buckets, limits.next_hop_groups * 32);
@@ -46,17 +45,19 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
                            [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
+    route_counters_ = std::make_unique<RouteCounters>(dataplane_->route_counters());
     image_ = std::make_unique<fib::FibImage>(dataplane_->image_memory(), dataplane_->geometry(),
                                              XdpDataplane::grace_period);
     routing_ = std::make_unique<Routing>(
         *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
-        [](const Error& error) { spdlog::error("connected route not installed: {}", error.to_string()); });
-    environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_);
+        [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); });
+    environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_, *route_counters_);
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
     state_ = std::make_unique<KernelState>(RouteFilter{}, *this);
     ports_ = std::make_unique<Ports>(*kernel_, *state_, *routing_, *dataplane_);
     kernel_routes_ = std::make_unique<KernelRoutes>(*routing_, loop_, open_kernel);
-    cli_routes_ = std::make_unique<CliRoutes>(*routing_, run_path(config.instance, ".routes.json"));
+    cli_routes_ =
+        std::make_unique<CliRoutes>(*routing_, *route_counters_, run_path(config.instance, ".routes.json"));
     auto dumped = kernel_->dump([this](const KernelEvent& event) { state_->consume(event); });
     state_->settle();
     return dumped;

@@ -20,6 +20,7 @@
 #include "router/daemon/slow_path_environment.h"
 #include "router/daemon/static_routes.h"
 #include "router/kernel/kernel_state.h"
+#include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 #include "router/slow_path/slow_path.h"
 #include "router/xdp/dataplane.h"
@@ -69,6 +70,7 @@ class Daemon : public Control, public KernelListener {
     Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
     Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
     Result<void> take_over(const config::Config& wanted);
+    void release_route_counters();
 
     // events.cpp
     void link_changed(const LinkEvent& link, const LinkEvent* before) override;
@@ -94,6 +96,7 @@ class Daemon : public Control, public KernelListener {
     std::unique_ptr<Kernel> kernel_;
     std::unique_ptr<KernelState> state_;
     std::unique_ptr<XdpDataplane> dataplane_;
+    std::unique_ptr<RouteCounters> route_counters_;
     std::unique_ptr<fib::FibImage> image_;
     std::unique_ptr<Routing> routing_;
     std::unique_ptr<DaemonEnvironment> environment_;

@@ -41,7 +41,7 @@ class Journal {
 /// References on the wanted next-hop sets for as long as routes are being set.
 class AcquiredSets {
   public:
-    explicit AcquiredSets(Routing& routing) : routing_(routing) {}
+    AcquiredSets(Routing& routing, RouteCounters& counters) : routing_(routing), counters_(counters) {}
     ~AcquiredSets() {
         for (const auto id : ids_)
             routing_.release_next_hops(id);
@@ -51,8 +51,13 @@ class AcquiredSets {
 
     Result<void> acquire(const WantedRoutes& wanted) {
         for (const auto& set : wanted.next_hop_sets) {
-            const auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
+            auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
             if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
+            if (set.counted_for) {
+                const auto counter = counters_.acquire({*set.counted_for, source});
+                if (!counter) return tl::unexpected(counter.error());
+                spec->counter = *counter;
+            }
             const auto id = routing_.acquire_next_hops(*spec);
             if (!id) return tl::unexpected(for_user_of(wanted, id.error()));
             ids_.push_back(*id);
@@ -69,6 +74,7 @@ class AcquiredSets {
     }
 
     Routing& routing_;
+    RouteCounters& counters_;
     std::vector<fib::NextHopSetId> ids_;
 };
 
@@ -86,8 +92,9 @@ std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes
 
 }  // namespace
 
-Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted, Transaction& transaction) {
-    AcquiredSets sets(routing);
+Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, const WantedRoutes& wanted,
+                                   Transaction& transaction) {
+    AcquiredSets sets(routing, counters);
     if (auto acquired = sets.acquire(wanted); !acquired) return acquired;
 
     auto journal = std::make_shared<Journal>(routing);

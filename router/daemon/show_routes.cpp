@@ -64,27 +64,84 @@ json name_or_null(const L3Interface* interface) {
     return interface ? json(interface->name) : json();
 }
 
-const char* state_of(const Routing& routing, const NextHopSpec& hop) {
-    const InterfaceId interface = routing.next_hop_sets().interface_of(hop);
-    if (interface == 0) return "down";
+const char* state_of(const Routing& routing, const ResolvedHop& hop) {
+    const L3Interface* interface = routing.interfaces().find(hop.interface);
+    if (!interface || !interface->up) return "down";
     if (!hop.via) return "link";
-    const Neighbour* neighbour = routing.adjacencies().neighbour({interface, *hop.via});
+    const Neighbour* neighbour = routing.adjacencies().neighbour({hop.interface, *hop.via});
     if (neighbour && neighbour->usable()) return "resolved";
     return neighbour && neighbour->state == NeighbourState::failed ? "failed" : "unresolved";
 }
 
-json next_hops_of(const Routing& routing, const NextHopSetSpec& spec, bool with_state) {
+// Why a gateway has no next hops.
+std::string reason_of(const Resolution& resolution) {
+    const std::string over = resolution.over ? resolution.over->to_string() : "";
+    switch (resolution.state) {
+        case Resolution::State::no_route:
+            return "no route to it";
+        case Resolution::State::only_default:
+            return "only the default route leads to it, and /routing/resolve_via_default is false";
+        case Resolution::State::discards:
+            return "its route " + over + " leads nowhere";
+        case Resolution::State::own_address:
+            return "it is an address of this router, or a broadcast address";
+        case Resolution::State::loop:
+            return "loop: its route " + over + " is reached through it";
+        case Resolution::State::too_deep:
+            return "more than " + std::to_string(deepest_recursion) + " routes one over the other";
+        case Resolution::State::unusable:
+            return "its route " + over + " has no next hop that can be used";
+        default:
+            return "";
+    }
+}
+
+json resolved_hop(const Routing& routing, const ResolvedHop& hop) {
+    return {{"via", hop.via ? json(hop.via->to_string()) : json()},
+            {"interface", name_or_null(routing.interfaces().find(hop.interface))},
+            {"weight", hop.weight},
+            {"state", state_of(routing, hop)}};
+}
+
+json resolved_hops(const Routing& routing, const std::vector<ResolvedHop>& hops) {
+    json list = json::array();
+    for (const auto& hop : hops)
+        list.push_back(resolved_hop(routing, hop));
+    return list;
+}
+
+// A next hop as it was asked for, with what it resolves to.
+json show_next_hop(const Routing& routing, const NextHopSpec& hop) {
+    const Resolution* resolution =
+        hop.is_gateway_alone() ? routing.next_hop_sets().resolution_of(*hop.via) : nullptr;
+    ResolvedHop direct{hop.interface, hop.via, hop.weight};
+    if (resolution && resolution->state == Resolution::State::resolved && !resolution->recursive())
+        direct.interface = resolution->hops.front().interface;
+    json entry = resolved_hop(routing, direct);
+    entry["reason"] = nullptr;
+    entry["recursive"] = nullptr;
+    if (!resolution) return entry;
+    if (resolution->recursive()) {
+        entry["state"] = "recursive";
+        entry["recursive"] = json{{"over", resolution->over->to_string()},
+                                  {"next_hops", resolved_hops(routing, resolution->hops)}};
+    } else if (resolution->state != Resolution::State::resolved) {
+        entry["state"] = "inactive";
+        entry["reason"] = reason_of(*resolution);
+    }
+    return entry;
+}
+
+json next_hops_of(const Routing& routing, const NextHopSetSpec& spec) {
     json hops = json::array();
     if (spec.kind != PP_ADJ_FORWARD) return hops;
-    for (const auto& hop : spec.next_hops) {
-        const InterfaceId id = hop.interface ? hop.interface : routing.next_hop_sets().interface_of(hop);
-        json entry{{"via", hop.via ? json(hop.via->to_string()) : json()},
-                   {"interface", name_or_null(routing.interfaces().find(id))},
-                   {"weight", hop.weight}};
-        if (with_state) entry["state"] = state_of(routing, hop);
-        hops.push_back(std::move(entry));
-    }
+    for (const auto& hop : spec.next_hops)
+        hops.push_back(show_next_hop(routing, hop));
     return hops;
+}
+
+json count_of(const RouteCount& count) {
+    return {{"packets", count.packets}, {"bytes", count.bytes}};
 }
 
 // The name of the port that an adjacency leaves by.
@@ -151,7 +208,7 @@ std::string_view to_string(NeighbourState state) {
     }
 }
 
-json show_route(const Routing& routing, const fib::Route& route, bool best) {
+json show_route(const Routing& routing, const fib::Route& route, bool best, const RouteCounters* counters) {
     const NextHopSetSpec& spec = routing.next_hop_sets().spec_of(route.next_hops);
     return {{"prefix", route.prefix.to_string()},
             {"source", fib::to_string(route.source)},
@@ -159,10 +216,21 @@ json show_route(const Routing& routing, const fib::Route& route, bool best) {
             {"metric", route.metric},
             {"best", best},
             {"type", type_name(spec.kind)},
-            {"next_hops", next_hops_of(routing, spec, true)}};
+            {"counters", counters && spec.counter ? count_of(counters->read(spec.counter)) : json()},
+            {"next_hops", next_hops_of(routing, spec)}};
 }
 
-json show_routes(const Routing& routing, const RouteQuery& query) {
+json show_route_counters(const RouteCounters& counters) {
+    json routes = json::array();
+    for (const auto& [route, counter] : counters.all()) {
+        routes.push_back(count_of(counters.read(counter)));
+        routes.back()["prefix"] = route.prefix.to_string();
+        routes.back()["source"] = fib::to_string(route.source);
+    }
+    return routes;
+}
+
+json show_routes(const Routing& routing, const RouteQuery& query, const RouteCounters* counters) {
     // One pass over everything counts and keeps the lowest prefixes of the page; only those are sorted.
     using Place = std::pair<Family, Prefix>;
     const auto place_of = [](const Prefix& prefix) { return Place{prefix.address.family, prefix}; };
@@ -198,7 +266,7 @@ json show_routes(const Routing& routing, const RouteQuery& query) {
         const auto best = routing.rib().best(prefix);
         for (const auto& route : routing.rib().candidates(prefix))
             if (matches(route))
-                routes.push_back(show_route(routing, route, best && best->source == route.source));
+                routes.push_back(show_route(routing, route, best && best->source == route.source, counters));
     }
     const bool cut = more && !on_page.empty();
     return {{"total", total},
@@ -206,7 +274,7 @@ json show_routes(const Routing& routing, const RouteQuery& query) {
             {"routes", std::move(routes)}};
 }
 
-json show_route_to(const Routing& routing, const IpAddress& address) {
+json show_route_to(const Routing& routing, const IpAddress& address, const RouteCounters* counters) {
     json answer{{"address", address.to_string()}, {"prefix", nullptr},
                 {"candidates", json::array()},    {"group", nullptr},
                 {"adjacency", nullptr},           {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
@@ -215,7 +283,7 @@ json show_route_to(const Routing& routing, const IpAddress& address) {
     answer["prefix"] = best->prefix.to_string();
     bool first = true;
     for (const auto& candidate : routing.rib().candidates(best->prefix)) {
-        answer["candidates"].push_back(show_route(routing, candidate, first));
+        answer["candidates"].push_back(show_route(routing, candidate, first, counters));
         first = false;
     }
     const fib::GroupId group = routing.next_hop_sets().group_of(best->next_hops);
@@ -224,8 +292,8 @@ json show_route_to(const Routing& routing, const IpAddress& address) {
         members.push_back(show_adjacency(routing, id));
         const auto key = routing.adjacencies().key_of(id);
         uint32_t weight = 1;
-        for (const auto& hop : routing.next_hop_sets().spec_of(best->next_hops).next_hops)
-            if (key && hop.via == key->gateway) weight = hop.weight;
+        for (const auto& hop : routing.next_hop_sets().hops_of(best->next_hops))
+            if (key && hop.interface == key->interface && hop.via == key->gateway) weight = hop.weight;
         members.back()["weight"] = weight;
     }
     if (!members.empty()) {
@@ -249,9 +317,11 @@ json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses
         if (const auto match = routing.image().match(address)) {
             result["prefix"] = match->first.to_string();
             if (const auto best = routing.rib().best(match->first)) {
-                const auto& spec = routing.next_hop_sets().spec_of(best->next_hops);
-                result["type"] = type_name(spec.kind);
-                result["next_hops"] = next_hops_of(routing, spec, false);
+                result["type"] = type_name(routing.next_hop_sets().spec_of(best->next_hops).kind);
+                result["next_hops"] =
+                    resolved_hops(routing, routing.next_hop_sets().hops_of(best->next_hops));
+                for (auto& hop : result["next_hops"])
+                    hop.erase("state");
             }
         }
         results.push_back(std::move(result));

@@ -7,13 +7,20 @@
 #include <vector>
 
 #include "router/api/control.h"
+#include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 
 namespace pktpit::router {
 
-nlohmann::json show_route(const Routing& routing, const fib::Route& route, bool best);
-nlohmann::json show_routes(const Routing& routing, const RouteQuery& query);
-nlohmann::json show_route_to(const Routing& routing, const IpAddress& address);
+// `counters`: where counted routes are read; without, they show as not counted.
+nlohmann::json show_route(const Routing& routing, const fib::Route& route, bool best,
+                          const RouteCounters* counters = nullptr);
+nlohmann::json show_routes(const Routing& routing, const RouteQuery& query,
+                           const RouteCounters* counters = nullptr);
+nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
+                             const RouteCounters* counters = nullptr);
+/// All counted routes, in prefix order.
+nlohmann::json show_route_counters(const RouteCounters& counters);
 nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses);
 
 /// "reachable", "stale", …

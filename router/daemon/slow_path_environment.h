@@ -10,12 +10,14 @@ namespace pktpit::router {
 
 class DaemonEnvironment : public SlowPathEnvironment {
   public:
-    DaemonEnvironment(const Routing& routing, Kernel& kernel, XdpDataplane& dataplane)
-        : routing_(routing), kernel_(kernel), dataplane_(dataplane) {}
+    DaemonEnvironment(const Routing& routing, Kernel& kernel, XdpDataplane& dataplane,
+                      RouteCounters& route_counters)
+        : routing_(routing), kernel_(kernel), dataplane_(dataplane), route_counters_(route_counters) {}
 
     [[nodiscard]] ImageView image() const override;
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void resolve(uint16_t interface, const IpAddress& next_hop) override;
+    void count_route(uint16_t counter, size_t bytes) override { route_counters_.add(counter, bytes); }
     [[nodiscard]] std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     [[nodiscard]] std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                           bool link_local) const override;
@@ -31,6 +33,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
     const Routing& routing_;
     Kernel& kernel_;
     XdpDataplane& dataplane_;
+    RouteCounters& route_counters_;
 };
 
 }  // namespace pktpit::router

@@ -74,7 +74,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
     for (const auto& route : config.routes) {
         wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
                                  route.metric, route.preference});
-        wanted.next_hop_sets.push_back({route.type, route.next_hops});
+        wanted.next_hop_sets.push_back(
+            {route.type, route.next_hops, route.counters ? std::optional(route.prefix) : std::nullopt});
     }
     for (const auto& file : config.routes_files) {
         auto found = FileReader(file, wanted).read(config::path_of(file, config));
@@ -92,7 +93,7 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 
 Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
                                const std::vector<config::NextHop>& next_hops) {
-    NextHopSetSpec spec{kind_of(type), {}};
+    NextHopSetSpec spec{kind_of(type), {}, 0};
     for (const auto& hop : next_hops) {
         NextHopSpec wanted{hop.via, 0, hop.weight};
         if (hop.interface) {

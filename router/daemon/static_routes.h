@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "router/daemon/transaction.h"
+#include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 
 namespace pktpit::router {
@@ -22,6 +23,7 @@ struct WantedRoutes {
     struct NextHops {
         config::RouteType type = config::RouteType::unicast;
         std::vector<config::NextHop> next_hops;
+        std::optional<Prefix> counted_for{};  ///< the route that has it for itself, since it is counted
     };
     std::vector<NextHops> next_hop_sets;
     std::vector<Wanted> routes;  ///< by prefix, each once: a route in `routes` goes before one of a file
@@ -39,6 +41,7 @@ Error for_route(const Prefix& prefix, Error error);
 
 /// Adds and replaces, then removes what is wanted no more. On an error, and if the transaction is not
 /// committed, the RIB is what it was. Nothing is ever missing in between.
-Result<void> install_wanted_routes(Routing& routing, const WantedRoutes& wanted, Transaction& transaction);
+Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, const WantedRoutes& wanted,
+                                   Transaction& transaction);
 
 }  // namespace pktpit::router

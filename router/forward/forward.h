@@ -29,6 +29,7 @@ struct Decision {
     uint16_t egress_port = 0;
     uint16_t egress_interface = 0;
     uint32_t adjacency = 0;          ///< matched adjacency, also for punts that have one (0: none)
+    uint16_t route_counter = 0;      ///< of the matched route, to be counted with if forwarded (0: it is not)
     uint32_t mtu = 0;                ///< of the egress interface, for PP_PUNT_TOO_BIG
     uint16_t l3_offset = 0;          ///< where the IP header starts in the ingress frame
     uint16_t ingress_interface = 0;  ///< L3 interface it came in by, after its VLAN tags

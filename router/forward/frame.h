@@ -74,8 +74,10 @@ pktpit::router::Egress pktpit::router::choose_adjacency(const Frame& frame, Deci
                                                         uint32_t group, Hash hash) {
     const auto* base = frame.image.base;
     const auto* geometry = frame.image.geometry;
-    uint32_t first = 0;
-    const uint32_t bits = pp_fib_group_bits(base, geometry, group, &first);
+    const uint64_t members = pp_fib_group_word(base, geometry, group);
+    const uint32_t first = PP_FIB_GROUP_FIRST(members);
+    const uint32_t bits = PP_FIB_GROUP_BITS(members);
+    decision.route_counter = static_cast<uint16_t>(PP_FIB_GROUP_COUNTER(members));
     const uint32_t adjacency = bits == 0 ? first : pp_fib_bucket(base, geometry, first, bits, hash());
     return read_adjacency(frame.image, decision, adjacency);
 }

@@ -14,7 +14,7 @@
 #include "fib/layout.h"
 #include "router/kernel/kernel.h"
 #include "router/routing/interfaces.h"
-#include "router/routing/next_hop_sets.h"
+#include "router/routing/next_hop_spec.h"
 
 namespace pktpit::router {
 

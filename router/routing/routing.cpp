@@ -9,13 +9,18 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused)
       resolve_(std::move(resolve)),
       refused_(std::move(refused)),
       adjacencies_(image, interfaces_),
-      sets_(image, interfaces_, adjacencies_),
+      sets_(image, interfaces_, adjacencies_,
+            [this](const IpAddress& address, const fib::Rib::VisitContaining& visit) {
+                rib_.for_each_containing(address, visit);
+            }),
       rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best) -> Result<void> {
           if (best) return image_.set(prefix, sets_.group_of(best->next_hops));
-          image_.erase(prefix);
+          if (auto erased = image_.erase(prefix); !erased) return tl::unexpected(erased.error());
           return {};
       }) {
-    sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { (void)rib_.set_usable(id, usable); });
+    sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) {
+        if (auto set = rib_.set_usable(id, usable); !set) refused_(set.error());
+    });
 }
 
 Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
@@ -56,7 +61,7 @@ void Routing::remove_interface(InterfaceId id) {
         image_.erase_vlan(interface->port, interface->vlan[0],
                           interface->vlan.size() > 1 ? interface->vlan[1] : uint16_t{0});
     interface->up = false;
-    sets_.topology_changed();
+    sets_.interface_changed(id);
     interfaces_.remove(id);
 }
 
@@ -76,7 +81,7 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
 
 void Routing::interface_changed(InterfaceId id) {
     adjacencies_.interface_changed(id);
-    sets_.topology_changed();
+    sets_.interface_changed(id);
 }
 
 void Routing::write_port(const L3Interface& interface) {
@@ -100,7 +105,6 @@ void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
     interface->addresses.push_back(address);
     for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
         wish(prefix, wanted, true);
-    sets_.topology_changed();
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbour_wish(id, key.second);
 }
@@ -115,7 +119,6 @@ void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
     broadcasts_.erase(broadcast);
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbour_wish(id, key.second);
-    sets_.topology_changed();
 }
 
 void Routing::add_host_address(const IpAddress& address) {
@@ -166,6 +169,7 @@ void Routing::neighbour_wish(InterfaceId interface, const IpAddress& address) {
 }
 
 void Routing::resolve_missing() {
+    sets_.retry();
     for (const auto& [interface, address] : adjacencies_.unresolved())
         resolve_(interface, address);
 }
@@ -194,6 +198,7 @@ Result<void> Routing::set_route(const fib::Route& route) {
         sets_.release(route.next_hops);
         return set;
     }
+    sets_.route_changed(route.prefix);
     if (before) sets_.release(before->next_hops);
     return {};
 }
@@ -201,7 +206,9 @@ Result<void> Routing::set_route(const fib::Route& route) {
 Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source) {
     const auto before = route(prefix, source);
     auto erased = rib_.erase(prefix, source);
-    if (erased && *erased && before) sets_.release(before->next_hops);
+    if (!erased || !*erased) return erased;
+    sets_.route_changed(prefix);
+    if (before) sets_.release(before->next_hops);
     return erased;
 }
 

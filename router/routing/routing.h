@@ -55,7 +55,7 @@ class Routing {
 
     void set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour);
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
-    /// Asks again for next hops that are not resolved. Call every few seconds.
+    /// Asks again for next hops that are not resolved, and for room that was missing. Call every few seconds.
     void resolve_missing();
 
     // Routes of the sources config, cli and kernel. Sets are acquired first, so that a large table interns
@@ -67,6 +67,9 @@ class Routing {
     Result<void> set_route(const fib::Route& route);
     Result<bool> erase_route(const Prefix& prefix, fib::RouteSource source);
     [[nodiscard]] std::optional<fib::Route> route(const Prefix& prefix, fib::RouteSource source) const;
+    /// May gateways be resolved over the default route? As FRR's `ip nht resolve-via-default`.
+    void set_resolve_via_default(bool allowed) { sets_.set_via_default(allowed); }
+    [[nodiscard]] bool resolve_via_default() const { return sets_.via_default(); }
 
     [[nodiscard]] const InterfaceTable& interfaces() const { return interfaces_; }
     [[nodiscard]] const Adjacencies& adjacencies() const { return adjacencies_; }

@@ -48,6 +48,8 @@ class SlowPathEnvironment {
     /// The MAC address if it is known and may be used; nullopt while unknown or failed.
     [[nodiscard]] virtual std::optional<MacAddress> neighbour(uint16_t interface,
                                                               const IpAddress& address) const = 0;
+    /// The packet of a counted route has been sent, as a frame of so many bytes.
+    virtual void count_route(uint16_t /*counter*/, size_t /*bytes*/) {}
     /// Time of day, for the IPv4 timestamp option.
     [[nodiscard]] virtual std::chrono::system_clock::time_point time_of_day() const {
         return std::chrono::system_clock::now();

@@ -64,6 +64,7 @@ struct SlowPath::State {
     void release(std::vector<WaitingPacket> packets, Clock::time_point now, bool give_up);
 
     bool transmit(uint16_t port, std::span<const Bytes> parts);
+    bool transmit_counted(const Transit& transit, uint16_t port, std::span<const Bytes> parts);
 
     SlowPathEnvironment& environment;
     Counters counters;

@@ -107,13 +107,24 @@ bool SlowPath::State::look_past_options(Transit& transit) {
     return true;
 }
 
+/// Sends, and counts with the packet's route if that is counted.
+bool SlowPath::State::transmit_counted(const Transit& transit, uint16_t port, std::span<const Bytes> parts) {
+    if (!transmit(port, parts)) return false;
+    if (transit.decision.route_counter == 0) return true;
+    size_t bytes = 0;
+    for (const Bytes& part : parts)
+        bytes += part.size();
+    environment.count_route(transit.decision.route_counter, bytes);
+    return true;
+}
+
 /// The neighbour came, or the route, between punt and now: as the port stage would have done.
 void SlowPath::State::forward_whole(const Transit& transit) {
     const Decision& decision = transit.decision;
     if (decision.consumed > transit.frame.size()) return counters.add(Counter::dropped_malformed);
     const std::array<Bytes, 2> parts{Bytes(decision.header).first(decision.header_length),
                                      transit.frame.subspan(decision.consumed)};
-    if (transmit(decision.egress_port, parts)) counters.add(Counter::forwarded);
+    if (transmit_counted(transit, decision.egress_port, parts)) counters.add(Counter::forwarded);
 }
 
 /// By an adjacency of our own choice or with changed options, so that forward()'s bytes do not fit.
@@ -131,7 +142,7 @@ void SlowPath::State::forward_rewritten(Transit& transit) {
     const OwnedHeader header = egress_header(transit, *adjacency);
     const LinkHeader link = link_header(*adjacency, transit.packet.family);
     const std::array<Bytes, 3> parts{link.view(), header.view(), transit.packet.payload()};
-    if (transmit(adjacency->port, parts)) counters.add(Counter::forwarded);
+    if (transmit_counted(transit, adjacency->port, parts)) counters.add(Counter::forwarded);
 }
 
 OwnedHeader SlowPath::State::egress_header(const Transit& transit, const pp_fib_adjacency& adjacency) {
@@ -173,7 +184,7 @@ void SlowPath::State::fragment_out(const Transit& transit, const pp_fib_adjacenc
     const size_t count = fragment(egress_header(transit, adjacency), transit.packet.payload(), mtu,
                                   [&](Bytes header, Bytes payload) {
                                       const std::array<Bytes, 3> parts{link.view(), header, payload};
-                                      if (transmit(adjacency.port, parts))
+                                      if (transmit_counted(transit, adjacency.port, parts))
                                           counters.add(Counter::fragments_sent);
                                   });
     counters.add(count == 0 ? Counter::fragment_impossible : Counter::fragmented_packets);

@@ -72,9 +72,13 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
     self->geometry_ = fib::plan_geometry(capacity);
-    auto maps = make_port_maps(self->geometry_, self->pins_.get(PP_MAP_COUNTERS));
+    auto maps = make_port_maps(self->geometry_,
+                               {self->pins_.get(PP_MAP_COUNTERS), self->pins_.get(PP_MAP_ROUTE_COUNTERS),
+                                self->pins_.get(PP_MAP_COUNTED_ROUTES)});
     if (!maps) return tl::unexpected(maps.error());
     self->maps_ = std::move(*maps);
+    self->route_counters_ = std::make_unique<RouteCounterMaps>(self->maps_.route_counters.get(),
+                                                               self->maps_.counted_routes.get());
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
@@ -229,6 +233,10 @@ void XdpDataplane::detach(uint16_t port) {
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
     if (auto pinned = pins_.put(PP_MAP_COUNTERS, maps_.counters.get()); !pinned)
+        return tl::unexpected(pinned.error());
+    if (auto pinned = pins_.put(PP_MAP_ROUTE_COUNTERS, maps_.route_counters.get()); !pinned)
+        return tl::unexpected(pinned.error());
+    if (auto pinned = pins_.put(PP_MAP_COUNTED_ROUTES, maps_.counted_routes.get()); !pinned)
         return tl::unexpected(pinned.error());
     if (auto pinned = pins_.put(PP_MAP_FIB_IMAGE, maps_.fib_image.get()); !pinned)
         return tl::unexpected(pinned.error());

@@ -23,6 +23,7 @@
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
 #include "router/xdp/punt_reader.h"
+#include "router/xdp/route_counter_maps.h"
 #include "router/xdp/transmitter.h"
 
 namespace pktpit::router {
@@ -73,6 +74,7 @@ class XdpDataplane {
         return read_port_counters(maps_.counters.get(), port);
     }
     void reset_counters(uint16_t port);
+    [[nodiscard]] RouteCounterStore& route_counters() { return *route_counters_; }
     [[nodiscard]] int punt_descriptor() const { return punts_->descriptor(); }
     void poll_punts() { punts_->poll(); }
     [[nodiscard]] uint64_t malformed_punts() const { return punts_->malformed(); }
@@ -104,6 +106,7 @@ class XdpDataplane {
     PortMaps maps_;
     MappedImage image_;
     std::unique_ptr<PuntReader> punts_;
+    std::unique_ptr<RouteCounterMaps> route_counters_;
     std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;

@@ -33,12 +33,34 @@ Result<Fd> make_map_like(const bpf_map* map) {
     return Fd(fd);
 }
 
-bool has_shape_of(int fd, const bpf_map* map) {
+bpf_map_info shape_of(int fd) {
     bpf_map_info info{};
     uint32_t length = sizeof info;
-    return bpf_obj_get_info_by_fd(fd, &info, &length) == 0 && info.type == bpf_map__type(map) &&
-           info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map) &&
-           info.max_entries == bpf_map__max_entries(map);
+    if (bpf_obj_get_info_by_fd(fd, &info, &length) != 0) return {};
+    return info;
+}
+
+/// The map that says whose each route counter is. eBPF does not know it.
+Result<Fd> make_counted_routes() {
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
+    const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, PP_MAP_COUNTED_ROUTES, sizeof(pp_counted_route),
+                                  sizeof(uint32_t), PP_ROUTE_COUNTERS, &options);
+    if (fd < 0)
+        return fail(PP_MAP_COUNTED_ROUTES, "cannot make the map: " + errno_text(errno),
+                    "the privilege to make BPF maps", privileges_hint(errno));
+    return Fd(fd);
+}
+
+bool has_shape_of(int fd, const bpf_map* map) {
+    const bpf_map_info info = shape_of(fd);
+    return info.type == bpf_map__type(map) && info.key_size == bpf_map__key_size(map) &&
+           info.value_size == bpf_map__value_size(map) && info.max_entries == bpf_map__max_entries(map);
+}
+
+bool are_counted_routes(int fd) {
+    const bpf_map_info info = shape_of(fd);
+    return info.type == BPF_MAP_TYPE_HASH && info.key_size == sizeof(pp_counted_route) &&
+           info.value_size == sizeof(uint32_t) && info.max_entries == PP_ROUTE_COUNTERS;
 }
 
 // What the verifier said last is what a person needs; the whole log can be megabytes.
@@ -74,16 +96,27 @@ MappedImage& MappedImage::operator=(MappedImage&& other) noexcept {
     return *this;
 }
 
-Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_counters) {
+Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts earlier) {
     auto skeleton = open_skeleton(geometry);
     if (!skeleton) return tl::unexpected(skeleton.error());
     const auto& declared = (*skeleton)->maps;
 
     PortMaps maps;
-    if (adopted_counters && has_shape_of(adopted_counters.get(), declared.counters))
-        maps.counters = std::move(adopted_counters);
+    if (earlier.counters && has_shape_of(earlier.counters.get(), declared.counters))
+        maps.counters = std::move(earlier.counters);
+    // Route counters mean nothing without the map that says whose they are, and the reverse.
+    if (earlier.route_counters && has_shape_of(earlier.route_counters.get(), declared.route_counters) &&
+        earlier.counted_routes && are_counted_routes(earlier.counted_routes.get())) {
+        maps.route_counters = std::move(earlier.route_counters);
+        maps.counted_routes = std::move(earlier.counted_routes);
+    } else {
+        auto made = make_counted_routes();
+        if (!made) return tl::unexpected(made.error());
+        maps.counted_routes = std::move(*made);
+    }
     for (auto [target, map] : {std::pair{&maps.fib_image, declared.fib_image},
                                {&maps.counters, declared.counters},
+                               {&maps.route_counters, declared.route_counters},
                                {&maps.tx_ports, declared.tx_ports},
                                {&maps.punts, declared.punts}}) {
         if (*target) continue;

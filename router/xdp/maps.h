@@ -31,12 +31,21 @@ class MappedImage {
 struct PortMaps {
     Fd fib_image;
     Fd counters;
+    Fd route_counters;
+    Fd counted_routes;
     Fd tx_ports;
     Fd punts;
 };
 
-/// Makes the maps; `adopted_counters` (if it has the right shape) is used instead of new counters.
-Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, Fd adopted_counters);
+/// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of
+/// new ones.
+struct EarlierCounts {
+    Fd counters;
+    Fd route_counters;
+    Fd counted_routes;
+};
+
+Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts earlier);
 
 /// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
 /// lines.

@@ -1,6 +1,7 @@
 /// Where the data path lives on when the daemon does not: the pin directory of one instance in bpffs.
 ///
-/// Layout below /sys/fs/bpf/pktpit/<instance>/: `counters` and `fib_image` (maps), `port_<ifindex>` (XDP
+/// Layout below /sys/fs/bpf/pktpit/<instance>/: `counters`, `route_counters`, `counted_routes` and
+/// `fib_image` (maps), `port_<ifindex>` (XDP
 /// links). A link holds its program and through it every map, so the pinned links alone keep packets flowing;
 /// the maps are pinned so that a restarted daemon can read what they hold.
 #pragma once

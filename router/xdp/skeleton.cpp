@@ -32,6 +32,7 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     skeleton.rodata->port_id = port;
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
+                           {skeleton.maps.route_counters, &maps.route_counters},
                            {skeleton.maps.tx_ports, &maps.tx_ports},
                            {skeleton.maps.punts, &maps.punts}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)

@@ -37,6 +37,14 @@ std::string difference_of(const router::Decision& decision, const Outcome& outco
     if (outcome.ingress.rx_packets != 1 || !bytes_counted(action, outcome.ingress.rx_bytes, in.size()))
         return fmt::format("rx counted {} packets, {} bytes", outcome.ingress.rx_packets,
                            outcome.ingress.rx_bytes);
+    const bool counted = action == PP_ACTION_FORWARD && decision.route_counter != 0;
+    if (outcome.route.packets != (counted ? 1 : 0))
+        return fmt::format("route counter {}: {} packets", decision.route_counter, outcome.route.packets);
+    const size_t sent = in.size() - decision.consumed + decision.header_length;
+    const uint64_t trailing = in.size() - outcome.ingress.rx_bytes;  // not looked at, see above
+    if (outcome.route.bytes != (counted ? sent - trailing : 0))
+        return fmt::format("route counter {}: {} bytes of {}", decision.route_counter, outcome.route.bytes,
+                           sent);
     const Bytes expected = action == PP_ACTION_FORWARD ? egress_frame(decision, in) : in;
     if (outcome.frame != expected)
         return fmt::format("bytes differ\n  eBPF      {}\n  forward() {}", hex(outcome.frame), hex(expected));
@@ -64,7 +72,7 @@ Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& fram
     const router::ImageView image{port_stage.memory().data(), &port_stage.geometry()};
     const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
     c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
-    c.outcome = port_stage.run(port, frame);
+    c.outcome = port_stage.run(port, frame, c.decision.route_counter);
     c.difference = difference_of(c.decision, c.outcome, port, frame);
     return c;
 }

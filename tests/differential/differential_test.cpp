@@ -39,6 +39,7 @@ TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
 
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
+    uint64_t counted = 0;
     for (uint32_t round = 0; round < rounds; round++) {
         Random random(seed + round);
         std::optional<fib::FibImage> image;
@@ -51,9 +52,12 @@ TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
                 << "seed " << seed << " round " << round << " frame " << i << " port " << frame.port << "\n"
                 << hex(frame.bytes);
             seen[c.decision.verdict]++;
+            counted += c.outcome.route.packets;
         }
     }
     // Agreeing is worth something only where it is tried.
+    EXPECT_GT(counted, 1000u) << "too few frames of counted routes";
+    EXPECT_LT(counted, seen[PP_FORWARDED]) << "every route is counted";
     std::cout << rounds * frames_per_round << " frames:\n";
     for (int i = 0; i < PP_VERDICT_COUNT; i++) {
         if (!is_reachable(i)) continue;

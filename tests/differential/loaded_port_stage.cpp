@@ -68,6 +68,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             const auto& maps = first().maps;
             check(bpf_map__reuse_fd(skeleton->maps.fib_image, bpf_map__fd(maps.fib_image)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.counters, bpf_map__fd(maps.counters)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.route_counters, bpf_map__fd(maps.route_counters)),
+                  "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.tx_ports, bpf_map__fd(maps.tx_ports)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.punts, bpf_map__fd(maps.punts)), "reuse");
         }
@@ -128,8 +130,23 @@ pp_port_counters LoadedPortStage::counters(uint16_t port) const {
     return sum;
 }
 
-Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame) {
+pp_route_counters LoadedPortStage::route_counters(uint16_t counter) const {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    std::vector<pp_route_counters> values(cpus);
+    const uint32_t key = counter;
+    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.route_counters), &key, values.data()),
+          "route_counters");
+    pp_route_counters sum{};
+    for (const auto& value : values) {
+        sum.packets += value.packets;
+        sum.bytes += value.bytes;
+    }
+    return sum;
+}
+
+Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_counter) {
     const pp_port_counters before = counters(port);
+    const pp_route_counters route_before = route_counters(route_counter);
     punts_.clear();
     LIBBPF_OPTS(bpf_test_run_opts, options);
     options.data_in = frame.data();
@@ -144,6 +161,8 @@ Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame) {
     outcome.action = static_cast<int>(options.retval);
     outcome.frame.assign(out_.begin(), out_.begin() + options.data_size_out);
     outcome.ingress = difference(counters(port), before);
+    const pp_route_counters route_after = route_counters(route_counter);
+    outcome.route = {route_after.packets - route_before.packets, route_after.bytes - route_before.bytes};
     for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++) {
         if (outcome.ingress.verdict[verdict] == 0) continue;
         outcome.verdict = static_cast<pp_verdict>(verdict);

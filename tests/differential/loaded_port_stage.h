@@ -32,6 +32,7 @@ struct Outcome {
     pp_verdict verdict = PP_NONE;
     int verdicts_counted = 0;    ///< how many verdict counters moved, 1 if all is well
     pp_port_counters ingress{};  ///< what was added to the counters
+    pp_route_counters route{};   ///< what was added to the counter asked for
     std::vector<Punt> punts;
 };
 
@@ -47,12 +48,14 @@ class LoadedPortStage {
     /// The map's memory, where a FibImage writes.
     [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
     [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
-    Outcome run(uint16_t port, const Bytes& frame);
+    /// `route_counter`: whose counts the outcome is to have.
+    Outcome run(uint16_t port, const Bytes& frame, uint16_t route_counter = 0);
     /// Mean time of one run in ns, over `repeat` runs of the same frame. The program's own edits accumulate:
     /// give it a frame that survives them, or read the figure accordingly.
     double nanoseconds(uint16_t port, const Bytes& frame, uint32_t repeat);
     /// Sum over CPUs.
     [[nodiscard]] pp_port_counters counters(uint16_t port) const;
+    [[nodiscard]] pp_route_counters route_counters(uint16_t counter) const;
     /// From now on punts find no ring.
     void close_punt_rings();
     [[nodiscard]] std::string program_facts(uint16_t port) const;

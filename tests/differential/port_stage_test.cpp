@@ -108,6 +108,35 @@ TEST_F(PortStage, TransmissionCountsAtTheEgressPortWithItsTags) {
     EXPECT_EQ(stage->counters(1).tx_packets, 0u);
 }
 
+TEST_F(PortStage, ACountedRouteCountsWhatItForwardsAndNothingElse) {
+    const std::array<forward::Tag, 2> tags{{{0x8100, 7}, {0x8100, 8}}};
+    const auto adjacency = image->add_adjacency(
+        forward::adjacency_of(PP_ADJ_FORWARD, 3, {2, 0, 0, 0, 0, 3}, forward::next_hop2, 3, 1500, tags));
+    const std::pair<fib::AdjacencyId, uint16_t> members[] = {{adjacency.value(), 1}, {adjacency.value(), 2}};
+    const uint16_t last = PP_ROUTE_COUNTERS - 1;
+    const auto one = image->add_group(std::span(members).first(1), 1);
+    const auto several = image->add_group(members, last);
+    ASSERT_TRUE(image->set(Prefix::parse("10.77.0.0/16").value(), one.value()));
+    ASSERT_TRUE(image->set(Prefix::parse("10.78.0.0/16").value(), several.value()));
+    const auto to = [](const char* destination, uint8_t ttl = 64) {
+        return forward::frame(forward::arriving, forward::Ipv4{.destination = destination, .ttl = ttl});
+    };
+    const Bytes in = to("10.77.0.1");
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(stage->run(1, in).verdict, PP_FORWARDED);
+    }
+    EXPECT_EQ(stage->route_counters(1).packets, 3u);
+    EXPECT_EQ(stage->route_counters(1).bytes, 3 * (in.size() + 8)) << "as it leaves, tags and all";
+    EXPECT_EQ(stage->run(1, to("10.78.0.1")).verdict, PP_FORWARDED) << "of several members";
+    EXPECT_EQ(stage->route_counters(last).packets, 1u);
+    EXPECT_EQ(stage->run(1, to("10.77.0.1", 1)).verdict, PP_PUNT_TTL_EXPIRED);
+    EXPECT_EQ(stage->run(1, to("10.3.0.9")).verdict, PP_FORWARDED);
+    EXPECT_EQ(stage->route_counters(1).packets, 3u) << "neither what is not forwarded, nor by another route";
+    ASSERT_TRUE(image->replace_group(one.value(), members));
+    EXPECT_EQ(stage->run(1, in).verdict, PP_FORWARDED);
+    EXPECT_EQ(stage->route_counters(1).packets, 4u) << "other members, the same counter";
+}
+
 TEST_F(PortStage, APortThatIsUpInTheImageButNotInTheDevmapDrops) {
     image->set_port(9, forward::port_of({2, 0, 0, 0, 0, 9}, 9, true));
     const auto adjacency = image->add_adjacency(

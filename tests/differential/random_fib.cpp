@@ -2,6 +2,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "bpf/abi.h"
 #include "tests/differential/random_traffic.h"
 #include "tests/unit/forward/test_router.h"
 
@@ -78,7 +79,9 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random) {
         std::vector<std::pair<fib::AdjacencyId, uint16_t>> members(random.one_in(3) ? random.below(6) : 1);
         for (auto& member : members)
             member = {random.pick(ids), static_cast<uint16_t>(1 + random.below(9))};
-        made.push_back(image.add_group(members).value());
+        const auto counter =
+            random.one_in(2) ? uint16_t{0} : static_cast<uint16_t>(1 + random.below(PP_ROUTE_COUNTERS - 1));
+        made.push_back(image.add_group(members, counter).value());
     }
     for (int i = 0; i < prefixes; i++) {
         fib.prefixes4.push_back(random_prefix<4>(fib.prefixes4, Family::ipv4, random));

@@ -59,8 +59,9 @@ void run_regions() {
     Capacity capacity = TestImage::small();
     capacity.groups = 256;
     capacity.adjacencies = 256;
-    capacity.blocks4 = 8;
-    capacity.blocks6 = 32;
+    // Roots and a few pages: what one region gives back another soon uses.
+    capacity.roots = 0;
+    capacity.node_bytes = family == Family::ipv4 ? 16 << 10 : 32 << 10;
     std::atomic<Reader*> reader_of_grace = nullptr;
     TestImage image(capacity, [&] {
         if (Reader* reader = reader_of_grace) reader->grace_period();

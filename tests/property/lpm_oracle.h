@@ -57,20 +57,6 @@ class LpmOracle {
                 result.push_back({Prefix{address(net), static_cast<uint8_t>(length)}, value});
         return result;
     }
-    /// How many blocks a table of 16 bits and then 8 a level takes: each block is a net of 16 + 8 n bits in
-    /// which a longer prefix lies.
-    [[nodiscard]] size_t blocks() const {
-        size_t blocks = 0;
-        for (unsigned level = 16; level < bits_; level += 8) {
-            std::unordered_map<Number, bool, Hash> nets;
-            for (auto table = tables_.upper_bound(level); table != tables_.end(); ++table)
-                for (const auto& [net, value] : table->second)
-                    nets[net & mask(level)] = true;
-            blocks += nets.size();
-        }
-        return blocks;
-    }
-
     /// Address + 1 and - 1, wrapping.
     [[nodiscard]] IpAddress next(const IpAddress& of) const {
         return address((number(of) + 1) & mask_bits());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "fib/reader.h"
 #include "tests/property/lpm_oracle.h"
 #include "tests/unit/fib/test_image.h"
 
@@ -48,19 +49,26 @@ class Universe {
 struct Case {
     Family family;
     uint32_t seed;
-    uint32_t blocks;
+    uint32_t node_bytes;
+    uint32_t roots;
 };
 
 class RandomTable : public testing::TestWithParam<Case> {
   protected:
     RandomTable()
         : universe_(GetParam().family, GetParam().seed), image_(capacity()), oracle_(GetParam().family) {
-        for (GroupId& group : groups_)
-            group = image_.add_group();
+        // Ids of one, two and four bytes.
+        std::vector<GroupId> ids;
+        for (int i = 0; i < 66'000; i++)
+            ids.push_back(image_->add_group({}).value());
+        for (size_t i = 0; i < std::size(groups_); i++)
+            groups_[i] = ids[i % 4 == 2 ? 300 + i : i % 8 == 3 ? 65'600 + i : i];
     }
     static Capacity capacity() {
         Capacity capacity = TestImage::small();
-        capacity.blocks4 = capacity.blocks6 = GetParam().blocks;
+        capacity.groups = 70'000;
+        capacity.node_bytes = GetParam().node_bytes;
+        capacity.roots = GetParam().roots;
         return capacity;
     }
 
@@ -73,9 +81,30 @@ class RandomTable : public testing::TestWithParam<Case> {
             ASSERT_EQ(match->first, Prefix::of(address, expected->length));
         }
     }
+    /// All variants of the batch lookup on these addresses, in batches that end anywhere.
+    void check_batches(const std::vector<IpAddress>& addresses) {
+        std::vector<uint32_t> v4;
+        std::vector<Ip6Bytes> v6;
+        std::vector<GroupId> expected, found(addresses.size());
+        for (const IpAddress& address : addresses) {
+            const auto match = oracle_.match(address);
+            expected.push_back(match ? match->value : 0);
+            v4.push_back(address.v4_host_order());
+            v6.push_back(address.bytes);
+        }
+        for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512}) {
+            if (!cpu_has(variant)) continue;
+            const FibReader reader({image_.base(), image_.geometry().image_bytes}, variant);
+            if (GetParam().family == Family::ipv4)
+                reader.lookup_batch(v4, found);
+            else
+                reader.lookup_batch(v6, found);
+            ASSERT_EQ(found, expected) << to_string(variant);
+        }
+    }
+
     void check_all() {
         const auto usage = image_->usage();
-        ASSERT_EQ(usage.blocks4 + usage.blocks6, oracle_.blocks());
         ASSERT_EQ(usage.prefixes4 + usage.prefixes6, oracle_.size());
         for (const auto& [prefix, group] : oracle_.all()) {
             ASSERT_EQ(image_->find(prefix), group);
@@ -84,26 +113,39 @@ class RandomTable : public testing::TestWithParam<Case> {
             check_address(oracle_.previous(prefix.address));
             check_address(oracle_.next(prefix.last()));
         }
-        for (int i = 0; i < 200; i++)
-            check_address(universe_.address());
+        std::vector<IpAddress> addresses;
+        for (const auto& [prefix, group] : oracle_.all())
+            addresses.insert(addresses.end(), {prefix.address, prefix.last(), oracle_.next(prefix.last())});
+        for (uint32_t i = 0; i < 200 + universe_.below(64); i++)
+            addresses.push_back(universe_.address());
+        for (const IpAddress& address : addresses)
+            check_address(address);
+        check_batches(addresses);
+        if (universe_.below(2) == 0)
+            while (!image_->compact(1 + universe_.below(100))) {
+            }
+        check_batches(addresses);
     }
     void set(const Prefix& prefix) {
         const GroupId group = groups_[universe_.below(std::size(groups_))];
-        // A copy of the image, where it may be refused: no prefix takes more than 14 blocks.
-        const auto usage = image_->usage();
-        const bool may_be_full = usage.blocks4 + usage.blocks6 + 14 > GetParam().blocks;
-        const std::vector<std::byte> before = may_be_full ? image_.bytes() : std::vector<std::byte>{};
         if (image_->set(prefix, group)) {
             oracle_.set(prefix, group);
             return;
         }
         refused_++;
-        ASSERT_TRUE(image_.bytes() == before) << "refused, but changed";
-        LpmOracle larger = oracle_;
-        larger.set(prefix, group);
-        ASSERT_GT(larger.blocks(), GetParam().blocks) << "refused, although there was room";
+        check_address(prefix.address);
+        check_address(prefix.last());
+        ASSERT_EQ(image_->find(prefix), oracle_.find(prefix));
     }
-    void erase(const Prefix& prefix) { ASSERT_EQ(image_->erase(prefix), oracle_.erase(prefix)); }
+    void erase(const Prefix& prefix) {
+        const auto erased = image_->erase(prefix);
+        if (!erased) {
+            refused_++;
+            check_address(prefix.address);
+            return;
+        }
+        ASSERT_EQ(*erased, oracle_.erase(prefix));
+    }
     Prefix present() {
         auto all = oracle_.all();
         std::ranges::sort(all);
@@ -143,25 +185,27 @@ TEST_P(RandomTable, AgreesThroughAllChanges) {
         if (HasFatalFailure()) return;
     }
     const auto usage = image_->usage();
-    EXPECT_EQ(usage.blocks4 + usage.blocks6 + usage.prefixes4 + usage.prefixes6, 0u);
+    EXPECT_EQ(usage.prefixes4 + usage.prefixes6, 0u);
+    EXPECT_EQ(usage.node_bytes4 + usage.node_bytes6, GetParam().roots * uint64_t{PP_FIB_ROOT_BYTES});
     for (int i = 0; i < 1000; i++)
         ASSERT_EQ(image_->lookup(universe_.address()), 0u);
     // Small tables must have been full at times, large ones never.
-    EXPECT_EQ(refused_ > 0, GetParam().blocks <= 64) << refused_;
+    EXPECT_EQ(refused_ > 0, GetParam().node_bytes <= 64u << 10) << refused_;
 }
 
 std::vector<Case> cases() {
     std::vector<Case> result;
     for (uint32_t seed = 1; seed <= 6; seed++)
         for (const Family family : {Family::ipv4, Family::ipv6})
-            for (const uint32_t blocks : {16u, 64u, 4096u})
-                result.push_back({family, seed, blocks});
+            for (const auto& [kib, roots] : {std::pair{16u, 0u}, {64u, 0u}, {8192u, 0u}, {8192u, 2u}})
+                result.push_back({family, seed, kib << 10, roots});
     return result;
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTable, testing::ValuesIn(cases()), [](const auto& test) {
-    return std::string(test.param.family == Family::ipv4 ? "Ipv4" : "Ipv6") + "Blocks" +
-           std::to_string(test.param.blocks) + "Seed" + std::to_string(test.param.seed);
+    return std::string(test.param.family == Family::ipv4 ? "Ipv4" : "Ipv6") +
+           std::to_string(test.param.node_bytes >> 10) + "KiB" + std::to_string(test.param.roots) +
+           "RootsSeed" + std::to_string(test.param.seed);
 });
 
 }  // namespace

@@ -93,8 +93,9 @@ class RawImage {
                                                           .groups = 32,
                                                           .buckets = 16,
                                                           .adjacencies = 32,
-                                                          .blocks4 = 4,
-                                                          .blocks6 = 8});
+                                                          .tables = 2,
+                                                          .roots = 0,
+                                                          .node_bytes = 64 << 10});
     std::vector<std::byte> memory_;
     std::byte* base_ = nullptr;
     std::vector<size_t> entries_;

@@ -37,6 +37,7 @@ TEST(RouteJson, OneNextHopInTheRouteItself) {
     EXPECT_EQ(route.type, config::RouteType::unicast);
     EXPECT_EQ(route.preference, 10);
     EXPECT_EQ(route.metric, 0U);
+    EXPECT_FALSE(route.counters);
     ASSERT_EQ(route.next_hops.size(), 1U);
     EXPECT_EQ(route.next_hops[0].via->to_string(), "192.0.2.7");
     EXPECT_EQ(route.next_hops[0].interface, "eth0");
@@ -44,9 +45,11 @@ TEST(RouteJson, OneNextHopInTheRouteItself) {
 }
 
 TEST(RouteJson, NextHopsAndNumbers) {
-    const auto route = good(R"({"prefix": "2001:db8::/32", "preference": 255, "metric": 4294967295,
+    const auto route =
+        good(R"({"prefix": "2001:db8::/32", "counters": true, "preference": 255, "metric": 4294967295,
                                "next_hops": [{"via": "2001:db8::1"}, {"interface": "eth1", "weight": 65535}]})");
     EXPECT_EQ(route.preference, 255);
+    EXPECT_TRUE(route.counters);
     EXPECT_EQ(route.metric, 4294967295U);
     ASSERT_EQ(route.next_hops.size(), 2U);
     EXPECT_FALSE(route.next_hops[0].interface);
@@ -71,6 +74,7 @@ TEST(RouteJson, EveryMistakeHasItsPlace) {
         {R"({"prefix": "10.0.0.1/8", "via": "192.0.2.7"})", {"/prefix"}},
         {R"({"prefix": "10.0.0.0/33", "via": "192.0.2.7"})", {"/prefix"}},
         {R"({"prefix": "10.0.0.0/8"})", {""}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "counters": 1})", {"/counters"}},
         {R"({"prefix": "10.0.0.0/8", "via": "192.0.2"})", {"/via"}},
         {R"({"prefix": "10.0.0.0/8", "via": null})", {"/via"}},
         {R"({"prefix": "10.0.0.0/8", "via": "2001:db8::1"})", {"/prefix"}},

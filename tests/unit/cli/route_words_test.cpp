@@ -64,6 +64,8 @@ TEST(RouteWords, NumbersOfTheRoute) {
 TEST(RouteWords, TypesOnEitherSide) {
     expect_route("blackhole 10.0.0.0/8", R"({"prefix": "10.0.0.0/8", "type": "blackhole"})");
     expect_route("10.0.0.0/8 unreachable", R"({"prefix": "10.0.0.0/8", "type": "unreachable"})");
+    expect_route("10.0.0.0/8 counters via 192.0.2.1",
+                 R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}], "counters": true})");
     expect_route("prohibit ::/0 metric 5", R"({"prefix": "::/0", "type": "prohibit", "metric": 5})");
 }
 
@@ -139,6 +141,7 @@ TEST(RouteWords, RemovalIsByPrefixAlone) {
     EXPECT_FALSE(removal(""));
     EXPECT_FALSE(removal("10.0.0.0/8 via 192.0.2.1"));
     EXPECT_FALSE(removal("10.0.0.0/8 metric 5"));
+    EXPECT_FALSE(removal("10.0.0.0/8 counters"));
 }
 
 }  // namespace

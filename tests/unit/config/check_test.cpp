@@ -63,6 +63,48 @@ TEST(Check, ExamplesAreValid) {
     EXPECT_GE(checked, 7);
 }
 
+TEST(Check, GatewaysThatNoRouteLeadsToAreWarnedOf) {
+    test::TemporaryDirectory directory;
+    const auto path = directory.write("c.json", R"({
+        "interfaces": {"lo": {"addresses": ["192.0.2.1/24", "2001:db8::1/64"]}},
+        "routes": [
+            {"prefix": "0.0.0.0/0", "via": "192.0.2.9"},
+            {"prefix": "10.0.0.0/8", "via": "192.0.2.2"},
+            {"prefix": "11.0.0.0/8", "via": "10.1.1.1"},
+            {"prefix": "12.0.0.0/8", "next_hops": [{"via": "192.0.2.3"}, {"via": "172.16.0.1"}]},
+            {"prefix": "13.0.0.0/8", "via": "13.1.1.1"},
+            {"prefix": "14.0.0.0/8", "via": "14.1.1.1"},
+            {"prefix": "14.1.0.0/16", "via": "192.0.2.4"},
+            {"prefix": "2001:db8:1::/48", "via": "2001:db8:2::1"}
+        ]})");
+    const CheckReport report = check(path);
+    EXPECT_EQ(report.exit_status, 0);
+    const json machine = json::parse(report.json);
+    EXPECT_EQ(machine["valid"], true);
+    std::vector<std::string> where;
+    for (const json& warning : machine["warnings"])
+        where.push_back(warning["where"]);
+    EXPECT_THAT(where, ElementsAre("/routes/3/next_hops/1", "/routes/4", "/routes/7"));
+    EXPECT_EQ(machine["warnings"][0]["line"], 7);
+    EXPECT_THAT(report.text, HasSubstr("warning: gateway \"172.16.0.1\" is on no connected net"));
+    EXPECT_THAT(report.text, HasSubstr("gateway \"13.1.1.1\" lies within the route's own prefix 13.0.0.0/8"));
+    EXPECT_THAT(report.text, HasSubstr(": valid\n"));
+}
+
+TEST(Check, ADefaultRouteLeadsToGatewaysOnlyWhereThatIsAllowed) {
+    test::TemporaryDirectory directory;
+    const std::string text = R"({
+        "interfaces": {"lo": {"addresses": ["192.0.2.1/24"]}},
+        "routes": [{"prefix": "0.0.0.0/0", "via": "192.0.2.9"}],
+        "routes_files": [{"path": "t.txt", "next_hops": {"*": "10.0.0.1"}}])";
+    directory.write("t.txt", "203.0.113.0/24 1\n");
+    const auto warned = [&](const std::string& rest) {
+        return json::parse(check(directory.write("c.json", text + rest)).json)["warnings"].size();
+    };
+    EXPECT_EQ(warned("}"), 1U);
+    EXPECT_EQ(warned(R"(, "routing": {"resolve_via_default": true}})"), 0U);
+}
+
 TEST(Check, FilesThatCannotBeRead) {
     test::TemporaryDirectory directory;
     auto missing = load(directory.path() + "/missing.json");
@@ -178,58 +220,18 @@ TEST(CheckTables, WhatIsNoTableAtAll) {
 }
 
 TEST(CheckTables, ATableThatTheFibCannotHold) {
+    // 256 bytes for the /24s of each /16.
     std::string text;
-    for (int i = 0; i < 20; i++)
-        text += "10." + std::to_string(i) + ".1.0/24 1\n";
+    for (int i = 0; i < 10000; i++)
+        text += std::to_string(1 + i / 256) + "." + std::to_string(i % 256) + ".1.0/24 1\n";
     std::string ids = R"({"1": "192.0.2.2"})";
-    EXPECT_THAT(TableOf(text, ids, R"(, "fib": {"ipv4_blocks": 17})").tables().in_configuration,
+    EXPECT_THAT(TableOf(text, ids, R"(, "fib": {"table_memory_mib": 3})").tables().in_configuration,
                 testing::IsEmpty())
-        << "17 is rounded up to 32";
-    Errors errors = TableOf(text, ids, R"(, "fib": {"ipv4_blocks": 16})").tables().in_configuration;
-    test::expect_one(errors, "/fib/ipv4_blocks", "the routes need 20 blocks, the FIB has 16");
-    EXPECT_EQ(errors[0].expected, "at least 32");
-}
-
-/// What the check says a table needs is what the FIB image takes for it.
-TEST(CheckTables, BlocksAreThoseThatTheImageTakes) {
-    std::mt19937 random(7);
-    std::string text;
-    fib::Capacity capacity;
-    capacity.blocks4 = 4096;
-    capacity.blocks6 = 32768;
-    auto geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory(geometry.image_bytes + 64);
-    auto* start =
-        reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t{63});
-    fib::FibImage image({start, geometry.image_bytes}, geometry, [] {});
-    auto member = *image.add_adjacency({});
-    auto group = *image.add_group(std::array{std::pair{member, uint16_t{1}}});
-    for (int i = 0; i < 3000; i++) {
-        bool v4 = random() % 2;
-        IpAddress address = v4 ? IpAddress::v4(0x0a000000 | (static_cast<uint32_t>(random()) & 0x00ffffff))
-                               : *IpAddress::parse("2001:db8::");
-        if (!v4)
-            for (size_t byte = 4; byte < 16; byte++)
-                address.bytes[byte] = static_cast<uint8_t>(random() % 3);
-        auto length = static_cast<unsigned>(v4 ? 9 + random() % 24 : 33 + random() % 96);
-        Prefix prefix = Prefix::of(address, length);
-        ASSERT_TRUE(image.set(prefix, group));
-        text += prefix.to_string() + " x\n";
-    }
-    auto usage = image.usage();
-    auto needed = [&](const char* key) {
-        Errors errors =
-            TableOf(text, R"({"x": {"interface": "eth0"}})", std::string(R"(, "fib": {")") + key + R"(": 1})")
-                .tables()
-                .in_configuration;
-        return errors.size() == 1 ? errors[0].message : test::all_text(errors);
-    };
-    EXPECT_EQ(needed("ipv4_blocks"),
-              "the routes need " + std::to_string(usage.blocks4) + " blocks, the FIB has 1");
-    EXPECT_EQ(needed("ipv6_blocks"),
-              "the routes need " + std::to_string(usage.blocks6) + " blocks, the FIB has 1");
-    EXPECT_GT(usage.blocks4, 500U);
-    EXPECT_GT(usage.blocks6, 2000U);
+        << "3 is rounded up to 4";
+    Errors errors = TableOf(text, ids, R"(, "fib": {"table_memory_mib": 2})").tables().in_configuration;
+    test::expect_one(errors, "/fib/table_memory_mib",
+                     "the 10000 routes do not fit into 2 MiB of table memory");
+    EXPECT_EQ(errors[0].expected, "at least 4");
 }
 
 }  // namespace

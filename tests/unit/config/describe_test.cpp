@@ -34,17 +34,18 @@ TEST(Describe, Settings) {
     wanted.pop_back();
     wanted += R"(, "instance": "b", "log_level": "debug", "neighbour_queue": 1, "xdp": {"dispatcher": true},
         "kernel_routes": {"enabled": true, "table": 7, "protocols": ["bird", "static"], "preference": 21},
+        "routing": {"resolve_via_default": true},
         "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
-        "fib": {"ipv4_blocks": 1, "ipv6_blocks": 2, "next_hop_groups": 16, "adjacencies": 17}})";
-    EXPECT_THAT(
-        difference(wanted),
-        ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
-                    "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
-                    "kernel routes: preference: 20 → 21", "ICMP errors a second: 1000 → 1",
-                    "ICMP errors a second to one prefix: 10 → 2", "ICMP errors at once to one prefix: 10 → 3",
-                    "FIB: IPv4 blocks: 32768 → 1", "FIB: IPv6 blocks: 65536 → 2",
-                    "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
-                    "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1"));
+        "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
+    EXPECT_THAT(difference(wanted),
+                ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
+                            "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
+                            "kernel routes: preference: 20 → 21",
+                            "next hops resolved over the default route: off → on",
+                            "ICMP errors a second: 1000 → 1", "ICMP errors a second to one prefix: 10 → 2",
+                            "ICMP errors at once to one prefix: 10 → 3", "FIB: MiB of table memory: 32 → 2",
+                            "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
+                            "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1"));
 }
 
 TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
@@ -59,7 +60,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
         "routes": [
             {"prefix": "10.3.0.0/16", "interface": "eth3"},
             {"prefix": "10.2.0.0/16", "type": "blackhole"},
-            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "weight": 3}, {"via": "198.51.100.2"}], "metric": 5}
+            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "weight": 3}, {"via": "198.51.100.2"}], "metric": 5, "counters": true}
         ],
         "routes_files": [{"path": "b.txt", "next_hops": {"1": "192.0.2.2", "*": "192.0.2.3"}, "preference": 7}],
         "neighbours": [{"address": "192.0.2.9", "mac": "02:00:00:00:00:0a", "interface": "eth0"}]})"),
@@ -70,7 +71,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
                     "interface v5: VLAN 5 on eth1 (802.1Q) → VLAN 5.6 on eth1 (802.1Q)",
                     "interface eth2: remove", "route 10.3.0.0/16: add, on eth3, preference 10, metric 0",
                     "route 10.0.0.0/8: via 192.0.2.2, preference 10, metric 0 → "
-                    "via 192.0.2.2 weight 3, via 198.51.100.2, preference 10, metric 5",
+                    "via 192.0.2.2 weight 3, via 198.51.100.2, preference 10, metric 5, counted",
                     "route 10.1.0.0/16: remove",
                     "routes file b.txt: add, id * via 192.0.2.3; id 1 via 192.0.2.2, preference 7",
                     "routes file a.txt: remove",

@@ -21,8 +21,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.base_directory, "/etc/pktpit");
     EXPECT_EQ(c.neighbour_queue, 32U);
     EXPECT_TRUE(c.xdp_dispatcher);
+    EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
-    EXPECT_EQ(c.fib, (FibLimits{1000, 2000, 300, 400}));
+    EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
     ASSERT_EQ(c.interfaces.size(), 4U);
@@ -45,9 +46,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     auto ip = [](const char* text) { return *IpAddress::parse(text); };
     auto prefix = [](const char* text) { return *Prefix::parse(text); };
     ASSERT_EQ(c.routes.size(), 4U);
-    EXPECT_EQ(
-        c.routes[0],
-        (StaticRoute{prefix("10.0.0.0/8"), RouteType::unicast, {{ip("192.0.2.254"), "eth0", 1}}, 5, 7}));
+    EXPECT_EQ(c.routes[0],
+              (StaticRoute{
+                  prefix("10.0.0.0/8"), RouteType::unicast, {{ip("192.0.2.254"), "eth0", 1}}, 5, 7, true}));
     EXPECT_EQ(c.routes[1],
               (StaticRoute{prefix("2001:db8:8::/48"),
                            RouteType::unicast,
@@ -104,15 +105,18 @@ class Generator {
         c.neighbour_queue = pick(4097);
         c.xdp_dispatcher = pick(2);
         c.icmp = {pick(10000001), pick(10000001), 1 + pick(10000000)};
-        c.fib = {1 + pick(1048576), 1 + pick(1048576), 16 + pick(1048561), 16 + pick(1048561)};
+        c.fib = {2 + pick(255), 16 + pick(1048561), 16 + pick(1048561)};
         c.kernel_routes = {pick(2) == 1, 1 + static_cast<uint32_t>(random_()) % 0xfffffffe, {}, preference()};
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
+        c.routing.resolve_via_default = pick(2);
         ports_ = 1 + pick(6);
         for (uint32_t i = 0; i < ports_; i++)
             add_port(c, i);
         for (uint32_t i = pick(20); i > 0; i--)
             c.routes.push_back(route(i));
+        for (auto& one : c.routes)
+            one.counters = pick(4) == 0;
         for (uint32_t i = pick(3); i > 0; i--)
             c.routes_files.push_back(file(i));
         for (uint32_t i = pick(4); i > 0; i--)

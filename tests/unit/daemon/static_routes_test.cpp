@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fib/lookup.h"
+#include "tests/unit/routing/memory_counters.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -39,7 +42,8 @@ class StaticRoutesTest : public testing::Test {
     }
     Result<void> install() {
         Transaction transaction;
-        auto result = install_wanted_routes(routing, read_wanted_routes(config).value(), transaction);
+        auto result =
+            install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction);
         if (result) transaction.commit();
         return result;
     }
@@ -58,12 +62,15 @@ class StaticRoutesTest : public testing::Test {
 
     std::string directory = testing::TempDir() + "static_routes_" + std::to_string(getpid());
     config::Config config;
-    fib::Capacity capacity{.groups = 16, .buckets = 256, .adjacencies = 32, .blocks4 = 8, .blocks6 = 16};
+    fib::Capacity capacity{
+        .groups = 16, .buckets = 256, .adjacencies = 32, .tables = 2, .roots = 0, .node_bytes = 16 << 10};
     pp_fib_geometry geometry = fib::plan_geometry(capacity);
     std::vector<std::byte> memory{geometry.image_bytes + 64};
     std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
                                  geometry.image_bytes};
     fib::FibImage image{aligned, geometry, [] {}};
+    MemoryCounters store;
+    RouteCounters counters{store};
     Routing routing{image, [](InterfaceId, const IpAddress&) {},
                     [](const Error& error) { FAIL() << error.to_string(); }};
 };
@@ -123,7 +130,7 @@ TEST_F(StaticRoutesTest, ANextHopThatNobodyElseUsesIsReplaced) {
     {
         route_via("192.0.2.13");
         Transaction given_up;
-        ASSERT_TRUE(install_wanted_routes(routing, read_wanted_routes(config).value(), given_up));
+        ASSERT_TRUE(install_wanted_routes(routing, counters, read_wanted_routes(config).value(), given_up));
     }
     EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
     EXPECT_EQ(image.usage().groups, usage.groups);
@@ -137,12 +144,12 @@ TEST_F(StaticRoutesTest, RefusedChangeLeavesEverythingAsItWas) {
     const auto usage = image.usage();
 
     std::string too_much = "10.0.0.0/8 2\n";
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 200; i++)
         too_much += "20." + std::to_string(i) + ".1.0/24 2\n";
     write("a.txt", too_much);
     const auto refused = install();
-    ASSERT_FALSE(refused) << "8 blocks cannot hold /24s of 30 different /16s";
-    EXPECT_THAT(refused.error().to_string(), testing::HasSubstr("ipv4_blocks"));
+    ASSERT_FALSE(refused) << "16 KiB cannot hold /24s of 200 different /16s";
+    EXPECT_THAT(refused.error().to_string(), testing::HasSubstr("table_memory_mib"));
     EXPECT_EQ(installed(), before);
     const auto after = image.usage();
     EXPECT_EQ(after.prefixes4, usage.prefixes4);
@@ -164,6 +171,29 @@ TEST_F(StaticRoutesTest, NoRoomForAGroupNamesTheRoute) {
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, testing::HasSubstr("route 10."));
     EXPECT_TRUE(installed().empty());
+}
+
+TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
+    const std::vector<config::NextHop> hops{{ip("192.0.2.11"), {}, 1}};
+    config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true},
+                     {prefix("11.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, false},
+                     {prefix("12.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true}};
+    ASSERT_TRUE(install());
+    const auto counter_of = [&](const char* text) {
+        const auto group = image.find(prefix(text)).value();
+        return PP_FIB_GROUP_COUNTER(pp_fib_group_word(aligned.data(), &geometry, group));
+    };
+    EXPECT_EQ(counter_of("11.0.0.0/8"), 0U);
+    const auto first = counter_of("10.0.0.0/8");
+    EXPECT_EQ(counters.all().at({prefix("10.0.0.0/8"), fib::RouteSource::config}), first);
+    EXPECT_NE(first, 0U);
+    EXPECT_NE(counter_of("12.0.0.0/8"), first);
+    config.routes[0].next_hops = {{ip("192.0.2.12"), {}, 1}, {ip("192.0.2.13"), {}, 1}};
+    ASSERT_TRUE(install());
+    EXPECT_EQ(counter_of("10.0.0.0/8"), first) << "other next hops, the same counter";
+    config.routes[0].counters = false;
+    ASSERT_TRUE(install());
+    EXPECT_EQ(counter_of("10.0.0.0/8"), 0U);
 }
 
 TEST_F(StaticRoutesTest, UnknownInterfaceIsAnError) {

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
+#include "fib/bit_tree.h"
 #include "fib/bucket_share.h"
 #include "fib/bucket_space.h"
 
@@ -37,6 +40,89 @@ TEST(BucketShare, ExactSharesTakeNoMoreBucketsThanNeeded) {
     EXPECT_EQ(bucket_bits_for(Members{{1, 3}, {2, 1}}), 2u);
     EXPECT_EQ(bucket_bits_for(Members{{1, 1}, {2, 1}, {3, 1}, {4, 1}}), 2u);
     EXPECT_EQ(bucket_bits_for(Members{{1, 1}, {2, 1}, {3, 1}}), 8u);
+}
+
+TEST(BucketShare, EqualMembersTakeTheRoomThatIsPromised) {
+    for (uint32_t size = 2; size <= 256; size++) {
+        Members members;
+        for (uint32_t i = 0; i < size; i++)
+            members.push_back({i + 1, 7});
+        const unsigned bits = bucket_bits_for(members);
+        if (std::has_single_bit(size)) {
+            EXPECT_EQ(1u << bits, size);
+        } else {
+            EXPECT_LE(bits, size == 3 ? 8u : size < 7 ? 9u : size < 14 ? 10u : size < 23 ? 11u : 12u) << size;
+        }
+    }
+}
+
+TEST(BucketShare, ExactAgainOnDemand) {
+    // What is left after many went: 1 has 5 of 8 where 4 would be its share.
+    const std::vector<uint32_t> buckets = {1, 1, 1, 1, 1, 2, 2, 2};
+    const Members members = {{1, 1}, {2, 1}};
+    EXPECT_EQ(share_buckets(members, 3, {buckets, members}), buckets) << "nothing has changed";
+    EXPECT_EQ(share_buckets(members, 3, {buckets, {}}), (std::vector<uint32_t>{1, 1, 1, 1, 2, 2, 2, 2}));
+}
+
+TEST(BucketShare, AWeightMovesOnlyTheDifference) {
+    const Members before = {{1, 1}, {2, 1}, {3, 1}, {4, 1}};
+    Members members = before;
+    members[2].second = 3;
+    const auto old = share_buckets(before, 8, {});
+    const auto now = share_buckets(members, 8, {old, before});
+    size_t moved = 0;
+    for (size_t i = 0; i < old.size(); i++) {
+        if (old[i] == now[i]) continue;
+        EXPECT_EQ(now[i], 3u);
+        moved++;
+    }
+    EXPECT_NEAR(static_cast<double>(moved), 256.0 * 3 / 6 - 64, 1.0);
+    const auto back = share_buckets(before, 8, {now, members});
+    moved = 0;
+    for (size_t i = 0; i < old.size(); i++) {
+        if (back[i] == now[i]) continue;
+        EXPECT_EQ(now[i], 3u);
+        moved++;
+    }
+    EXPECT_NEAR(static_cast<double>(moved), 64, 1.0);
+}
+
+// Room for one each, and they came while others had it all.
+TEST(BucketShare, WhoeverComesHasABucket) {
+    const Members before = {{1, 100}, {2, 1}};
+    const auto old = share_buckets(before, 3, {});
+    Members members = before;
+    for (uint32_t i = 3; i <= 8; i++)
+        members.push_back({i, 1});
+    EXPECT_EQ(count(share_buckets(members, 3, {old, before})).size(), 8u);
+    // Also when one has gone, so that those who stay should lose nothing.
+    members.erase(members.begin() + 1);
+    EXPECT_EQ(count(share_buckets(members, 3, {old, before})).size(), 7u);
+}
+
+TEST(BitTree, FindsTheLeastOfAnySize) {
+    for (size_t size : {1u, 63u, 64u, 65u, 4096u, 4097u, 1u << 18}) {
+        BitTree tree(size);
+        EXPECT_TRUE(tree.empty());
+        std::set<size_t> model;
+        std::mt19937 random(static_cast<uint32_t>(size));
+        for (int step = 0; step < 5000; step++) {
+            const size_t number = random() % size;
+            if (random() % 3) {
+                tree.insert(number);
+                model.insert(number);
+            } else {
+                ASSERT_EQ(tree.erase(number), model.erase(number) == 1);
+            }
+            ASSERT_EQ(tree.empty(), model.empty());
+            if (!model.empty()) {
+                ASSERT_EQ(tree.first(), *model.begin());
+            }
+        }
+        std::vector<size_t> all;
+        tree.for_each([&](size_t number) { all.push_back(number); });
+        EXPECT_EQ(all, std::vector<size_t>(model.begin(), model.end()));
+    }
 }
 
 TEST(BucketShare, EveryShareIsWithinOnePercentWhereBucketsCanDoIt) {
@@ -77,8 +163,9 @@ TEST(BucketShare, AMemberThatGoesTakesOnlyItsOwnFlows) {
     Members members = {{1, 1}, {2, 2}, {3, 1}, {4, 4}};
     const unsigned bits = 8;
     const auto before = share_buckets(members, bits, {});
+    const Members all = members;
     members.erase(members.begin() + 1);
-    const auto after = share_buckets(members, bits, before);
+    const auto after = share_buckets(members, bits, {before, all});
     for (size_t i = 0; i < before.size(); i++) {
         if (before[i] == 2) {
             EXPECT_NE(after[i], 2u);
@@ -93,8 +180,9 @@ TEST(BucketShare, AMemberThatGoesTakesOnlyItsOwnFlows) {
 TEST(BucketShare, AMemberThatComesTakesOnlyItsShare) {
     Members members = {{1, 1}, {2, 1}, {3, 1}};
     const auto before = share_buckets(members, 8, {});
+    const Members three = members;
     members.push_back({4, 1});
-    const auto after = share_buckets(members, 8, before);
+    const auto after = share_buckets(members, 8, {before, three});
     size_t moved = 0;
     for (size_t i = 0; i < before.size(); i++) {
         if (after[i] == before[i]) continue;
@@ -110,7 +198,7 @@ TEST(BucketShare, GrowingKeepsFlowsWhereTheyAre) {
     const Members four = {{1, 1}, {2, 1}, {3, 1}, {4, 1}};
     const auto before = share_buckets(four, 2, {});
     const Members three = {{1, 1}, {2, 1}, {3, 1}};
-    const auto after = share_buckets(three, 8, before);
+    const auto after = share_buckets(three, 8, {before, four});
     for (size_t i = 0; i < after.size(); i++)
         if (before[i / 64] != 4) {
             EXPECT_EQ(after[i], before[i / 64]);

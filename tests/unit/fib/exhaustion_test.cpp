@@ -2,6 +2,8 @@
 // changed.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -16,52 +18,40 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST(Exhaustion, Ipv4Blocks) {
-    Capacity capacity = TestImage::small();
-    capacity.blocks4 = 4;
-    TestImage image(capacity);
-    const GroupId group = image.add_group();
-    ASSERT_TRUE(image->set(prefix("10.0.0.0/24"), group));
-    ASSERT_TRUE(image->set(prefix("10.1.0.0/32"), group));
-    const auto before = image.bytes();
-    // One block is left and two are needed.
-    const auto result = image->set(prefix("10.2.3.4/32"), group);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().where, "10.2.3.4/32");
-    EXPECT_TRUE(contains(result.error().message, "IPv4 table full: 3 of 4 blocks"))
-        << result.error().to_string();
-    EXPECT_TRUE(contains(result.error().hint, "/fib/ipv4_blocks"));
-    EXPECT_EQ(image.bytes(), before);
-    EXPECT_EQ(image->find(prefix("10.2.3.4/32")), std::nullopt);
-    EXPECT_EQ(image->prefix_count(Family::ipv4), 2u);
-    EXPECT_EQ(image->lookup(address("10.2.3.4")), 0u);
-    // What fits still goes in, also where it needs no block; what goes makes room.
-    EXPECT_TRUE(image->set(prefix("10.2.0.0/16"), group));
-    EXPECT_TRUE(image->set(prefix("10.2.3.0/24"), group));
-    EXPECT_FALSE(image->set(prefix("10.3.0.0/24"), group));
-    EXPECT_TRUE(image->erase(prefix("10.1.0.0/32")));
-    EXPECT_TRUE(image->set(prefix("10.2.3.4/32"), group));
-    EXPECT_EQ(image->lookup(address("10.2.3.4")), group);
-    EXPECT_EQ(image.grace_periods(), 1u);
-}
-
-TEST(Exhaustion, Ipv6Blocks) {
-    Capacity capacity = TestImage::small();
-    capacity.blocks6 = 16;
-    TestImage image(capacity);
-    const GroupId group = image.add_group();
-    ASSERT_TRUE(image->set(prefix("2001:db8::1/128"), group));
-    const auto before = image.bytes();
-    const auto result = image->set(prefix("2001:db9::/56"), group);
-    ASSERT_FALSE(result);
-    EXPECT_TRUE(contains(result.error().message, "IPv6 table full: 14 of 16 blocks in use by 1 prefixes"));
-    EXPECT_TRUE(contains(result.error().hint, "/fib/ipv6_blocks"));
-    EXPECT_EQ(image.bytes(), before);
-    ASSERT_TRUE(image->set(prefix("2001:db8::2/128"), group)) << "shares all blocks";
-    ASSERT_TRUE(image->set(prefix("::/0"), group)) << "needs none";
-    ASSERT_TRUE(image->erase(prefix("2001:db8::2/128")));
-    ASSERT_TRUE(image->erase(prefix("2001:db8::1/128")));
-    EXPECT_EQ(image->usage().blocks6, 0u);
+// A table of 16 pages, one of which holds the identity bytes.
+TEST(Exhaustion, Nodes) {
+    for (const bool v4 : {true, false}) {
+        Capacity capacity = TestImage::small();
+        capacity.roots = 0;
+        capacity.node_bytes = 16 << 10;
+        TestImage image(capacity);
+        const GroupId group = image.add_group();
+        const auto net = [v4](unsigned i) {
+            return prefix(v4 ? "10." + std::to_string(i) + ".0.1/32"
+                             : "2001:" + std::to_string(i) + "::1/128");
+        };
+        unsigned count = 0;
+        Result<void> result;
+        while ((result = image->set(net(count), group)))
+            count++;
+        ASSERT_GT(count, 0u);
+        EXPECT_EQ(result.error().where, net(count).to_string());
+        EXPECT_TRUE(contains(result.error().message, "the FIB is full")) << result.error().to_string();
+        EXPECT_TRUE(contains(result.error().message, "of 16 KiB")) << result.error().to_string();
+        EXPECT_TRUE(contains(result.error().hint, "/fib/table_memory_mib"));
+        EXPECT_EQ(image->find(net(count)), std::nullopt);
+        EXPECT_EQ(image->lookup(net(count).address), 0u);
+        EXPECT_EQ(image->prefix_count(v4 ? Family::ipv4 : Family::ipv6), count);
+        for (unsigned i = 0; i < count; i++)
+            EXPECT_EQ(image->lookup(net(i).address), group);
+        // What goes makes room.
+        EXPECT_EQ(image->erase(net(0)), true);
+        EXPECT_TRUE(image->set(net(count), group));
+        EXPECT_EQ(image->lookup(net(count).address), group);
+        for (unsigned i = 1; i <= count; i++)
+            EXPECT_EQ(image->erase(net(i)), true);
+        EXPECT_EQ(image->usage().node_bytes4 + image->usage().node_bytes6, 0u);
+    }
 }
 
 TEST(Exhaustion, Groups) {
@@ -100,11 +90,24 @@ TEST(Exhaustion, Buckets) {
     ASSERT_FALSE(added);
     EXPECT_TRUE(contains(added.error().message, "no room for 256 next-hop group buckets: 260 of 512"));
     EXPECT_TRUE(contains(added.error().hint, "/fib/next_hop_groups"));
-    const auto replaced = image->replace_group(second, three);
+    // A member that comes, too, is refused where the shares ask for more buckets than there are.
+    Members more = members;
+    more.push_back({members[0].first + 4, 1});
+    const auto replaced = image->replace_group(second, more);
     ASSERT_FALSE(replaced);
     EXPECT_EQ(image.bytes(), before);
     EXPECT_EQ(image->usage().groups, usage.groups);
     EXPECT_EQ(image->usage().buckets, usage.buckets);
+    // One that goes is not: its link has failed. There is room for 128 buckets, where the shares ask for 256.
+    ASSERT_TRUE(image->replace_group(second, three));
+    std::map<uint32_t, uint32_t> seen;
+    for (uint32_t i = 0; i < 128; i++)
+        seen[image.member(second, i << 25)]++;
+    EXPECT_EQ(seen.size(), 3u);
+    EXPECT_FALSE(seen.contains(members[3].first));
+    for (const auto& [id, buckets] : seen)
+        EXPECT_NEAR(buckets, 128 / 3.0, 1);
+    EXPECT_EQ(image->usage().buckets, 256u + 128u);
 
     // No room for a second copy, but a member must be able to leave: in place then.
     const Members two(members.begin(), members.begin() + 2);
@@ -118,7 +121,7 @@ TEST(Exhaustion, Buckets) {
             EXPECT_EQ(image.member(first, i << 24), flows[i]);
         }
     }
-    EXPECT_EQ(image->usage().buckets, usage.buckets);
+    EXPECT_EQ(image->usage().buckets, 256u + 128u);
     image->remove_group(second);
     image->remove_group(first);
     EXPECT_EQ(image->usage().buckets, 0u);
@@ -144,18 +147,18 @@ TEST(Exhaustion, Adjacencies) {
     EXPECT_EQ(image.grace_periods(), 1u);
 }
 
-// Full to the last block, a grace period may be needed for a change: never more than one.
+// Full to the last page, a grace period may be needed for a change: never more than one.
 TEST(Exhaustion, ChurnAtTheBrink) {
     Capacity capacity = TestImage::small();
-    capacity.blocks4 = 2;
+    capacity.roots = 0;
+    capacity.node_bytes = 8 << 10;
     TestImage image(capacity);
     const GroupId group = image.add_group();
     for (uint32_t i = 0; i < 1000; i++) {
         const Prefix net = Prefix::of(IpAddress::v4(i << 16 | 1), 32);
         ASSERT_TRUE(image->set(net, group));
-        ASSERT_FALSE(image->set(Prefix::of(IpAddress::v4((i + 1) << 16), 24), group));
-        ASSERT_TRUE(image->erase(net));
-        ASSERT_EQ(image->usage().blocks4, 0u);
+        ASSERT_EQ(image->erase(net), true);
+        ASSERT_EQ(image->usage().node_bytes4, 0u);
     }
     EXPECT_LE(image.grace_periods(), 1000u);
 }

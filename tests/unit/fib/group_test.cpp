@@ -98,6 +98,35 @@ TEST_F(Group, RemovedGivesBackItsBuckets) {
     EXPECT_GT(image_.grace_periods(), 0u);
 }
 
+TEST_F(Group, KeepsItsCounter) {
+    const auto counter = [&](GroupId group) {
+        return PP_FIB_GROUP_COUNTER(pp_fib_group_word(image_.base(), &image_.geometry(), group));
+    };
+    const GroupId group = image_->add_group(Members{{a_[0], 1}}, 40000).value();
+    EXPECT_EQ(counter(group), 40000u);
+    for (const Members& members :
+         {Members{{a_[0], 1}, {a_[1], 1}}, Members{{a_[1], 1}, {a_[2], 2}, {a_[3], 4}}, Members{{a_[1], 1}},
+          Members{}, Members{{a_[0], 1}, {a_[1], 3}}}) {
+        ASSERT_TRUE(image_->replace_group(group, members));
+        EXPECT_EQ(counter(group), 40000u);
+        EXPECT_EQ(shares(group).size(), std::max<size_t>(members.size(), 1));
+    }
+    EXPECT_EQ(counter(image_->add_group(Members{{a_[0], 1}, {a_[1], 1}}).value()), 0u);
+    image_->remove_group(group);
+    EXPECT_EQ(counter(image_->add_group(Members{{a_[0], 1}}).value()), 0u);
+}
+
+// Buckets of a group begin where the number of its only member's adjacency was: still a change.
+TEST_F(Group, OfOneMemberWhoseIdIsThatOfItsFirstBucket) {
+    TestImage image;
+    for (int i = 0; i < 20; i++)
+        ASSERT_TRUE(image->add_adjacency({}));
+    ASSERT_TRUE(image->add_group(Members{{1, 1}, {2, 1}}));  // takes buckets 0 and 1
+    const GroupId group = image->add_group(Members{{2, 1}}).value();
+    ASSERT_TRUE(image->replace_group(group, Members{{2, 1}, {3, 1}}));  // takes 2 and 3
+    EXPECT_NE(image.member(group, 0), image.member(group, 1u << 31));
+}
+
 // A reader may have read the group's id just before: what it finds there must still be a way out.
 TEST_F(Group, RemovedStaysReadableUntilReadersAreGone) {
     const GroupId group = image_->add_group(Members{{a_[0], 1}, {a_[1], 1}}).value();

@@ -172,6 +172,26 @@ TEST_F(RibTest, MatchesTheLongest) {
     EXPECT_EQ(rib_.match(address("2001:db9::")), std::nullopt);
 }
 
+TEST_F(RibTest, VisitsEveryRouteAroundAnAddressLongestPrefixAndBestFirst) {
+    for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.2.0.0/16", "10.1.2.3/32"})
+        ASSERT_TRUE(set(text, config, 3));
+    ASSERT_TRUE(set("10.1.0.0/16", kernel, 4, 5));
+    ASSERT_TRUE(rib_.set_usable(4, false)) << "which does not hide it";
+    const auto around = [&](const char* text, int most) {
+        std::vector<std::string> seen;
+        rib_.for_each_containing(address(text), [&](const Route& route) {
+            seen.push_back(route.prefix.to_string() + " " + std::string(to_string(route.source)));
+            return static_cast<int>(seen.size()) < most;
+        });
+        return seen;
+    };
+    EXPECT_EQ(around("10.1.2.3", 9),
+              (std::vector<std::string>{"10.1.2.3/32 config", "10.1.0.0/16 kernel", "10.1.0.0/16 config",
+                                        "10.0.0.0/8 config", "0.0.0.0/0 config"}));
+    EXPECT_EQ(around("10.1.2.3", 2), (std::vector<std::string>{"10.1.2.3/32 config", "10.1.0.0/16 kernel"}));
+    EXPECT_TRUE(around("2001:db8::1", 9).empty());
+}
+
 TEST_F(RibTest, WalksInPrefixOrder) {
     ASSERT_TRUE(set("192.0.2.0/24", config, 1));
     ASSERT_TRUE(set("10.0.0.0/8", kernel, 2, 20));

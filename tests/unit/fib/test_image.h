@@ -27,8 +27,9 @@ class TestImage {
                 .groups = 64,
                 .buckets = 4096,
                 .adjacencies = 64,
-                .blocks4 = 64,
-                .blocks6 = 256};
+                .tables = 4,
+                .roots = 2,
+                .node_bytes = 1 << 20};
     }
 
     fib::FibImage* operator->() { return &image_; }

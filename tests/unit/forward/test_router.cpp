@@ -46,8 +46,9 @@ fib::Capacity small_capacity() {
             .groups = 256,
             .buckets = 4096,
             .adjacencies = 256,
-            .blocks4 = 1024,
-            .blocks6 = 4096};
+            .tables = 2,
+            .roots = 2,
+            .node_bytes = 8 << 20};
 }
 
 pp_fib_port port_of(const Mac& mac, uint16_t interface, bool up) {

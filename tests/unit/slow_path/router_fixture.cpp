@@ -14,8 +14,9 @@ fib::Capacity small() {
             .groups = 64,
             .buckets = 256,
             .adjacencies = 64,
-            .blocks4 = 128,
-            .blocks6 = 512};
+            .tables = 2,
+            .roots = 0,
+            .node_bytes = 1 << 20};
 }
 
 constexpr std::string_view macs[] = {"00:00:00:00:00:00", "02:00:00:00:00:01", "02:00:00:00:00:02",
@@ -129,6 +130,12 @@ fib::AdjacencyId SmallRouter::route(std::string_view prefix, uint16_t interface,
     if (next_hop) environment.next_hops[id] = *next_hop;
     adjacencies[std::string(prefix)] = id;
     return id;
+}
+
+void SmallRouter::count(std::string_view prefix, uint16_t counter) {
+    const std::pair<fib::AdjacencyId, uint16_t> members[] = {{adjacencies.find(prefix)->second, 1}};
+    if (!image.set(Prefix::parse(prefix).value(), image.add_group(members, counter).value()))
+        throw std::runtime_error("no room for the route");
 }
 
 void SmallRouter::set_mtu(std::string_view prefix, uint32_t mtu) {

@@ -36,6 +36,7 @@ class FakeEnvironment : public SlowPathEnvironment {
     std::map<uint16_t, pp_fib_adjacency> links;
     std::map<std::pair<uint16_t, IpAddress>, MacAddress> neighbours;
     std::chrono::system_clock::time_point time{};
+    std::vector<std::pair<uint16_t, size_t>> counted;  ///< route counter, bytes
 
     ImageView image() const override { return view; }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
@@ -50,6 +51,7 @@ class FakeEnvironment : public SlowPathEnvironment {
     std::optional<pp_fib_adjacency> link_of(uint16_t interface) const override;
     std::optional<MacAddress> neighbour(uint16_t interface, const IpAddress& address) const override;
     std::chrono::system_clock::time_point time_of_day() const override { return time; }
+    void count_route(uint16_t counter, size_t bytes) override { counted.emplace_back(counter, bytes); }
 };
 
 /// The image and its environment.
@@ -60,6 +62,8 @@ class SmallRouter {
     fib::AdjacencyId route(std::string_view prefix, uint16_t interface, std::optional<IpAddress> next_hop,
                            pp_adjacency_kind kind, std::string_view dst_mac = "00:00:00:00:00:00");
     void set_mtu(std::string_view prefix, uint32_t mtu);
+    /// Its route counts with this counter from now on.
+    void count(std::string_view prefix, uint16_t counter);
     /// What the daemon does when a neighbour is found: adjacency by adjacency.
     void complete(fib::AdjacencyId adjacency, std::string_view dst_mac);
     void remove(std::string_view prefix) { image.erase(Prefix::parse(prefix).value()); }

@@ -107,6 +107,23 @@ TEST_F(Transit, too_big_is_cut_into_fragments) {
     EXPECT_EQ(counter("fragments_sent"), 3U);
 }
 
+TEST_F(Transit, counts_with_its_route_what_is_sent) {
+    using Counted = std::vector<std::pair<uint16_t, size_t>>;
+    const auto counted = [&] { return std::exchange(router.environment.counted, {}); };
+    router.count("192.168.2.0/24", 7);
+    arrive(frame(make(Ipv4{.payload = pattern(100)})));
+    EXPECT_EQ(counted(), (Counted{{7, 14 + 20 + 100}}));
+    arrive(frame(make(Ipv4{.destination = "192.168.3.9"})));
+    EXPECT_EQ(counted(), Counted{}) << "another route";
+    router.environment.transmit_works = false;
+    arrive(frame(make(Ipv4{})));
+    EXPECT_EQ(counted(), Counted{}) << "not sent";
+    router.environment.transmit_works = true;
+    router.set_mtu("192.168.2.0/24", 576);
+    arrive(frame(make(Ipv4{.payload = pattern(600)})));
+    EXPECT_EQ(counted(), (Counted{{7, 14 + 20 + 552}, {7, 14 + 20 + 48}})) << "fragment by fragment";
+}
+
 TEST_F(Transit, fragments_carry_their_vlan_tags) {
     router.set_mtu("192.168.3.0/24", 576);
     arrive(frame(make(Ipv4{.destination = "192.168.3.9", .payload = pattern(600)})));

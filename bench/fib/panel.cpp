@@ -1,0 +1,19 @@
+#include "bench/fib/panel.h"
+
+#include <algorithm>
+
+namespace pktpit::bench {
+
+Ratio ratio(const Panel& panel, const std::string& row, const std::string& column) {
+    const Cell* subject = panel.find(row, panel.subject);
+    const Cell* peer = panel.find(row, column);
+    if (!subject || !peer) return {};
+    std::vector<double> ratios;
+    for (size_t i = 0; i < std::min(subject->samples.size(), peer->samples.size()); i++) {
+        const double own = subject->samples[i], other = peer->samples[i];
+        if (own > 0 && other > 0) ratios.push_back(panel.lower_is_better ? other / own : own / other);
+    }
+    return {quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)};
+}
+
+}  // namespace pktpit::bench

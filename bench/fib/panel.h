@@ -1,0 +1,45 @@
+/// What one interleaved run found: rows of work, columns of peers, the samples of each cell. Plain values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/harness/statistics.h"
+
+namespace pktpit::bench {
+
+struct Cell {
+    std::string setting;          ///< of the peer, where it has several
+    std::vector<double> samples;  ///< one a round, in the panel's unit
+    /// Other figures of each round, by name: latencies of the churn benchmark.
+    std::map<std::string, std::vector<double>> more;
+    [[nodiscard]] double median() const { return summarize(samples).median; }
+};
+
+struct Panel {
+    std::string title;
+    std::string unit;
+    bool lower_is_better = false;
+    std::string subject;  ///< the column that ratios are of
+    std::vector<std::string> rows;
+    std::vector<std::string> columns;
+    std::map<std::pair<std::string, std::string>, Cell> cells;  ///< by row and column
+    std::vector<std::string> notes;
+
+    [[nodiscard]] const Cell* find(const std::string& row, const std::string& column) const {
+        const auto found = cells.find({row, column});
+        return found == cells.end() || found->second.samples.empty() ? nullptr : &found->second;
+    }
+};
+
+/// How many times better the subject is than the column: of the ratios within each round. Zeros where one of
+/// them is missing.
+struct Ratio {
+    double median = 0;
+    double lower_quartile = 0;
+    double upper_quartile = 0;
+};
+Ratio ratio(const Panel& panel, const std::string& row, const std::string& column);
+
+}  // namespace pktpit::bench

@@ -1,0 +1,32 @@
+/// What a run found, for people (tables on stdout) and for programs (JSON).
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/fib/lookups.h"
+#include "bench/fib/panel.h"
+#include "bench/fib/table.h"
+
+namespace pktpit::bench {
+
+struct Report {
+    std::vector<std::pair<std::string, std::string>> head;  ///< machine, tables, settings: name and value
+    std::vector<Panel> lookups, churn, load;
+    std::vector<std::pair<Family, std::vector<SizeRow>>> sizes;
+};
+
+void print_head(FILE* out, const Report& report);
+/// Rates, then how many times faster the subject is, with targets.
+void print_lookups(FILE* out, const Panel& panel);
+/// Rates and ratios, then latencies of an update.
+void print_churn(FILE* out, const Panel& panel);
+void print_load(FILE* out, const Panel& panel);
+void print_sizes(FILE* out, const Table& table, const std::vector<SizeRow>& sizes);
+
+/// Throws Failure if the file cannot be written.
+void write_json(const std::string& path, const Report& report);
+
+}  // namespace pktpit::bench

@@ -1,0 +1,76 @@
+#include "config/warnings.h"
+
+#include <algorithm>
+
+#include "config/pointer.h"
+#include "config/words.h"
+
+namespace pktpit::config {
+namespace {
+
+class GatewayWarnings {
+  public:
+    explicit GatewayWarnings(const Config& config) : config_(config) {
+        for (const auto& [name, interface] : config.interfaces) {
+            unknown_nets_ |= interface.addresses.empty();
+            for (const auto& address : interface.addresses)
+                ways_.push_back(address.net());
+        }
+        for (const auto& route : config.routes)
+            if (route.type == RouteType::unicast &&
+                (route.prefix.length > 0 || config.routing.resolve_via_default))
+                ways_.push_back(route.prefix);
+    }
+
+    /// `own`: the prefix of the route that the gateway is of; it leads nowhere by itself.
+    void look_at(const NextHop& hop, const std::string& where, const Prefix* own) {
+        if (!hop.via || hop.interface) return;
+        const bool inside = own && own->contains(*hop.via);
+        const bool reached = std::ranges::any_of(ways_, [&](const Prefix& way) {
+            return way.address.family == hop.via->family && way.contains(*hop.via) &&
+                   (!inside || way.length > own->length);
+        });
+        if (reached) return;
+        const std::string gateway = "gateway " + in_quotes(hop.via->to_string());
+        if (inside)
+            out_.push_back(
+                {where,
+                 gateway + " lies within the route's own prefix " + own->to_string() +
+                     ", and no route of this file is more specific",
+                 "", "it stays unresolved until there is one: a route never leads to its own gateway"});
+        else
+            out_.push_back({where, gateway + " is on no connected net, and no route of this file leads to it",
+                            "",
+                            unknown_nets_ || config_.kernel_routes.enabled || !config_.routes_files.empty()
+                                ? "it stays unresolved until an address or a route from elsewhere does"
+                                : "it stays unresolved until one does"});
+    }
+    Errors take() { return std::move(out_); }
+
+  private:
+    const Config& config_;
+    std::vector<Prefix> ways_;
+    bool unknown_nets_ = false;  ///< an interface whose addresses others set
+    Errors out_;
+};
+
+}  // namespace
+
+Errors warnings_of(const Config& config) {
+    GatewayWarnings warnings(config);
+    for (size_t i = 0; i < config.routes.size(); i++) {
+        const StaticRoute& route = config.routes[i];
+        const std::string where = at("/routes", i);
+        for (size_t hop = 0; hop < route.next_hops.size(); hop++)
+            warnings.look_at(route.next_hops[hop],
+                             route.next_hops.size() > 1 ? at(at(where, "next_hops"), hop) : where,
+                             &route.prefix);
+    }
+    for (size_t i = 0; i < config.routes_files.size(); i++)
+        for (const auto& [id, hops] : config.routes_files[i].next_hops)
+            for (const auto& hop : hops)
+                warnings.look_at(hop, at(at(at("/routes_files", i), "next_hops"), id), nullptr);
+    return warnings.take();
+}
+
+}  // namespace pktpit::config

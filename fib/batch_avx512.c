@@ -1,0 +1,181 @@
+/* Batch lookups with AVX-512 (F, BW, DQ, VL) and BMI2. */
+#include <immintrin.h>
+
+#include "fib/batch.h"
+
+PP_FIB_INLINE __u32 pp_sorted_id_avx512(const struct pp_fib_sorted* sorted, __u32 bits16) {
+    __m256i first = _mm256_loadu_si256((const __m256i*)sorted->first);
+    __mmask16 not_above = _mm256_cmple_epu16_mask(first, _mm256_set1_epi16((short)bits16));
+    return PP_FIB_LOAD(__u16, &sorted->id[_mm_popcnt_u32(not_above) - 1]);
+}
+#define PP_SORTED_ID pp_sorted_id_avx512
+#include "fib/batch_steps.h"
+
+#define PP_VECTOR 16
+#define PP_VECTORS (PP_BATCH / PP_VECTOR)
+
+/* Masked with a zeroed source: an unmasked gather waits for what its destination last was. */
+PP_FIB_INLINE __m512i pp_gather(__mmask16 lanes, __m512i offsets, const void* base) {
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, offsets, base, 1);
+}
+
+/* The same from an array of entries. */
+PP_FIB_INLINE __m512i pp_gather4(__mmask16 lanes, __m512i indices, const void* base) {
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, indices, base, 4);
+}
+
+PP_FIB_INLINE __m512i pp_kinds(__m512i entry) {
+    return _mm512_and_si512(_mm512_srli_epi32(entry, 28), _mm512_set1_epi32(7));
+}
+
+/* Where the elements for the next 8 bits lie, for nodes of ids and entries. */
+PP_FIB_INLINE __m512i pp_element_offsets(__m512i entry, __m512i bits8) {
+    __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
+    __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+    return _mm512_add_epi32(place, _mm512_sllv_epi32(_mm512_srlv_epi32(bits8, shift), pp_kinds(entry)));
+}
+
+PP_FIB_INLINE __m512i pp_element_masks(__m512i entry) {
+    __m512i width = _mm512_sllv_epi32(_mm512_set1_epi32(8), pp_kinds(entry));
+    return _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width));
+}
+
+/* What the first two steps left undecided. */
+PP_FIB_INLINE void pp_third_step4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
+    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
+        __m512i entry = _mm512_loadu_si512(groups + i);
+        __mmask16 node = _mm512_movepi32_mask(entry);
+        __m512i bits8 = _mm512_and_si512(_mm512_loadu_si512(addresses + i), _mm512_set1_epi32(255));
+        __m512i value = pp_gather(node, pp_element_offsets(entry, bits8), b->nodes);
+        _mm512_mask_storeu_epi32(groups + i, node, _mm512_and_si512(value, pp_element_masks(entry)));
+    }
+}
+
+/* Ids of two bytes and more, or nodes below: each element is taken with the 4 bytes that it begins. */
+PP_FIB_INLINE void pp_any_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses,
+                                             __u32* groups) {
+    const unsigned char* root = b->nodes + pp_fib_place(b->entry);
+    __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
+    __u32 masks[PP_BATCH] __attribute__((aligned(64)));
+    __u32 decided[PP_BATCH] __attribute__((aligned(64)));
+    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
+        __m512i address = _mm512_loadu_si512(addresses + i);
+        __m512i entry = pp_gather4(0xffff, _mm512_srli_epi32(address, 16), root);
+        __mmask16 node = _mm512_movepi32_mask(entry);
+        __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
+        _mm512_store_si512(offsets + i, _mm512_maskz_mov_epi32(node, pp_element_offsets(entry, bits8)));
+        _mm512_store_si512(masks + i, _mm512_maskz_mov_epi32(node, pp_element_masks(entry)));
+        _mm512_store_si512(decided + i, _mm512_maskz_mov_epi32((__mmask16)~node, entry));
+    }
+    __u32 any = 0;
+    for (size_t i = 0; i < PP_BATCH; i++) {
+        __u32 value = (pp_load_wide(b->nodes, offsets[i]) & masks[i]) | decided[i];
+        any |= value;
+        groups[i] = value;
+    }
+    if (any & PP_FIB_NODE) pp_third_step4_avx512(b, addresses, groups);
+}
+
+/* Root and offsets by vectors, the second load by scalar instructions: those have more loads under way, and
+ * where all ids are of one byte it is all that there is to do. Arithmetic is kept to that case, since most
+ * of what lookups touch in practice lies in the nearest cache; any other begins anew. */
+PP_FIB_INLINE void pp_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
+    const unsigned char* root = b->nodes + pp_fib_place(b->entry);
+    __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
+    __m512i surplus = _mm512_setzero_si512();
+    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
+        __m512i address = _mm512_loadu_si512(addresses + i);
+        __m512i entry = pp_gather4(0xffff, _mm512_srli_epi32(address, 16), root);
+        __mmask16 node = _mm512_movepi32_mask(entry);
+        __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
+        __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
+        __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+        __m512i element = _mm512_add_epi32(place, _mm512_srlv_epi32(bits8, shift));
+        /* What the root decides is found in the identity bytes. */
+        _mm512_store_si512(offsets + i, _mm512_mask_mov_epi32(entry, node, element));
+        /* Bits 28 to 30 of a node are its kind; an id of one byte has no bit beyond the low 8. */
+        __m512i none =
+            _mm512_mask_mov_epi32(_mm512_set1_epi32(0x7fffff00), node, _mm512_set1_epi32(0x70000000));
+        surplus = _mm512_ternarylogic_epi32(surplus, entry, none, 0xf8); /* surplus | (entry & none) */
+    }
+    if (__builtin_expect(_mm512_test_epi32_mask(surplus, surplus), 0))
+        return pp_any_root_batch4_avx512(b, addresses, groups);
+    pp_bytes_at(b->nodes, offsets, groups);
+}
+
+PP_READS_WIDE void pp_batch4_avx512(const struct pp_batch* batch, const __u32* addresses, __u32* groups,
+                                    size_t count) {
+    size_t done = 0;
+    if (pp_begins_with_root(batch->entry))
+        for (; done + PP_BATCH <= count; done += PP_BATCH)
+            pp_root_batch4_avx512(batch, addresses + done, groups + done);
+    pp_rest4(batch, addresses + done, groups + done, count - done);
+}
+
+/* The `word`th 4 bytes of 16 addresses, as numbers. */
+PP_FIB_INLINE __m512i pp_words6(const __u8* addresses, unsigned word) {
+    const __m512i index =
+        _mm512_add_epi32(_mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28),
+                         _mm512_set1_epi32((int)word));
+    const __m512i swap = _mm512_set4_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203);
+    __m512i low =
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(addresses), index, _mm512_loadu_si512(addresses + 64));
+    __m512i high = _mm512_permutex2var_epi32(_mm512_loadu_si512(addresses + 128), index,
+                                             _mm512_loadu_si512(addresses + 192));
+    return _mm512_shuffle_epi8(_mm512_mask_blend_epi32(0xff00, low, high), swap);
+}
+
+/* 64 addresses of a table that begins with a root, level by level: 4 vectors of entries, whose gathers do not
+ * wait for each other. A sparse node ends the way of its addresses, which are looked at one by one at the
+ * end: one mispredicted loop end a batch instead of one a level. */
+PP_FIB_INLINE void pp_root_batch6_avx512(const struct pp_batch* b, const __u8* addresses, __u32* groups) {
+    const unsigned char* root = b->nodes + pp_fib_place(b->entry);
+    __m512i words[PP_VECTORS], entries[PP_VECTORS];
+    __mmask16 undecided[PP_VECTORS];
+    __u32 levels[PP_BATCH] __attribute__((aligned(64)));
+    __u64 sparse = 0;
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        words[v] = pp_words6(addresses + v * 16 * PP_VECTOR, 0);
+        entries[v] = pp_gather4(0xffff, _mm512_srli_epi32(words[v], 16), root);
+        words[v] = _mm512_slli_epi32(words[v], 16);
+        undecided[v] = 0xffff;
+    }
+    for (unsigned level = 2; level < 16; level++) {
+        __mmask16 any = 0;
+        for (unsigned v = 0; v < PP_VECTORS; v++) {
+            _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, undecided[v], entries[v]);
+            __mmask16 node =
+                _mm512_mask_test_epi32_mask(undecided[v], entries[v], _mm512_set1_epi32((int)PP_FIB_NODE));
+            __mmask16 sorted =
+                _mm512_mask_cmpeq_epi32_mask(node, pp_kinds(entries[v]), _mm512_set1_epi32(PP_FIB_SORTED));
+            _mm512_mask_storeu_epi32(levels + v * PP_VECTOR, undecided[v], _mm512_set1_epi32((int)level));
+            undecided[v] = (__mmask16)(node & ~sorted);
+            any |= undecided[v];
+            sparse |= (__u64)sorted << (v * PP_VECTOR);
+        }
+        if (!any) break;
+        for (unsigned v = 0; v < PP_VECTORS; v++) {
+            if (level % 4 == 0) words[v] = pp_words6(addresses + v * 16 * PP_VECTOR, level / 4);
+            __m512i offsets = pp_element_offsets(entries[v], _mm512_srli_epi32(words[v], 24));
+            words[v] = _mm512_slli_epi32(words[v], 8);
+            entries[v] =
+                _mm512_and_si512(pp_gather(undecided[v], offsets, b->nodes), pp_element_masks(entries[v]));
+        }
+        if (level == 15)
+            for (unsigned v = 0; v < PP_VECTORS; v++)
+                _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, undecided[v], entries[v]);
+    }
+    for (; sparse; sparse &= sparse - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(sparse);
+        groups[i] = PP_SORTED_ID(pp_sorted_at(b, groups[i]), pp_bits16(addresses + 16 * i + levels[i]));
+    }
+}
+
+PP_READS_WIDE void pp_batch6_avx512(const struct pp_batch* batch, const __u8* addresses, __u32* groups,
+                                    size_t count) {
+    size_t done = 0;
+    if (pp_begins_with_root(batch->entry))
+        for (; done + PP_BATCH <= count; done += PP_BATCH)
+            pp_root_batch6_avx512(batch, addresses + 16 * done, groups + done);
+    pp_lists6(batch, addresses + 16 * done, groups + done, count - done);
+}

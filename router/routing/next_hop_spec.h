@@ -1,0 +1,35 @@
+/// What a route's next hops are asked to be, before anything is resolved. Plain values; any thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fib/address.h"
+#include "fib/layout.h"
+#include "router/routing/interfaces.h"
+
+namespace pktpit::router {
+
+struct NextHopSpec {
+    std::optional<IpAddress> via;  ///< absent: the destination itself is on the link
+    InterfaceId interface = 0;     ///< 0: where the route to `via` leads
+    uint16_t weight = 1;
+
+    /// The interface has to be found by a route.
+    [[nodiscard]] bool is_gateway_alone() const { return via && interface == 0; }
+    auto operator<=>(const NextHopSpec&) const = default;
+};
+
+/// kind PP_ADJ_FORWARD: the next hops. Other kinds: what becomes of packets instead; `next_hops` is then
+/// empty, but for PP_ADJ_GLEAN and PP_ADJ_BROADCAST, which name their interface by one next hop without
+/// `via`.
+struct NextHopSetSpec {
+    pp_adjacency_kind kind = PP_ADJ_FORWARD;
+    std::vector<NextHopSpec> next_hops;
+    uint16_t counter = 0;  ///< a counted route has a set of its own, which names its counter
+    auto operator<=>(const NextHopSetSpec&) const = default;
+};
+
+}  // namespace pktpit::router

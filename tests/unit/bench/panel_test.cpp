@@ -1,0 +1,46 @@
+#include "bench/fib/panel.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/fib/targets.h"
+
+namespace pktpit::bench {
+namespace {
+
+Panel panel_of(std::vector<double> own, std::vector<double> other) {
+    Panel panel;
+    panel.subject = "own";
+    panel.cells[{"row", "own"}].samples = std::move(own);
+    panel.cells[{"row", "other"}].samples = std::move(other);
+    return panel;
+}
+
+TEST(Panel, RatiosAreWithinRounds) {
+    // Each round twice as fast, though the machine changes by a factor of ten: of the medians it would be
+    // 0.2.
+    const Panel panel = panel_of({20, 2, 2, 2, 20}, {10, 1, 1, 10, 10});
+    EXPECT_DOUBLE_EQ(ratio(panel, "row", "other").median, 2);
+    EXPECT_DOUBLE_EQ(ratio(panel, "row", "other").lower_quartile, 2);
+}
+
+TEST(Panel, WhatTakesLessIsBetterWhereTheUnitIsTime) {
+    Panel panel = panel_of({1, 1}, {3, 5});
+    panel.lower_is_better = true;
+    EXPECT_DOUBLE_EQ(ratio(panel, "row", "other").median, 4);
+}
+
+TEST(Panel, MissingCellsGiveNoRatio) {
+    const Panel panel = panel_of({1}, {});
+    EXPECT_EQ(ratio(panel, "row", "other").median, 0);
+    EXPECT_EQ(ratio(panel, "row", "nobody").median, 0);
+}
+
+TEST(Targets, AreFoundByRowAndColumn) {
+    const RatioTarget* target = find_target("IPv4 in-prefix", "rte_fib 2B");
+    ASSERT_NE(target, nullptr);
+    EXPECT_DOUBLE_EQ(target->factor, 1.9);
+    EXPECT_EQ(find_target("IPv4 in-prefix", "rte_lpm"), nullptr);
+}
+
+}  // namespace
+}  // namespace pktpit::bench

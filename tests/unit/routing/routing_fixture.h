@@ -1,0 +1,88 @@
+/// A routing core over an image in memory, for the tests of this folder.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fib/lookup.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+using fib::RouteSource;
+
+// Two ports with a net each, one of them with a VLAN; the image is looked at as a port stage does.
+class RoutingTest : public testing::Test {
+  protected:
+    RoutingTest() {
+        for (auto [name, port] : {std::pair{"lan", 1}, {"wan", 2}}) {
+            const auto id = routing.add_interface(name, static_cast<PortId>(port), {}, 0x8100).value();
+            routing.set_link(id, link(static_cast<uint32_t>(port) + 10));
+        }
+        routing.add_address(lan, address("192.0.2.1/24"), {});
+        routing.add_address(lan, address("2001:db8::1/64"), {});
+        routing.add_address(wan, address("198.51.100.1/24"), {});
+    }
+
+    static LinkState link(uint32_t ifindex, bool up = true) {
+        return {ifindex, up, MacAddress{{2, 0, 0, 0, 0, static_cast<uint8_t>(ifindex)}}, 1500};
+    }
+    static InterfaceAddress address(const char* text) { return InterfaceAddress::parse(text).value(); }
+    static IpAddress ip(const char* text) { return IpAddress::parse(text).value(); }
+    static Prefix prefix(const char* text) { return Prefix::parse(text).value(); }
+    static Neighbour reachable(uint8_t last) {
+        return {MacAddress{{2, 1, 0, 0, 0, last}}, NeighbourState::reachable, false};
+    }
+
+    /// What a packet to the address would meet.
+    pp_fib_adjacency at(const char* destination, uint32_t hash = 0) const {
+        uint32_t first = 0;
+        const std::byte* base = image.memory().data();
+        const auto* g = &image.geometry();
+        const uint32_t bits = pp_fib_group_bits(base, g, image.lookup(ip(destination)), &first);
+        const uint32_t id = bits ? pp_fib_bucket(base, g, first, bits, hash) : first;
+        return *pp_fib_adjacency_at(base, g, id);
+    }
+    /// The last byte of every MAC address that flows to the destination leave with.
+    std::set<int> last_mac_bytes(const char* destination) const {
+        std::set<int> seen;
+        for (uint32_t i = 0; i < 4096; i++)
+            seen.insert(at(destination, i << 20).dst_mac[5]);
+        return seen;
+    }
+    Result<void> add(const char* text, std::vector<NextHopSpec> hops,
+                     RouteSource source = RouteSource::config, uint8_t preference = 10) {
+        auto set = routing.acquire_next_hops({PP_ADJ_FORWARD, std::move(hops)});
+        if (!set) return tl::unexpected(set.error());
+        auto result = routing.set_route({prefix(text), source, preference, 0, *set});
+        routing.release_next_hops(*set);
+        return result;
+    }
+    Result<void> add_special(const char* text, pp_adjacency_kind kind) {
+        const auto set = routing.acquire_next_hops({kind, {}}).value();
+        auto result = routing.set_route({prefix(text), RouteSource::config, 10, 0, set});
+        routing.release_next_hops(set);
+        return result;
+    }
+
+    static constexpr InterfaceId lan = 1, wan = 2;
+    fib::Capacity capacity{
+        .groups = 256, .buckets = 4096, .adjacencies = 256, .tables = 2, .roots = 0, .node_bytes = 64 << 10};
+    pp_fib_geometry geometry = fib::plan_geometry(capacity);
+    std::vector<std::byte> memory{geometry.image_bytes + 64};
+    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
+                                 geometry.image_bytes};
+    fib::FibImage image{aligned, geometry, [] {}};
+    std::vector<std::string> asked;
+    std::vector<Error> refused;
+    Routing routing{image,
+                    [this](InterfaceId interface, const IpAddress& address) {
+                        asked.push_back(std::to_string(interface) + " " + address.to_string());
+                    },
+                    [this](const Error& error) { refused.push_back(error); }};
+};
+
+}  // namespace pktpit::router
