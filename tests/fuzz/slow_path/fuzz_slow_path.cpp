@@ -56,7 +56,7 @@ class RawImage {
     void route(uint16_t prefix, const pp_fib_adjacency& adjacency) {
         routes_ = routes_ % 31 + 1;
         at<pp_fib_adjacency>(geometry_.adjacency_offset)[routes_] = adjacency;
-        at<pp_fib_group>(geometry_.group_offset)[routes_] = {routes_, 0};
+        at<pp_fib_group>(geometry_.group_offset)[routes_] = {routes_, 0, 0, 0};
         write_entry(prefix, routes_);
         entries_.push_back(prefix);
     }
@@ -74,11 +74,13 @@ class RawImage {
         return reinterpret_cast<T*>(base_ + offset);
     }
     void write_entry(size_t entry, uint32_t group) {
-        at<uint32_t>(geometry_.root4_offset)[entry] = group;
-        at<uint32_t>(geometry_.root6_offset)[entry] = group;
+        at<uint32_t>(geometry_.node_offset)[entry] = group;
     }
     void clear() {
         std::memset(base_, 0, geometry_.image_bytes);
+        // Both families of the default table begin at one root, the first of the nodes.
+        constexpr uint32_t root = PP_FIB_NODE | uint32_t{PP_FIB_ROOT} << 28;
+        at<pp_fib_table>(geometry_.table_offset)[PP_FIB_DEFAULT_TABLE] = {root, root};
         for (uint16_t port = 1; port < 4; port++) {
             pp_fib_port& value = at<pp_fib_port>(geometry_.port_offset)[port];
             value.mac[0] = 2;
@@ -94,8 +96,8 @@ class RawImage {
                                                           .buckets = 16,
                                                           .adjacencies = 32,
                                                           .tables = 2,
-                                                          .roots = 0,
-                                                          .node_bytes = 64 << 10});
+                                                          .roots = 1,
+                                                          .node_bytes = 512 << 10});
     std::vector<std::byte> memory_;
     std::byte* base_ = nullptr;
     std::vector<size_t> entries_;
