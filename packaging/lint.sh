@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=$1
-files=$(git ls-files 'fib/*.cpp' 'config/*.cpp' 'router/*.cpp')
+files=$(git ls-files 'fib/*.cpp' 'config/*.cpp' 'offload/*.cpp' 'router/*.cpp')
 echo "$files" | xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2>/dev/null

@@ -1,0 +1,60 @@
+/// What every dataplane gives to a control loop: header slices in, egress descriptors out, batch by batch.
+///
+/// One object a worker thread; all calls from that thread. Virtual calls are made once a batch, never once a
+/// packet. A packet's slot is the control loop's from receive() until it goes back by submit() or release().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "offload/slot.h"
+
+namespace pktpit::offload {
+
+/// Bytes in front of HeaderSlice::bytes that may be written: a rewritten header can be longer than the one
+/// that came in, by its VLAN tags.
+inline constexpr size_t header_headroom = 64;
+
+/// What a port hands over of one packet.
+struct HeaderSlice {
+    uint8_t* bytes = nullptr;   ///< the frame from its Ethernet header on, in main memory; may be rewritten
+    uint16_t length = 0;        ///< contiguous bytes there, at most 128
+    uint16_t port = 0;          ///< port it came in by
+    uint32_t frame_length = 0;  ///< whole frame, bytes, without FCS; what is beyond `length` is the payload
+    uint8_t reason = 0;         ///< why the port stage sent it (enum pp_verdict); 0: it decided nothing
+    Slot slot;
+    uint64_t timestamp = 0;  ///< CLOCK_MONOTONIC, nanoseconds, when it was taken from the port
+};
+
+/// How a packet is to leave: a header from the slot's cell, then the slot's payload, from its first byte on.
+struct EgressDescriptor {
+    Slot slot;
+    uint16_t port = 0;           ///< egress port
+    uint16_t header_length = 0;  ///< bytes
+    /// First byte of the header, in the slot's cell: HeaderSlice::bytes moved by at most header_headroom.
+    uint8_t* header = nullptr;
+    uint32_t payload_length = 0;  ///< bytes
+};
+
+class PacketIo {
+  public:
+    virtual ~PacketIo() = default;
+
+    /// Takes up to slices.size() packets, of all ports in turn. Returns how many.
+    virtual size_t receive(std::span<HeaderSlice> slices) = 0;
+    /// Hands packets to their egress ports: one doorbell a port and batch. Whatever cannot be sent (ring
+    /// full, port gone) is dropped under a named counter of its egress port. All slots have left the caller's
+    /// hands.
+    virtual void submit(std::span<const EgressDescriptor> descriptors) = 0;
+    /// Gives slots back that are not to be sent.
+    virtual void release(std::span<const Slot> slots) = 0;
+    /// Learns which packets have been sent, gives their slots back, and hands free slots to receive rings.
+    virtual void complete() = 0;
+
+    /// Copies the whole frame for the slow path, which needs its bytes in main memory. False: the payload
+    /// cannot be read. `frame` has room for slice.frame_length bytes.
+    virtual bool copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) = 0;
+};
+
+}  // namespace pktpit::offload
