@@ -73,9 +73,7 @@ class RawImage {
     T* at(uint32_t offset) {
         return reinterpret_cast<T*>(base_ + offset);
     }
-    void write_entry(size_t entry, uint32_t group) {
-        at<uint32_t>(geometry_.node_offset)[entry] = group;
-    }
+    void write_entry(size_t entry, uint32_t group) { at<uint32_t>(geometry_.node_offset)[entry] = group; }
     void clear() {
         std::memset(base_, 0, geometry_.image_bytes);
         // Both families of the default table begin at one root, the first of the nodes.
