@@ -18,6 +18,12 @@
 namespace pktpit::config {
 
 enum class XdpMode : uint8_t { automatic, native, generic };  ///< automatic: native, else generic, said aloud
+enum class PayloadPlace : uint8_t {
+    automatic,
+    bounce
+};  ///< automatic: peer memory where the port reaches it
+enum class Polling : uint8_t { busy, adaptive, interrupt };
+enum class MemoryKind : uint8_t { hugepages, pci_bar, nvme_cmb, vfio_region, p2pmem };
 enum class RouteType : uint8_t { unicast, blackhole, unreachable, prohibit };
 
 /// A layer-3 interface: a Linux device, or VLAN tags on one (`parent`).
@@ -29,6 +35,8 @@ struct Interface {
     std::vector<InterfaceAddress> addresses;
     std::optional<uint32_t> mtu;  ///< set on the device if given
     XdpMode xdp_mode = XdpMode::automatic;
+    std::string pci;  ///< address of the NIC with its domain, lower case; ports of `vfio` only
+    PayloadPlace payload = PayloadPlace::automatic;
     bool operator==(const Interface&) const = default;
 };
 
@@ -94,6 +102,25 @@ struct FibLimits {
     bool operator==(const FibLimits&) const = default;
 };
 
+/// Where payloads wait between their two ports.
+struct PayloadMemory {
+    MemoryKind kind = MemoryKind::hugepages;
+    std::string pci;        ///< of the device that has it; empty for hugepages
+    uint8_t bar = 0;        ///< of pci_bar and vfio_region
+    uint32_t size_mib = 0;  ///< 0: all of a device's memory, 64 MiB of hugepages
+    bool operator==(const PayloadMemory&) const = default;
+};
+
+/// The vfio dataplane.
+struct Vfio {
+    PayloadMemory payload_memory;
+    uint32_t slot_bytes = 2048;  ///< a multiple of 1,024
+    uint32_t rx_descriptors = 256;
+    uint32_t tx_descriptors = 512;
+    Polling polling = Polling::adaptive;
+    bool operator==(const Vfio&) const = default;
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -106,6 +133,7 @@ struct Config {
     RoutingSettings routing;
     Icmp icmp;
     FibLimits fib;
+    Vfio vfio;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
     std::string base_directory;     ///< of the configuration file

@@ -33,7 +33,7 @@ void compare(Lines& out, const std::string& name, const T& running, const T& wan
 }
 
 std::string place(const Interface& one) {
-    if (!one.parent) return "port";
+    if (!one.parent) return one.pci.empty() ? "port" : "port, NIC " + one.pci;
     std::string tags;
     for (uint16_t vid : one.vlan)
         tags += (tags.empty() ? "" : ".") + std::to_string(vid);
@@ -62,8 +62,33 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
         if (std::ranges::find(wanted.addresses, one) == wanted.addresses.end())
             out.push_back(name + "remove address " + one.to_string());
     if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
+    if (running.payload != wanted.payload)
+        out.push_back(name + "payloads: " + to_string(running.payload) + " → " + to_string(wanted.payload));
     if (running.xdp_mode != wanted.xdp_mode)
         out.push_back(name + "XDP mode " + to_string(running.xdp_mode) + " → " + to_string(wanted.xdp_mode));
+}
+
+std::string text(const PayloadMemory& memory) {
+    std::string out = to_string(memory.kind);
+    if (!memory.pci.empty()) out += " of " + memory.pci;
+    if (memory.kind == MemoryKind::pci_bar || memory.kind == MemoryKind::vfio_region)
+        out += ", BAR " + std::to_string(memory.bar);
+    return out + (memory.size_mib ? ", " + std::to_string(memory.size_mib) + " MiB" : "");
+}
+
+std::string text(Polling polling) {
+    return to_string(polling);
+}
+
+void describe_vfio(Lines& out, const Vfio& running, const Vfio& wanted) {
+    if (running.payload_memory != wanted.payload_memory)
+        out.push_back("payload memory: " + text(running.payload_memory) + " → " +
+                      text(wanted.payload_memory));
+    compare(out, "bytes of a slot", running.slot_bytes, wanted.slot_bytes);
+    compare(out, "receive descriptors", running.rx_descriptors, wanted.rx_descriptors);
+    compare(out, "transmit descriptors", running.tx_descriptors, wanted.tx_descriptors);
+    if (running.polling != wanted.polling)
+        out.push_back("polling: " + text(running.polling) + " → " + text(wanted.polling));
 }
 
 std::string summary(const StaticRoute& route) {
@@ -147,6 +172,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB: MiB of table memory", running.fib.table_memory_mib, wanted.fib.table_memory_mib);
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
+    describe_vfio(out, running.vfio, wanted.vfio);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
     return out;

@@ -43,6 +43,7 @@ std::vector<std::string> Draft::interface_names() const {
 Draft read_draft(const json& document, Errors& errors) {
     Draft draft;
     read_settings(document, draft.settings);
+    if (auto found = document.find("vfio"); found != document.end()) read_vfio(*found, draft);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

@@ -27,6 +27,7 @@ struct PlacedInterface {
     std::string where;
     bool has_vlan_protocol = false;  ///< written, not by default
     bool has_xdp_mode = false;
+    bool has_payload = false;
     bool addresses_broken = false;  ///< an address is missing above
 };
 
@@ -69,6 +70,7 @@ struct Draft {
     std::vector<PlacedRoute> routes;
     std::vector<PlacedRoutesFile> routes_files;
     std::vector<PlacedNeighbour> neighbours;
+    bool has_memory_bar = false;  ///< /vfio/payload_memory/bar is written
 
     [[nodiscard]] const PlacedInterface* interface(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> interface_names() const;
@@ -84,6 +86,7 @@ PlacedRoute read_route(const nlohmann::json& node, std::string where, Errors& er
 PlacedRoutesFile read_routes_file(const nlohmann::json& node, std::string where, Errors& errors);
 PlacedNeighbour read_neighbour(const nlohmann::json& node, std::string where, Errors& errors);
 void read_settings(const nlohmann::json& document, Config& settings);
+void read_vfio(const nlohmann::json& node, Draft& draft);
 
 /// Draft without errors → configuration.
 Config finish(Draft draft);

@@ -86,7 +86,8 @@ void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors&
                 errors.push_back({"/interfaces", "more than " + std::to_string(max_ports) + " ports",
                                   "at most " + std::to_string(max_ports) + " interfaces without \"parent\"",
                                   ""});
-            if (exists && !exists(value.name))
+            // A port that is known by its NIC gets its device, a tap, from the daemon.
+            if (exists && value.pci.empty() && !exists(value.name))
                 errors.push_back({one.where,
                                   "there is no interface " + in_quotes(value.name) + " on this machine",
                                   "the name of a Linux device", "`ip -br link` lists them"});

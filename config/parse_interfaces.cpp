@@ -28,6 +28,11 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
                          : *found == "generic" ? XdpMode::generic
                                                : XdpMode::automatic;
     }
+    if (auto found = node.find("pci"); found != node.end()) value.pci = lower_case(found->get<std::string>());
+    if (auto found = node.find("payload"); found != node.end()) {
+        out.has_payload = true;
+        value.payload = *found == "bounce" ? PayloadPlace::bounce : PayloadPlace::automatic;
+    }
     if (auto found = node.find("addresses"); found != node.end()) {
         for (size_t i = 0; i < found->size(); i++) {
             std::string where = at(at(out.where, "addresses"), i);

@@ -74,4 +74,10 @@ std::optional<MacAddress> read_mac(const std::string& text, const std::string& w
     return std::nullopt;
 }
 
+std::string lower_case(std::string text) {
+    for (char& letter : text)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return text;
+}
+
 }  // namespace pktpit::config

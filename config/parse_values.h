@@ -15,4 +15,7 @@ std::optional<InterfaceAddress> read_interface_address(const std::string& text, 
                                                        Errors& errors);
 std::optional<MacAddress> read_mac(const std::string& text, const std::string& where, Errors& errors);
 
+/// ASCII letters only, as PCI addresses have them.
+std::string lower_case(std::string text);
+
 }  // namespace pktpit::config

@@ -23,12 +23,29 @@ json next_hops_json(const std::vector<NextHop>& hops) {
     return out;
 }
 
+json vfio_json(const Vfio& vfio) {
+    json memory = {{"kind", to_string(vfio.payload_memory.kind)}};
+    if (!vfio.payload_memory.pci.empty()) memory["pci"] = vfio.payload_memory.pci;
+    if (vfio.payload_memory.kind == MemoryKind::pci_bar ||
+        vfio.payload_memory.kind == MemoryKind::vfio_region)
+        memory["bar"] = vfio.payload_memory.bar;
+    if (vfio.payload_memory.size_mib != 0) memory["size_mib"] = vfio.payload_memory.size_mib;
+    return {{"payload_memory", std::move(memory)},
+            {"slot_bytes", vfio.slot_bytes},
+            {"rx_descriptors", vfio.rx_descriptors},
+            {"tx_descriptors", vfio.tx_descriptors},
+            {"polling", to_string(vfio.polling)}};
+}
+
 json interface_json(const Interface& interface) {
     json out = json::object();
     if (interface.parent) {
         out["parent"] = *interface.parent;
         out["vlan"] = interface.vlan;
         out["vlan_protocol"] = vlan_protocol_name(interface.vlan_protocol);
+    } else if (!interface.pci.empty()) {
+        out["pci"] = interface.pci;
+        out["payload"] = to_string(interface.payload);
     } else {
         out["xdp_mode"] = to_string(interface.xdp_mode);
     }
@@ -73,6 +90,7 @@ json to_json(const Config& config) {
                  {{"table_memory_mib", config.fib.table_memory_mib},
                   {"next_hop_groups", config.fib.next_hop_groups},
                   {"adjacencies", config.fib.adjacencies}}},
+                {"vfio", vfio_json(config.vfio)},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};
     for (const auto& [name, interface] : config.interfaces)

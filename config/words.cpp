@@ -14,6 +14,38 @@ std::string to_string(XdpMode mode) {
     return "auto";
 }
 
+std::string to_string(PayloadPlace place) {
+    return place == PayloadPlace::bounce ? "bounce" : "auto";
+}
+
+std::string to_string(Polling polling) {
+    switch (polling) {
+        case Polling::busy:
+            return "busy";
+        case Polling::interrupt:
+            return "interrupt";
+        case Polling::adaptive:
+            break;
+    }
+    return "adaptive";
+}
+
+std::string to_string(MemoryKind kind) {
+    switch (kind) {
+        case MemoryKind::pci_bar:
+            return "pci_bar";
+        case MemoryKind::nvme_cmb:
+            return "nvme_cmb";
+        case MemoryKind::vfio_region:
+            return "vfio_region";
+        case MemoryKind::p2pmem:
+            return "p2pmem";
+        case MemoryKind::hugepages:
+            break;
+    }
+    return "hugepages";
+}
+
 std::string to_string(RouteType type) {
     switch (type) {
         case RouteType::blackhole:

@@ -78,6 +78,25 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
                     "neighbour 192.0.2.9 on eth0: 02:00:00:00:00:09 → 02:00:00:00:00:0a"));
 }
 
+TEST(Describe, VfioDataplane) {
+    const auto at = [](const char* vfio, const char* interface) {
+        return *parse(std::string(R"({"dataplane": "vfio", "interfaces": {"p0": )") + interface +
+                          "}, \"vfio\": " + vfio + "}",
+                      "");
+    };
+    const Config before = at(R"({})", R"({"pci": "0000:03:00.0"})");
+    const Config after =
+        at(R"({"payload_memory": {"kind": "pci_bar", "pci": "0000:06:00.0", "bar": 2, "size_mib": 8},
+                                "slot_bytes": 3072, "rx_descriptors": 64, "tx_descriptors": 128, "polling": "busy"})",
+           R"({"pci": "0000:04:00.0", "payload": "bounce"})");
+    EXPECT_THAT(describe_difference(before, after),
+                ElementsAre("interface p0: port, NIC 0000:03:00.0 → port, NIC 0000:04:00.0",
+                            "interface p0: payloads: auto → bounce",
+                            "payload memory: hugepages → pci_bar of 0000:06:00.0, BAR 2, 8 MiB",
+                            "bytes of a slot: 2048 → 3072", "receive descriptors: 256 → 64",
+                            "transmit descriptors: 512 → 128", "polling: adaptive → busy"));
+}
+
 TEST(Describe, OrderIsNoDifferenceInRoutes) {
     std::string wanted = running;
     auto a = wanted.find("10.0.0.0/8\", \"via\": \"192.0.2.2"),

@@ -85,6 +85,52 @@ TEST(Meaning, ParentsAndVlans) {
         });
 }
 
+std::string with_vfio(const std::string& rest) {
+    return R"({"dataplane": "vfio", )" + rest + "}";
+}
+
+TEST(Meaning, PortsOfTheVfioDataplane) {
+    const std::string port = R"("interfaces": {"p0": {"pci": "0000:03:00.0"}})";
+    expect_cases(
+        with_vfio,
+        {
+            {port, "", "", "", ""},
+            {R"("interfaces": {"p0": {"pci": "0000:0A:00.0"}, "p1": {"pci": "0000:0b:00.0", "mtu": 2048}})",
+             "", "", "", ""},
+            {R"("interfaces": {"p0": {}})", "/interfaces/p0", "without \"pci\"", "0000:03:00.0", "doctor"},
+            {R"("interfaces": {"p0": {"pci": "0000:0A:00.0"}, "p1": {"pci": "0000:0a:00.0"}})",
+             "/interfaces/p1/pci", "0000:0a:00.0 is \"p0\" already", "a NIC of its own", ""},
+            {R"("interfaces": {"p0": {"pci": "0000:03:00.0", "xdp_mode": "auto"}})",
+             "/interfaces/p0/xdp_mode", "has no XDP program", "", ""},
+            {R"("interfaces": {"p0": {"pci": "0000:03:00.0", "mtu": 2049}})", "/interfaces/p0/mtu",
+             "does not fit into slots of 2048 bytes", "at most 2048", "/vfio/slot_bytes"},
+            {port + R"(, "vfio": {"slot_bytes": 1024})", "/interfaces/p0", "MTU 1500 (the default)",
+             "at most 1024", ""},
+            {R"("interfaces": {"p0": {"pci": "0000:03:00.0"}, "v": {"parent": "p0", "vlan": [5], "payload": "auto"}})",
+             "/interfaces/v/payload", "a VLAN interface is no NIC", "", ""},
+            {port + R"(, "vfio": {"rx_descriptors": 100})", "/vfio/rx_descriptors", "found 100",
+             "a power of two", "take 128"},
+            {port + R"(, "vfio": {"slot_bytes": 2100})", "/vfio/slot_bytes", "found 2100",
+             "a multiple of 1024", "take 3072"},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "nvme_cmb"}})", "/vfio/payload_memory",
+             "\"nvme_cmb\" without \"pci\"", "PCI address", "doctor"},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "pci_bar", "pci": "0000:05:00.0"}})",
+             "/vfio/payload_memory", "without \"bar\"", "\"bar\": 2", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "nvme_cmb", "pci": "0000:05:00.0", "bar": 0}})",
+             "/vfio/payload_memory/bar", "takes no BAR", "no \"bar\"", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "hugepages", "pci": "0000:05:00.0"}})",
+             "/vfio/payload_memory/pci", "are no device's", "no \"pci\"", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "pci_bar", "pci": "0000:03:00.0", "bar": 2}})",
+             "/interfaces/p0/pci", "is the payload memory's device", "", ""},
+        });
+    expect_cases(with_interfaces, {{R"("p0": {"pci": "0000:03:00.0"})", "/interfaces/p0/pci",
+                                    "known by its device's name", "\"dataplane\": \"vfio\"", ""},
+                                   {R"("p0": {"payload": "auto"})", "/interfaces/p0/payload",
+                                    "known by its device's name", "", ""}});
+    EXPECT_THAT(errors_of(with_vfio(port), [](std::string_view) { return false; }), testing::IsEmpty())
+        << "the device is made by the daemon";
+}
+
 TEST(Meaning, LoopOfParentsNamesEveryMemberAndOnlyThem) {
     Errors errors =
         errors_of(with_interfaces(R"("a": {"parent": "b", "vlan": [1]}, "b": {"parent": "c", "vlan": [1]},

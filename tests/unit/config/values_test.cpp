@@ -24,6 +24,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
+    EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
     ASSERT_EQ(c.interfaces.size(), 4U);
@@ -34,13 +35,20 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   0x8100,
                                                   {address("192.0.2.1/24"), address("2001:db8:0:1::1/64")},
                                                   1500,
-                                                  XdpMode::generic}));
+                                                  XdpMode::generic,
+                                                  "",
+                                                  PayloadPlace::automatic}));
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);
-    EXPECT_EQ(
-        c.interfaces.at("v200"),
-        (Interface{
-            "v200", "eth1", {200, 7}, 0x88a8, {address("fe80::1/64")}, std::nullopt, XdpMode::automatic}));
+    EXPECT_EQ(c.interfaces.at("v200"), (Interface{"v200",
+                                                  "eth1",
+                                                  {200, 7},
+                                                  0x88a8,
+                                                  {address("fe80::1/64")},
+                                                  std::nullopt,
+                                                  XdpMode::automatic,
+                                                  "",
+                                                  PayloadPlace::automatic}));
     EXPECT_EQ(c.interfaces.at("v100").vlan_protocol, 0x8100);
 
     auto ip = [](const char* text) { return *IpAddress::parse(text); };
@@ -110,6 +118,17 @@ class Generator {
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
         c.routing.resolve_via_default = pick(2);
+        if (pick(2)) {
+            c.dataplane = "vfio";
+            const auto kind = static_cast<MemoryKind>(pick(5));
+            const bool has_bar = kind == MemoryKind::pci_bar || kind == MemoryKind::vfio_region;
+            c.vfio = {{kind, kind == MemoryKind::hugepages ? "" : "0000:ff:1f.7",
+                       static_cast<uint8_t>(has_bar ? pick(6) : 0), pick(65537)},
+                      2048 + 1024 * pick(14),
+                      64U << pick(7),
+                      64U << pick(7),
+                      static_cast<Polling>(pick(3))};
+        }
         ports_ = 1 + pick(6);
         for (uint32_t i = 0; i < ports_; i++)
             add_port(c, i);
@@ -142,8 +161,13 @@ class Generator {
         Interface one;
         one.name = "eth" + std::to_string(i);
         one.addresses = {{v4(i, 1), static_cast<uint8_t>(16 + pick(8))}, {v6(i, 1), 64}};
-        one.xdp_mode = static_cast<XdpMode>(pick(3));
-        if (pick(2)) one.mtu = 1280 + pick(65536 - 1280);
+        if (c.dataplane == "vfio") {
+            one.pci = "0000:0" + std::to_string(i) + ":00.0";
+            one.payload = static_cast<PayloadPlace>(pick(2));
+        } else {
+            one.xdp_mode = static_cast<XdpMode>(pick(3));
+        }
+        if (pick(2)) one.mtu = 1280 + pick(c.dataplane == "vfio" ? c.vfio.slot_bytes - 1279 : 65536 - 1280);
         for (uint32_t v = pick(3); v > 0; v--) {
             Interface vlan;
             vlan.name = one.name + "." + std::to_string(v);
