@@ -36,14 +36,16 @@ class Registers {
 /// A place for one frame to be received into.
 struct RxBuffer {
     Slot slot;
-    Iova header = 0;   ///< NicLayout::header_bytes there
-    Iova payload = 0;  ///< NicLayout::payload_bytes there
+    Iova header = 0;   ///< NicLayout::header_bytes there; an even address
+    Iova payload = 0;  ///< NicLayout::payload_bytes there; an even address
 };
 
 /// A received frame.
 struct RxFrame {
     Slot slot;
-    uint32_t header_length = 0;   ///< bytes at RxBuffer::header, never above NicLayout::header_bytes
+    /// Bytes at RxBuffer::header, never above NicLayout::header_bytes, and at least an Ethernet header; or 0:
+    /// this NIC did not split and left the whole frame at RxBuffer::payload, where the CPU does not look.
+    uint32_t header_length = 0;
     uint32_t payload_length = 0;  ///< bytes at RxBuffer::payload, never above NicLayout::payload_bytes
     bool split = false;  ///< the NIC parsed the header; else the first bytes are there, whatever they are
 };
@@ -58,10 +60,10 @@ struct TxFrame {
 };
 
 struct NicLayout {
-    uint32_t rx_descriptors = 256;  ///< a power of two
-    uint32_t tx_descriptors = 512;  ///< a power of two; two a frame that has payload
-    uint32_t header_bytes = 128;    ///< a multiple of 128
-    uint32_t payload_bytes = 2048;  ///< a multiple of 1,024
+    uint32_t rx_descriptors = 256;  ///< a power of two, 8 to 4,096
+    uint32_t tx_descriptors = 512;  ///< a power of two, 8 to 4,096; two a frame that has payload
+    uint32_t header_bytes = 128;    ///< a multiple of 128, up to 896
+    uint32_t payload_bytes = 2048;  ///< a multiple of 1,024, up to 16,384
     uint32_t max_frame = 1518;      ///< largest frame taken, bytes, VLAN tags included, without FCS
 };
 
@@ -77,10 +79,11 @@ struct NicErrors {
     uint64_t rx_error_frames = 0;    ///< the descriptor says CRC, symbol, sequence, carrier or length error
     uint64_t rx_too_long = 0;        ///< a frame over more than one descriptor: longer than the slot
     uint64_t rx_bad_descriptor = 0;  ///< a length, an index or a state that the device may not write
-    uint64_t tx_bad_completion = 0;
-    uint64_t dead_reads = 0;      ///< registers that read as all ones: the device has gone
-    uint64_t hardware_split = 0;  ///< frames whose header the NIC split off, with payload
-    uint64_t unsplit = 0;         ///< frames with payload that the NIC did not parse
+    uint64_t tx_bad_completion = 0;  ///< completions with an error, or that no device may write
+    uint64_t tx_refused = 0;         ///< frames without a header, or longer than the NIC sends
+    uint64_t dead_reads = 0;         ///< registers that read as all ones: the device has gone
+    uint64_t hardware_split = 0;     ///< frames whose header the NIC split off, with payload
+    uint64_t unsplit = 0;            ///< frames with payload that the NIC did not parse
 };
 
 class Nic {
@@ -99,7 +102,8 @@ class Nic {
     /// with `promiscuous`), and lets the NIC receive and send. After reset() or stop().
     virtual Result<void> start(const NicLayout& layout, DmaBuffer rings, bool promiscuous) = 0;
     /// Receiving and sending end; when it returns the NIC does no DMA any more. Appends to `left` the slots
-    /// that were in its rings. False: the device did not come to rest in time and was reset instead.
+    /// that were in its rings. False: the device did not come to rest in time and was reset instead; the
+    /// owner should take bus mastering from it (PCI command register) before its memory is used again.
     virtual bool stop(std::vector<Slot>& left) = 0;
 
     /// Hands over buffers to receive into; returns how many were taken (the ring has no room for more).
