@@ -1,0 +1,156 @@
+"""The emulated machine and the router in it. One machine serves the whole session, one daemon a module or less: a boot
+costs five seconds.
+
+--router=kernel runs what can be asked of any router against Linux forwarding on virtio NICs, as a check of the tests.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.dont_write_bytecode = True
+
+from lib import machine as machines  # noqa: E402
+from lib.apt import NotAvailable  # noqa: E402
+from lib.bench import Bench  # noqa: E402
+from lib.report import Report  # noqa: E402
+from lib.routes import BUILD  # noqa: E402
+
+_began = time.monotonic()
+_report = Report()
+_routers = []
+
+
+def pytest_addoption(parser):
+    parser.addoption("--router", choices=("pktpit", "kernel"), default="pktpit", help="what forwards: pktpitd, or Linux")
+    parser.addoption("--seed", type=int, default=random.randrange(1 << 32), help="of tables and frames")
+
+
+def pytest_configure(config):
+    if config.getoption("router") == "pktpit" and not (BUILD / "router" / "pktpitd").exists():
+        pytest.exit(f"{BUILD}/router/pktpitd is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    machines.sweep_dead_runs()
+
+
+def pytest_report_header(config):
+    return f"an emulated machine; seed {config.getoption('seed')}"
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("router") == "kernel":
+        for item in items:
+            if mark := item.get_closest_marker("pktpit"):
+                item.add_marker(pytest.mark.skip(reason=f"pktpit: {mark.args[0]}"))
+
+
+def pytest_sessionfinish(session):
+    machines.close_all()
+    if left := machines.left_over():
+        print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.section("what was seen from outside")
+    for line in _report.lines():
+        terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        if mark := item.get_closest_marker("requirement"):
+            report.sections.append(("requirement", mark.args[0]))
+        for router in _routers:
+            report.sections.append(("the guest", _described(router)))
+
+
+def _described(router):
+    try:
+        return router.describe()
+    except (AssertionError, OSError) as error:
+        return f"{error}\n{router.machine.words()}"
+
+
+@pytest.fixture(scope="session")
+def progress(request):
+    """progress(text) is shown at once, whatever is captured."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+
+    def say(text):
+        with capture.global_and_fixture_disabled():
+            print(f"\n  {time.monotonic() - _began:5.1f} s  {text}", end="", flush=True)
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def report():
+    return _report
+
+
+@pytest.fixture(scope="session")
+def seed(request):
+    return request.config.getoption("seed")
+
+
+@pytest.fixture(scope="session")
+def bench(request, seed, progress):
+    """What every machine of the session is made from: kernel, initramfs, routes, oracle."""
+    try:
+        made = Bench(seed, request.config.getoption("router"), progress)
+    except NotAvailable as error:
+        pytest.fail(str(error), pytrace=False)
+    _report.note(f"Routes: {len(made.table.routes[4]):,} IPv4 and {len(made.table.routes[6]):,} IPv6, of {made.table.origin}; seed {seed}.")
+    return made
+
+
+@pytest.fixture(scope="session")
+def machine(bench, progress):
+    made = bench.boot()
+    progress(f"the machine is up after {made.boot_seconds:.1f} s: {bench.kernel.version}, four {bench.nic}")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def start_router(bench, machine, progress):
+    """start_router(memory) starts the daemon with its payloads in this memory; ended with the module at the latest."""
+    yield from routers(bench, machine, progress)
+
+
+def routers(bench, machine, progress):
+    started = []
+
+    def start(memory, environment="", on=machine):
+        for other in started:
+            other.stop()
+        router = bench.router(on, memory)
+        started.append(router)
+        _routers.append(router)
+        began = time.monotonic()
+        router.start(environment)
+        progress(f"the router forwards, payloads in {memory}: {time.monotonic() - began:.1f} s after its start")
+        return router
+
+    yield start
+    for router in started:
+        _routers.remove(router)
+        router.stop()
+
+
+@pytest.fixture(autouse=True)
+def empty_wires(request):
+    """No test sees frames of the one before."""
+    if "machine" in request.fixturenames:
+        for wire in request.getfixturevalue("machine").wires:
+            wire.drain()

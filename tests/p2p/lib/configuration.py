@@ -1,0 +1,41 @@
+"""The guest router's configuration files."""
+
+import json
+
+from lib.routes import NEXT_HOPS, host_address, host_mac
+from lib.topology import IVSHMEM, IVSHMEM_BAR, NIC_ADDRESSES, NVME, PORTS, text_mac
+from lib.traffic import SENDER
+
+MEMORIES = {
+    "ivshmem": {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR},
+    "cmb": {"kind": "nvme_cmb", "pci": NVME},
+    "hugepages": {"kind": "hugepages"},
+}
+
+
+def configuration(memory):
+    return {
+        "dataplane": "vfio",
+        "instance": "p2p",
+        "interfaces": {f"p{port}": {"pci": NIC_ADDRESSES[port],
+                                    "addresses": [f"{host_address(4, port, 1)}/24", f"{host_address(6, port, 1)}/64"]}
+                       for port in range(PORTS)},
+        "vfio": {"payload_memory": MEMORIES[memory], "slot_bytes": 2048},
+        "routes_files": [{"path": f"table{family}.txt",
+                          "next_hops": {str(hop.number): hop.address(family) for hop in NEXT_HOPS}} for family in (4, 6)],
+        "neighbours": [{"address": address, "mac": text_mac(mac), "interface": f"p{port}"}
+                       for address, mac, port in stations()],
+    }
+
+
+def stations():
+    """(address, MAC, port) of everybody on the links: next hops and senders. Known beforehand: no frame ever waits."""
+    for family in (4, 6):
+        for hop in NEXT_HOPS:
+            yield hop.address(family), hop.mac, hop.port
+        for port in range(PORTS):
+            yield host_address(family, port, SENDER), host_mac(port, SENDER), port
+
+
+def text(memory):
+    return json.dumps(configuration(memory), indent=2)

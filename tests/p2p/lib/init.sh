@@ -1,0 +1,30 @@
+#!/bin/sh
+# The guest's process 1: mounts, modules, then commands from the second serial line, one a line, one after another.
+# An answer is a line "@NUMBER STATUS BYTES" and that many bytes. Steps are announced on the console.
+export PATH=/bin
+say() { echo "guest: $*" >/dev/console; }
+
+mkdir -p /proc /sys /dev /run /tmp /var/lib
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/hugepages
+mount -t tmpfs tmpfs /run
+mount -t hugetlbfs hugetlbfs /dev/hugepages
+while read -r module; do
+    insmod "/lib/modules/$module.ko" || say "module $module is refused"
+done </lib/modules/order
+ip link set lo up
+say "modules are loaded"
+
+exec <>/dev/ttyS1 >&0
+stty raw -echo
+say "ready for commands"
+echo @ready
+while IFS= read -r line; do
+    number=${line%% *}
+    sh -c "${line#* }" >/run/answer 2>&1 </dev/null
+    status=$?
+    echo "@$number $status $(wc -c </run/answer)"
+    cat /run/answer
+done

@@ -1,0 +1,136 @@
+"""Tagged frames, sent into all ports and expected where the oracle says.
+
+A burst has a marker of its own, eight random bytes, repeated every 64 bytes of payload: no piece of payload as large
+as a header slice is without it. Its UDP ports, four random bytes, with the sender's address before them, are what
+headers are found by. Each frame has a tag of 16 bytes: the marker, its number, and four random bytes.
+"""
+
+import random
+import select
+import time
+from dataclasses import dataclass, field
+
+from lib.packets import packed, udp4, udp6
+from lib.routes import host_address, host_mac
+from lib.topology import PORTS, mac
+
+SENDER = 200  # host number of who sends, on every link
+SMALLEST, LARGEST = 60, 1514  # without FCS
+SIZES = (SMALLEST, 61, 64, 110, 124, 252, 253, 508, 509, 1020, 1021, 1513, LARGEST)
+HEADERS = {4: 42, 6: 62}
+TAG = 16
+
+
+@dataclass
+class Frame:
+    ingress: int
+    sent: bytes
+    egress: int
+    expected: bytes
+
+
+@dataclass
+class Outcome:
+    sent: int = 0
+    good: int = 0
+    twice: int = 0
+    wrong: list = field(default_factory=list)  # what arrived of ours, but not there or not so
+    others: int = 0  # frames without a tag of this burst
+    seconds: float = 0.0
+    missing: list = field(default_factory=list)
+
+
+class Burst:
+    def __init__(self, table, oracle, count, seed, families=(4, 6)):
+        chance = self.chance = random.Random(seed)
+        self.marker = chance.randbytes(8)
+        self.ports = chance.randbytes(4)
+        self.senders = {family: {packed(host_address(family, port, SENDER)) for port in range(PORTS)} for family in (4, 6)}
+        self.frames = {}  # tag: Frame
+        self.decided = 0  # by a longer prefix, against a covering one that leads to another port
+        prefixes = {family: list(table.routes[family]) for family in families}
+        for number in range(count):
+            family = families[number % len(families)]
+            network, length = chance.choice(prefixes[family])
+            bits = 32 if family == 4 else 128
+            destination = network | chance.getrandbits(bits - length) if length < bits else network
+            self._add(oracle, number, family, destination, chance)
+
+    def _add(self, oracle, number, family, destination, chance):
+        ingress = number // 2 % PORTS
+        smallest = max(SMALLEST, HEADERS[family] + TAG)
+        size = chance.choice(SIZES) if chance.random() < 0.3 else chance.randint(smallest, LARGEST)
+        tag = self.marker + number.to_bytes(4, "big") + chance.randbytes(4)
+        payload = self._payload(tag, max(size, smallest) - HEADERS[family], chance)
+        macs = mac(ingress) + host_mac(ingress, SENDER)
+        source = packed(host_address(family, ingress, SENDER))
+        if family == 4:
+            sent = udp4(macs, source, destination.to_bytes(4, "big"), self.ports, payload, chance.randint(2, 255), number & 0xFFFF)
+        else:
+            sent = udp6(macs, source, destination.to_bytes(16, "big"), self.ports, payload, chance.randint(2, 255), number & 0xFFFFF)
+        egress, expected = oracle.forwarded(sent)
+        self.decided += any(hop.port != egress for hop in oracle.matches(family, destination))
+        self.frames[tag] = Frame(ingress, sent, egress, expected)
+
+    def _payload(self, tag, size, chance):
+        filler = chance.randbytes(size)
+        pieces = [tag + filler[TAG:64]]
+        for start in range(64, size, 64):
+            pieces.append(self.marker + filler[start + 8:start + 64])
+        return b"".join(pieces)[:size]
+
+    def tag_of(self, frame):
+        """The tag of an arrived frame, or None if it is none of ours, be it the quote in an ICMP error."""
+        start = HEADERS.get({b"\x08\x00": 4, b"\x86\xdd": 6}.get(frame[12:14]), 0)
+        tag = frame[start:start + TAG]
+        return tag if start and tag in self.frames else None
+
+
+def exchange(wires, burst, window=192, patience=8.0, progress=None):
+    """Sends a burst, at most `window` frames in flight, and takes what comes until all is there or nothing has come
+    for `patience` seconds."""
+    began = latest = time.monotonic()
+    outcome, waiting = Outcome(), dict(burst.frames)
+    queue = list(burst.frames.values())[::-1]
+    while waiting and time.monotonic() - latest < patience:
+        while queue and outcome.sent - outcome.good < window and wires[queue[-1].ingress].try_send(queue[-1].sent):
+            queue.pop()
+            outcome.sent += 1
+        select.select(wires, [], [], 0.02)
+        for port, wire in enumerate(wires):
+            while (frame := wire.take()) is not None:
+                if _arrived(outcome, burst, waiting, port, frame):
+                    latest = time.monotonic()
+                    if progress and outcome.good % 1000 == 0:
+                        progress(outcome.good, len(burst.frames))
+    _settle(wires, outcome, burst, waiting)
+    outcome.seconds = latest - began
+    outcome.missing = list(waiting.values())
+    return outcome
+
+
+def _settle(wires, outcome, burst, waiting, quiet=0.3):
+    """Whatever comes twice comes soon after: takes frames until none has come for `quiet` seconds."""
+    end = time.monotonic() + quiet
+    while time.monotonic() < end:
+        select.select(wires, [], [], 0.05)
+        for port, wire in enumerate(wires):
+            while (frame := wire.take()) is not None:
+                _arrived(outcome, burst, waiting, port, frame)
+                end = time.monotonic() + quiet
+
+
+def _arrived(outcome, burst, waiting, port, frame):
+    tag = burst.tag_of(frame)
+    if tag is None:
+        outcome.others += 1
+        return False
+    wanted = burst.frames[tag]
+    if port != wanted.egress or frame != wanted.expected:
+        outcome.wrong.append((port, frame, wanted))
+        return False
+    if waiting.pop(tag, None) is None:
+        outcome.twice += 1
+        return False
+    outcome.good += 1
+    return True
