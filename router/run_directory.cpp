@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 
 namespace pktpit::router {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <fstream>
 
+#include "fib/errno_text.h"
 #include "router/api/route_json.h"
 #include "router/daemon/static_routes.h"
-#include "router/errno_text.h"
 
 namespace pktpit::router {
 namespace {

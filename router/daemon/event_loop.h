@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "router/xdp/fd.h"
+#include "fib/fd.h"
 
 namespace pktpit::router {
 

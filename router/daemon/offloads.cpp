@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "router/xdp/fd.h"
+#include "fib/fd.h"
 
 namespace pktpit::router {
 namespace {

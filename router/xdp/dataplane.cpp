@@ -14,7 +14,7 @@
 #include <cstring>
 #include <vector>
 
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 #include "router/run_directory.h"
 #include "router/xdp/dispatcher.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "fib/errno_text.h"
 #include "port_stage.skel.h"
-#include "router/errno_text.h"
 #include "router/xdp/skeleton.h"
 
 namespace pktpit::router {

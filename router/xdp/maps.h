@@ -6,9 +6,9 @@
 #include <span>
 
 #include "bpf/abi.h"
+#include "fib/fd.h"
 #include "fib/image.h"
 #include "fib/result.h"
-#include "router/xdp/fd.h"
 
 namespace pktpit::router {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 
 namespace pktpit::router {
 namespace {

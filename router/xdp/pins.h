@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
+#include "fib/fd.h"
 #include "fib/result.h"
-#include "router/xdp/fd.h"
 
 namespace pktpit::router {
 

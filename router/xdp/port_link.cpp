@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 #include "router/xdp/skeleton.h"
 
 namespace pktpit::router {

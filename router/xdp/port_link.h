@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "config/config.h"
+#include "fib/fd.h"
 #include "fib/result.h"
-#include "router/xdp/fd.h"
 
 namespace pktpit::router {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "bpf/abi.h"
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 
 namespace pktpit::router {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bpf/abi.h"
+#include "fib/errno_text.h"
 #include "port_stage.skel.h"
-#include "router/errno_text.h"
 
 namespace pktpit::router {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "router/errno_text.h"
+#include "fib/errno_text.h"
 
 namespace pktpit::router {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "fib/fd.h"
 #include "fib/result.h"
-#include "router/xdp/fd.h"
 
 namespace pktpit::router {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace pktpit::router {
+namespace pktpit {
 
 class Fd {
   public:
@@ -32,4 +32,4 @@ class Fd {
     int fd_ = -1;
 };
 
-}  // namespace pktpit::router
+}  // namespace pktpit

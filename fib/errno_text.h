@@ -4,10 +4,10 @@
 #include <string>
 #include <system_error>
 
-namespace pktpit::router {
+namespace pktpit {
 
 inline std::string errno_text(int error) {
     return std::system_category().message(error);
 }
 
-}  // namespace pktpit::router
+}  // namespace pktpit

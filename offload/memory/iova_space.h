@@ -1,0 +1,39 @@
+/// Where main memory is put in the address space that devices see. Behind a PCIe switch an address is also a
+/// route: one inside a bridge window or a BAR goes to that device instead of up to the root, so such ranges
+/// are kept free. One thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "offload/dma.h"
+
+namespace pktpit::offload {
+
+/// First and last address, inclusive, as the kernel lists both IOVA ranges and PCI windows.
+struct IovaRange {
+    Iova first = 0;
+    Iova last = 0;
+};
+
+class IovaSpace {
+  public:
+    /// All of these ranges, as VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE names them. What lies below 1 MiB is
+    /// never handed out, so that 0 is no address.
+    explicit IovaSpace(std::vector<IovaRange> usable);
+
+    /// Nothing will be handed out there.
+    void reserve(IovaRange range);
+    /// The lowest free place, aligned to a power of two. Nothing if there is none.
+    std::optional<Iova> allocate(uint64_t bytes, uint64_t alignment);
+    /// Gives back what allocate() returned.
+    void free(Iova iova, uint64_t bytes);
+    /// Is all of it in usable ranges (reserved or not)? What a BAR must be, to be mapped at its bus address.
+    [[nodiscard]] bool usable(IovaRange range) const;
+
+  private:
+    std::vector<IovaRange> usable_;
+    std::vector<IovaRange> free_;  ///< by address, no two touch
+};
+
+}  // namespace pktpit::offload

@@ -1,0 +1,74 @@
+/// Payload memory and its life, after PeerDirect's: acquire → get pages → map for devices → unmap → put pages
+/// → release. A device or its driver can go away: revoke() then ends all use before the memory can become
+/// anybody else's, so that nothing is ever written into what has been reused.
+///
+/// Set up, revoked and released by one thread, the daemon's. revoked(), read() and the constants may be used
+/// by the worker that owns the slots, until an on_revoke callback has stopped it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "offload/memory/backing.h"
+
+namespace pktpit::offload {
+
+class PeerMemory {
+  public:
+    PeerMemory(MemorySource source, Backing backing)
+        : source_(std::move(source)), backing_(std::move(backing)) {}
+    /// Releases: what is still mapped is unmapped, and the CPU's mapping goes.
+    ~PeerMemory();
+    PeerMemory(const PeerMemory&) = delete;
+    PeerMemory& operator=(const PeerMemory&) = delete;
+
+    /// Finds it (offload/memory/backing.h); nothing is mapped yet.
+    static Result<std::unique_ptr<PeerMemory>> acquire(const MemorySource& source, const PciTree& tree,
+                                                       const std::string& sysfs = "/sys");
+    /// Maps it for the CPU: what DMA mappings are made from.
+    Result<void> get_pages();
+    /// Lets the domain's devices reach it at `iova`: the bus address for device memory, since only then a
+    /// switch below the root can route it. All of the domain's mappings must be made before seal().
+    Result<void> map_for(DmaDomain& domain, Iova iova);
+    /// From here on the CPU's mapping is PROT_NONE; read() opens it a slot at a time. With `readable` it
+    /// stays readable, for bounces.
+    Result<void> seal(bool readable);
+    /// No device reaches it any more.
+    void unmap();
+    void put_pages();
+
+    /// The memory goes away: runs the callbacks (each stops a user, and returns when the user's DMA has come
+    /// to rest), then unmaps and puts the pages. Once; again does nothing.
+    void revoke();
+    void on_revoke(std::function<void()> stop_use) { users_.push_back(std::move(stop_use)); }
+    [[nodiscard]] bool revoked() const { return revoked_.load(std::memory_order_acquire); }
+
+    /// Copies payload for the slow path. False: revoked, beyond the end, or it cannot be opened.
+    [[nodiscard]] bool read(uint64_t offset, std::span<uint8_t> to) const;
+    /// The same for a bounce: only on memory that was sealed readable.
+    [[nodiscard]] const uint8_t* readable(uint64_t offset) const {
+        return reinterpret_cast<const uint8_t*>(mapping_.bytes().data()) + offset;
+    }
+
+    [[nodiscard]] const MemorySource& source() const { return source_; }
+    [[nodiscard]] bool on_device() const { return source_.kind != MemoryKind::hugepages; }
+    [[nodiscard]] std::optional<Iova> bus_address() const { return backing_.bus_address; }
+    [[nodiscard]] Iova iova() const { return iova_; }
+    [[nodiscard]] uint64_t bytes() const { return backing_.bytes; }
+    [[nodiscard]] std::span<std::byte> cpu_bytes() const { return mapping_.bytes(); }
+
+  private:
+    MemorySource source_;
+    Backing backing_;
+    CpuMapping mapping_;
+    std::vector<DmaDomain*> domains_;
+    std::vector<std::function<void()>> users_;
+    Iova iova_ = 0;
+    bool closed_ = false;  ///< PROT_NONE
+    std::atomic<bool> revoked_ = false;
+};
+
+}  // namespace pktpit::offload

@@ -1,0 +1,33 @@
+#include "offload/memory/slot_pool.h"
+
+#include <algorithm>
+
+namespace pktpit::offload {
+
+SlotPool::SlotPool(uint8_t region, uint32_t count) : region_(region), count_(count) {
+    free_.reserve(count);
+    for (uint32_t index = count; index-- > 0;)
+        free_.push_back(index);
+#ifndef NDEBUG
+    owners_.assign(count, SlotOwner::pool);
+#endif
+}
+
+size_t SlotPool::take(std::span<Slot> slots, SlotOwner owner) {
+    const size_t taken = std::min(slots.size(), free_.size());
+    for (Slot& slot : slots.first(taken)) {
+        slot = {region_, free_.back()};
+        free_.pop_back();
+        pass(slot, SlotOwner::pool, owner);
+    }
+    return taken;
+}
+
+void SlotPool::give(std::span<const Slot> slots, SlotOwner owner) {
+    for (const Slot slot : slots) {
+        pass(slot, owner, SlotOwner::pool);
+        free_.push_back(slot.index);
+    }
+}
+
+}  // namespace pktpit::offload

@@ -1,0 +1,55 @@
+/// The free slots of one payload memory. Constant time, no locks, no allocation after the start; one thread,
+/// the worker that owns the ports. Last in, first out: the slot that was free last is the one whose header
+/// cell is still in the cache.
+///
+/// A slot is owned by exactly one side at any time. A debug build keeps every slot's owner and stops at the
+/// first transfer by a side that does not own it.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "offload/slot.h"
+
+namespace pktpit::offload {
+
+enum class SlotOwner : uint8_t { pool, receive_ring, control_loop, transmit_ring };
+
+class SlotPool {
+  public:
+    SlotPool(uint8_t region, uint32_t count);
+
+    /// Takes up to slots.size() free slots for `owner`; returns how many.
+    size_t take(std::span<Slot> slots, SlotOwner owner);
+    /// Gives back what `owner` has had.
+    void give(std::span<const Slot> slots, SlotOwner owner);
+    /// From one owner to another, neither of them the pool. Nothing in a release build.
+    void pass([[maybe_unused]] Slot slot, [[maybe_unused]] SlotOwner from, [[maybe_unused]] SlotOwner to) {
+#ifndef NDEBUG
+        assert(slot.region == region_ && slot.index < owners_.size() && owners_[slot.index] == from);
+        owners_[slot.index] = to;
+#endif
+    }
+
+    [[nodiscard]] uint32_t count() const {
+        return count_;
+    }
+    [[nodiscard]] size_t free() const {
+        return free_.size();
+    }
+    [[nodiscard]] bool holds(Slot slot) const {
+        return slot.region == region_ && slot.index < count_;
+    }
+
+  private:
+    uint8_t region_;
+    uint32_t count_;
+    std::vector<uint32_t> free_;
+#ifndef NDEBUG
+    std::vector<SlotOwner> owners_;
+#endif
+};
+
+}  // namespace pktpit::offload
