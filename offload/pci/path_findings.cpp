@@ -1,0 +1,87 @@
+#include "offload/pci/path_findings.h"
+
+#include <algorithm>
+
+namespace pktpit::offload {
+
+void add_way_findings(PciPath& path, const PciFunction& gate, const PciFunction& far_gate, bool blocked) {
+    const std::string port = gate.address.to_string();
+    const std::string unredirect =
+        "switch ACS off in the BIOS setup, or boot with pci=disable_acs_redir=" + port +
+        "; devices below that switch are then no longer isolated from each other";
+    if (blocked)
+        path.findings.push_back({"acs_egress_control", Severity::blocker, port,
+                                 "ACS egress control blocks requests to this peer", "egress control off",
+                                 unredirect});
+    if (path.redirected)
+        path.findings.push_back({"acs_redirect", Severity::hindrance, port,
+                                 "ACS redirects requests to peers up to the root (RR on)", "RR off",
+                                 unredirect});
+    // Answers come the other way; only a switch has a say in them.
+    if (path.way == P2pWay::same_switch && far_gate.acs &&
+        far_gate.acs->is_on(AcsCapability::completion_redirect))
+        path.findings.push_back(
+            {"acs_completion_redirect", Severity::hindrance, far_gate.address.to_string(),
+             "ACS redirects completions up to the root (CR on): reads take the long way back", "CR off",
+             "boot with pci=disable_acs_redir=" + far_gate.address.to_string()});
+    if (path.way == P2pWay::root_complex || path.way == P2pWay::root_port) {
+        if (!path.redirected)
+            path.findings.push_back({"not_in_switch", Severity::hindrance, path.to.to_string(),
+                                     "shares no PCIe switch with " + path.from.to_string() +
+                                         ": P2P goes through the root complex, which passes it on slowly or "
+                                         "not at all",
+                                     "both below one PCIe switch", "move the card, or use another memory"});
+    } else if (path.way == P2pWay::host_bridges) {
+        path.findings.push_back({"host_bridges", Severity::blocker, path.to.to_string(),
+                                 "is under another host bridge than " + path.from.to_string(),
+                                 "both below one PCIe switch",
+                                 "move the card to a slot of the same processor, best of the same switch"});
+    }
+}
+
+void add_iommu_findings(PciPath& path, const PciFunction& from) {
+    if (!from.iommu_group) {
+        path.findings.push_back(
+            {"no_iommu", Severity::blocker, from.address.to_string(),
+             "has no IOMMU group: VFIO cannot hand it to the router", "an IOMMU that is on",
+             "switch VT-d or AMD-Vi on in the BIOS setup, and boot with intel_iommu=on (Intel)"});
+        return;
+    }
+    if (!path.direct() || path.way == P2pWay::same_device) return;
+    if (from.ats && from.ats->enabled)
+        path.findings.push_back({"ats", Severity::note, from.address.to_string(),
+                                 "translates addresses itself (ATS on) and may send translated requests", "",
+                                 ""});
+    else
+        path.findings.push_back(
+            {"identity_iova", Severity::note, path.to.to_string(),
+             "the switch routes by the address that the NIC sends, before the IOMMU sees it: the memory's "
+             "IOVA must be its bus address",
+             "identity IOVA", "nothing: Pktpit maps it so by default"});
+}
+
+void add_bridge_findings(const PciTree& tree, PciPath& path) {
+    for (const PciAddress hop : path.hops) {
+        const PciFunction* function = tree.find(hop);
+        if (!function) continue;
+        const std::string where = hop.to_string();
+        if (!function->config_complete) {
+            path.findings.push_back(
+                {"config_unreadable", Severity::hindrance, where,
+                 "only the header of its configuration space can be read: ACS and payload "
+                 "sizes are unknown",
+                 "4096 bytes", "run as root"});
+        } else if (!function->pcie || function->is_type(PcieType::pcie_to_pci)) {
+            path.findings.push_back({"conventional_pci", Severity::hindrance, where,
+                                     "conventional PCI: one request at a time on a shared bus, no ACS, one "
+                                     "IOMMU identity for all behind the bridge",
+                                     "PCI Express", "use a PCIe card in a PCIe slot"});
+        }
+        if (function->is_bridge() && !function->bus_master)
+            path.findings.push_back({"bridge_bus_master", Severity::note, where,
+                                     "the bridge passes no requests up yet (bus mastering off)", "on",
+                                     "nothing: opening a device below it switches it on"});
+    }
+}
+
+}  // namespace pktpit::offload
