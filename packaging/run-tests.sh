@@ -51,6 +51,7 @@ else
     echo "not root: differential, system and end-to-end tests are skipped"
     skipped=$((skipped + 3))
 fi
+counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p
 counted "AddressSanitizer and UndefinedBehaviorSanitizer" make -s test-asan
 counted "ThreadSanitizer" make -s test-tsan
 counted "fuzz targets" make -s test-fuzz

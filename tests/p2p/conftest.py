@@ -18,13 +18,13 @@ sys.dont_write_bytecode = True
 
 from lib import machine as machines  # noqa: E402
 from lib.apt import NotAvailable  # noqa: E402
-from lib.bench import Bench  # noqa: E402
+from lib.bench import Bench, Routers  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.routes import BUILD  # noqa: E402
 
 _began = time.monotonic()
 _report = Report()
-_routers = []
+_routers = None
 
 
 def pytest_addoption(parser):
@@ -70,8 +70,8 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         if mark := item.get_closest_marker("requirement"):
             report.sections.append(("requirement", mark.args[0]))
-        for router in _routers:
-            report.sections.append(("the guest", _described(router)))
+        if _routers and _routers.current:
+            report.sections.append(("the guest", _described(_routers.current)))
 
 
 def _described(router):
@@ -122,30 +122,23 @@ def machine(bench, progress):
     made.close()
 
 
-@pytest.fixture(scope="module")
-def start_router(bench, machine, progress):
-    """start_router(memory) starts the daemon with its payloads in this memory; ended with the module at the latest."""
-    yield from routers(bench, machine, progress)
-
-
+@pytest.fixture(scope="session")
 def routers(bench, machine, progress):
-    started = []
+    global _routers
+    _routers = Routers(bench, progress)
+    yield _routers
+    _routers.stop()
 
-    def start(memory, environment="", on=machine):
-        for other in started:
-            other.stop()
-        router = bench.router(on, memory)
-        started.append(router)
-        _routers.append(router)
-        began = time.monotonic()
-        router.start(environment)
-        progress(f"the router forwards, payloads in {memory}: {time.monotonic() - began:.1f} s after its start")
-        return router
 
-    yield start
-    for router in started:
-        _routers.remove(router)
-        router.stop()
+@pytest.fixture(scope="session", params=["ivshmem", "cmb"])
+def memory(request):
+    """Where the payloads wait: each test that asks for it runs with both peer memories."""
+    return request.param
+
+
+@pytest.fixture
+def router(routers, machine, memory):
+    return routers.want(machine, memory)
 
 
 @pytest.fixture(autouse=True)

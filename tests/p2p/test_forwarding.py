@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 from lib.scan import Memory
-from lib.topology import NVME
 from lib.traffic import Burst, Outcome, exchange
 
 requirement = pytest.mark.requirement
 FRAMES = 10_000
-CMB_BAR = 2  # QEMU's legacy CMB
 
 
 @dataclass
@@ -24,31 +22,20 @@ class Seen:
     faults: list
 
 
-@pytest.fixture(scope="module", params=["ivshmem", "cmb"])
-def seen(request, bench, machine, start_router, report, progress, seed):
-    memory = request.param
-    router = start_router(memory)
+@pytest.fixture(scope="session")
+def seen(bench, machine, memory, routers, report, progress, seed):
+    router = routers.want(machine, memory)
     burst = Burst(bench.table, bench.oracle, FRAMES, f"{seed} {memory}")
-    before = hardware_split(router)
+    machine.forget_messages()
+    before = router.hardware_split()
     outcome = exchange(machine.wires, burst)
     progress(f"{outcome.good:,} of {outcome.sent:,} frames came out right; reading the machine's memory")
-    split = hardware_split(router) - before
-    ram, peer = Memory(machine.ram), Memory(peer_file(machine, memory))
+    split = router.hardware_split() - before
+    ram, peer = Memory(machine.ram), Memory(machine.peer_memory(memory))
     found = Seen(burst, outcome, ram.payloads(burst), ram.headers(burst), peer.payloads(burst), peer.headers(burst), split,
                  machine.iommu_faults())
     report.row(f"payloads in {memory}", outcome, found.ram, found.peer, found.peer_headers, found.split)
     return found
-
-
-def peer_file(machine, memory):
-    return machine.ivshmem if memory == "ivshmem" else machine.save_bar(NVME, CMB_BAR)
-
-
-def hardware_split(router):
-    """Frames that the NICs themselves have split, on all ports."""
-    if router.name != "pktpit":
-        return 0
-    return sum(port["nic"]["hardware_split"] for port in router.counters()["ports"])
 
 
 @requirement("every frame leaves, by the port that the longest matching prefix names; none lost, none twice")

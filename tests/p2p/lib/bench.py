@@ -1,6 +1,7 @@
 """What machines are made from: made once, shared by all of a session's machines."""
 
 import shutil
+import time
 
 from lib import configuration, kernel_router
 from lib.emulator import find_qemu
@@ -39,3 +40,27 @@ class Bench:
         """A machine with these NICs; NotAvailable if no emulator at hand has them."""
         nic = nic or self.nic
         return Machine(self.kernel, self.initramfs, nic, find_qemu(nic, self.progress))
+
+
+class Routers:
+    """The daemons of a session, of which one runs at a time on a machine: tests that want the same one share it."""
+
+    def __init__(self, bench, progress):
+        self.bench, self.progress = bench, progress
+        self.current = None
+
+    def want(self, machine, memory, environment=""):
+        router = self.current
+        if router and (router.machine, router.memory, router.environment) == (machine, memory, environment) and router.running():
+            return router
+        self.stop()
+        router = self.current = self.bench.router(machine, memory, environment)
+        began = time.monotonic()
+        router.start()
+        self.progress(f"a router with its payloads in {memory} is up after {time.monotonic() - began:.1f} s")
+        return router
+
+    def stop(self):
+        router, self.current = self.current, None
+        if router:
+            router.stop()

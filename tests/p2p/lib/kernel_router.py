@@ -15,15 +15,22 @@ MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_
 class KernelRouter:
     name = "kernel"
 
-    def __init__(self, machine, memory=None):
-        self.machine, self.guest = machine, machine.guest
+    def __init__(self, machine, memory, environment=""):
+        self.machine, self.guest, self.memory, self.environment = machine, machine.guest, memory, environment
 
-    def start(self, environment=""):
+    def running(self):
+        return True
+
+    def hardware_split(self):
+        return 0
+
+    def start(self):
         """Once a machine: Linux goes on forwarding."""
         if self.guest.run("ip link show p0", check=False)[0] == 0:
             return
         self.guest.run("""for d in /sys/class/net/eth*; do n=$(cat $d/address); ip link set ${d##*/} name p${n##*:0}; done""")
         self.guest.run("echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; "
+                       "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; echo 0 > /proc/sys/net/ipv4/route/error_cost; echo 0 > /proc/sys/net/ipv6/icmp/ratelimit; "
                        "for f in /proc/sys/net/ipv4/conf/*/rp_filter /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 > $f; done")
         self.guest.run("for file in /etc/kernel/*; do iproute -batch $file || exit; done", deadline=120)
 

@@ -34,7 +34,7 @@ class Machine:
     def __init__(self, kernel, initramfs, nic="e1000e", qemu=("qemu-system-x86_64",)):
         """`initramfs` is written (Initramfs.write) into the machine's directory."""
         self.directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=memory_directory()))
-        self.process, self.guest, self.qmp, self.wires = None, None, None, []
+        self.process, self.guest, self.qmp, self.wires, self.bars = None, None, None, [], {}
         _live.append(self)
         try:
             initramfs.write(self.directory / "initramfs")
@@ -79,15 +79,17 @@ class Machine:
     def ram(self):
         return self.directory / "ram"
 
-    @property
-    def ivshmem(self):
-        return self.directory / "bar"
+    def peer_memory(self, name):
+        """A file with what the memory device holds: "ivshmem" live, "cmb" as of now."""
+        return self.directory / "bar" if name == "ivshmem" else self.save_bar(topology.NVME, topology.CMB_BAR)
 
     def bar(self, pci, number):
-        """(bus address, size) of a device's BAR, as the guest's kernel has set it."""
-        line = self.guest.output(f"cat /sys/bus/pci/devices/{pci}/resource").splitlines()[number]
-        first, last, _ = (int(word, 16) for word in line.split())
-        return first, last - first + 1
+        """(bus address, size) of a device's BAR, as the guest's kernel has set it; remembered when the device is removed."""
+        status, said = self.guest.run(f"cat /sys/bus/pci/devices/{pci}/resource", check=False)
+        if status == 0:
+            first, last, _ = (int(word, 16) for word in said.splitlines()[number].split())
+            self.bars[pci, number] = first, last - first + 1
+        return self.bars[pci, number]
 
     def save_bar(self, pci, number):
         """A file with what a reader on the bus finds in a BAR now."""

@@ -11,18 +11,19 @@ SHOW = f"pktpit --instance {INSTANCE}"
 class PktpitRouter:
     name = "pktpit"
 
-    def __init__(self, machine, memory):
-        self.machine, self.guest, self.memory = machine, machine.guest, memory
+    def __init__(self, machine, memory, environment=""):
+        """`memory`: where payloads wait; `environment`: NAME=VALUE for the daemon."""
+        self.machine, self.guest, self.memory, self.environment = machine, machine.guest, memory, environment
         self.log_file = "/run/pktpitd.log"
         self.pid = None
 
-    def start(self, environment="", deadline=40.0):
-        """Started, its ports up, its routes in place."""
-        self.launch(environment)
+    def start(self, deadline=40.0):
+        """Started, its ports up."""
+        self.launch()
         self.wait_ready(deadline)
 
-    def launch(self, environment=""):
-        command = f"{environment} pktpitd --config /etc/pktpit/{self.memory}.json >>{self.log_file} 2>&1 & echo $!"
+    def launch(self):
+        command = f"{self.environment} pktpitd --config /etc/pktpit/{self.memory}.json >>{self.log_file} 2>&1 & echo $!"
         self.pid = int(self.guest.output(command))
 
     def running(self):
@@ -33,7 +34,7 @@ class PktpitRouter:
             if not self.running():
                 raise AssertionError(f"pktpitd ended at its start:\n{self.log()}")
             status, said = self.guest.run(f"{SHOW} show ports --json", check=False)
-            return status == 0 and all(port["state"] == "up" for port in json.loads(said)["ports"])
+            return status == 0 and all(port["up"] for port in json.loads(said)["ports"])
 
         wait_for(ready, deadline, "the daemon's ports are up", 0.1)
 
@@ -42,6 +43,13 @@ class PktpitRouter:
 
     def counters(self):
         return self.json("show", "counters")
+
+    def verdicts(self):
+        return self.counters()["totals"]["verdicts"]
+
+    def hardware_split(self):
+        """Frames whose header and payload a NIC has put in two places, on all ports."""
+        return sum(port["nic"]["hardware_split"] for port in self.counters()["ports"].values())
 
     def routes(self):
         return self.json("show", "routes", "--limit", "1")["total"]

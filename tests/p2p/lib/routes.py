@@ -44,7 +44,7 @@ NEXT_HOPS = [NextHop(number) for number in range(1, PORTS * HOPS_PER_PORT + 1)]
 
 def host_address(family, port, host):
     """Of a station on the link of a port; the router itself is number 1."""
-    return f"10.0.{port}.{host}" if family == 4 else f"fd00:0:0:{port}::{host:x}"
+    return f"10.0.{port}.{host}" if family == 4 else f"fd00:0:0:{port + 1}::{host:x}"
 
 
 def host_mac(port, host):

@@ -7,7 +7,7 @@ RAM_MIB = 768
 
 NIC_ADDRESSES = [f"0000:{3 + port:02x}:00.0" for port in range(PORTS)]
 IVSHMEM, IVSHMEM_BAR = f"0000:{3 + PORTS:02x}:00.0", 2
-NVME = f"0000:{4 + PORTS:02x}:00.0"
+NVME, CMB_BAR = f"0000:{4 + PORTS:02x}:00.0", 2  # where `legacy-cmb` puts the buffer
 
 
 def mac(port):
@@ -30,7 +30,7 @@ def qemu_options(directory, kernel, initramfs, nic="e1000e"):
         "-chardev", f"socket,id=qmp,path={directory}/qmp,server=on,wait=off", "-mon", "chardev=qmp,mode=control",
         "-kernel", str(kernel), "-initrd", str(initramfs),
         # no_timer_check: without it some boots die when the host is busy.
-        "-append", "console=ttyS0 panic=-1 quiet no_timer_check intel_iommu=on",
+        "-append", "console=ttyS0 panic=-1 quiet no_timer_check intel_iommu=on hugepages=48",
         # aw-bits=48: IOVAs are bus addresses, which may lie above 39 bits.
         "-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48",
         "-device", "pcie-root-port,id=root,chassis=1,slot=1", "-device", "x3130-upstream,id=switch,bus=root",
