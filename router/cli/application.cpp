@@ -35,6 +35,7 @@ struct Options {
     double interval = 1;
     unsigned count = 0;
     uint64_t seed = 1;
+    DoctorOptions doctor;
 };
 
 using Command = std::function<int(const Session&)>;
@@ -62,6 +63,7 @@ class Application {
         add_lookup();
         add_table();
         add_counters();
+        add_doctor();
     }
 
     int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
@@ -321,6 +323,27 @@ class Application {
             ->check(CLI::PositiveNumber)
             ->needs(watch)
             ->type_name("N");
+    }
+
+    void add_doctor() {
+        CLI::App* app =
+            add(&app_, "doctor", "is P2P direct between NICs and payload memory, and what stands in its way",
+                [this](const Session& session) { return doctor(session, options_.doctor); });
+        app->add_option("CONFIG", options_.doctor.config,
+                        "a configuration whose ports and payload memory to look at [the whole machine]");
+        app->add_option("--nic", options_.doctor.nics, "look at this NIC; repeatable")
+            ->type_name("ADDRESS")
+            ->allow_extra_args(false);
+        app->add_option("--memory", options_.doctor.memories, "look at this memory device; repeatable")
+            ->allow_extra_args(false)
+            ->type_name("ADDRESS");
+        app->add_option("--tree", options_.doctor.tree, "explain a recorded machine instead of this one")
+            ->type_name("FILE");
+        app->add_option("--record", options_.doctor.record, "write what was read of this machine to a file")
+            ->type_name("FILE");
+        app->footer(
+            "Exit status: 0 P2P is direct for all; 1 possible, but hindered or not within a switch; 2 not "
+            "possible, or usage.");
     }
 
     CLI::App app_;

@@ -81,6 +81,16 @@ int generate_table(const Session& session, Family family, size_t count, uint64_t
 int watch_counters(const Session& session, std::chrono::duration<double> interval,
                    std::optional<unsigned> count);
 
+struct DoctorOptions {
+    std::string config;                 ///< path; empty: the whole machine
+    std::vector<std::string> nics;      ///< PCI addresses instead
+    std::vector<std::string> memories;  ///< PCI addresses instead
+    std::string tree;                   ///< path of a recording to explain; empty: this machine
+    std::string record;                 ///< path to write a recording to; empty: none
+};
+/// Is P2P direct, what stands in its way? Exit status: 0 direct, 1 hindered, 2 impossible, or failure.
+int doctor(const Session& session, const DoctorOptions& options);
+
 int check(const Session& session, const std::string& path, bool interfaces_must_exist);
 int reload(const Session& session, const std::optional<std::string>& path, bool dry_run);
 int demo(const Session& session);

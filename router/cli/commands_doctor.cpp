@@ -1,0 +1,145 @@
+#include "router/cli/commands_doctor.h"
+
+#include <nlohmann/json.hpp>
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+
+#include "config/config.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+using offload::PciAddress;
+using offload::PciSnapshot;
+using offload::PciTree;
+
+Result<PciSnapshot> load_snapshot(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) return fail(path, std::strerror(errno ? errno : EIO));
+    auto snapshot = offload::parse_snapshot(text.str());
+    if (!snapshot) snapshot.error().where = path + snapshot.error().where;
+    return snapshot;
+}
+
+Result<PciSnapshot> snapshot_of(const DoctorOptions& options) {
+    if (!options.tree.empty()) return load_snapshot(options.tree);
+    auto snapshot = offload::read_snapshot();
+    utsname names{};
+    if (snapshot && ::uname(&names) == 0) snapshot->about = std::string("Linux ") + names.release;
+    return snapshot;
+}
+
+Result<void> record(const PciSnapshot& snapshot, const std::string& path) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    errno = 0;
+    if (!file || !(file << offload::to_json_text(snapshot)).flush())
+        return fail(path, std::strerror(errno ? errno : EIO), "a file that can be written");
+    return {};
+}
+
+Result<std::vector<PciAddress>> addresses(const std::vector<std::string>& words, const char* option) {
+    std::vector<PciAddress> parsed;
+    for (const std::string& word : words) {
+        const auto address = PciAddress::parse(word);
+        if (!address) {
+            Error error = address.error();
+            error.where = option;
+            return tl::unexpected(error);
+        }
+        parsed.push_back(*address);
+    }
+    return parsed;
+}
+
+/// The ports and the payload memory of a configuration.
+Result<DoctorQuestion> question_of(const std::string& path) {
+    const auto config = config::load(path);
+    if (!config) {
+        Error error = config.error().front();
+        error.where = path + error.where;
+        if (error.hint.empty()) error.hint = "pktpit check " + path;
+        return tl::unexpected(error);
+    }
+    if (config->dataplane != "vfio")
+        return fail(path + "/dataplane", "is \"" + config->dataplane + "\", which does no P2P", "\"vfio\"",
+                    "pktpit doctor without a file looks at the whole machine");
+    DoctorQuestion question;
+    for (const auto& [name, interface] : config->interfaces) {
+        const auto address = PciAddress::parse(interface.pci);
+        if (!address) continue;
+        if (interface.payload == config::PayloadPlace::bounce)
+            question.findings.push_back({"bounce", offload::Severity::note, name,
+                                         "its payload goes through main memory: \"payload\" is \"bounce\"",
+                                         "", ""});
+        else
+            question.nics.push_back(*address);
+    }
+    const config::PayloadMemory& memory = config->vfio.payload_memory;
+    if (memory.kind == config::MemoryKind::hugepages) {
+        question.findings.push_back({"hugepages", offload::Severity::blocker, "/vfio/payload_memory",
+                                     "payload waits in hugepages, which are main memory",
+                                     "memory of a device",
+                                     "pktpit doctor without a file lists the candidates"});
+        return question;
+    }
+    if (const auto address = PciAddress::parse(memory.pci)) {
+        const bool has_bar =
+            memory.kind == config::MemoryKind::pci_bar || memory.kind == config::MemoryKind::vfio_region;
+        question.memories.push_back({*address, has_bar ? std::optional<unsigned>(memory.bar) : std::nullopt,
+                                     memory.size_mib ? uint64_t{memory.size_mib} << 20 : uint64_t{1} << 20});
+    }
+    return question;
+}
+
+Result<DoctorQuestion> ask(const DoctorOptions& options, const PciTree& tree) {
+    DoctorQuestion question = whole_machine(tree);
+    if (!options.config.empty()) {
+        auto configured = question_of(options.config);
+        if (!configured) return configured;
+        question = std::move(*configured);
+    }
+    const auto nics = addresses(options.nics, "--nic");
+    if (!nics) return tl::unexpected(nics.error());
+    const auto memories = addresses(options.memories, "--memory");
+    if (!memories) return tl::unexpected(memories.error());
+    if (!nics->empty()) question.nics = *nics;
+    if (!memories->empty()) {
+        question.memories.clear();
+        for (const PciAddress address : *memories)
+            question.memories.push_back({address, {}});
+        std::erase_if(question.findings, [](const offload::Finding& f) { return f.code == "hugepages"; });
+        question.whole_machine = false;
+    }
+    return question;
+}
+
+}  // namespace
+
+int doctor(const Session& session, const DoctorOptions& options) {
+    const auto snapshot = snapshot_of(options);
+    if (!snapshot) return print_failure(session, snapshot.error(), exit_unusable);
+    if (!options.record.empty()) {
+        const auto recorded = record(*snapshot, options.record);
+        if (!recorded) return print_failure(session, recorded.error(), exit_unusable);
+    }
+    const PciTree tree(*snapshot);
+    auto question = ask(options, tree);
+    if (!question) return print_failure(session, question.error(), exit_unusable);
+    const DoctorReport report = examine(tree, std::move(*question));
+    if (session.json) {
+        nlohmann::json answer = doctor_json(tree, report);
+        answer["about"] = snapshot->about;
+        print_json(session, answer);
+    } else {
+        session.terminal.out << doctor_text(tree, report, session.terminal);
+    }
+    return static_cast<int>(report.verdict);
+}
+
+}  // namespace pktpit::router::cli
