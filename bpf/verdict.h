@@ -56,7 +56,11 @@ enum pp_action {
     X(DROP_NO_EGRESS, DROP, "drop_no_egress", "egress port is gone or down")                                 \
     X(DROP_PUNT_FULL, DROP, "drop_punt_full", "queue to the daemon full, or no daemon")                      \
     X(DROP_BROKEN_FIB, DROP, "drop_broken_fib", "FIB image holds a value that its writer never writes")      \
-    X(DROP_NO_HEADROOM, DROP, "drop_no_headroom", "no room in front of the frame for its VLAN tags")
+    X(DROP_NO_HEADROOM, DROP, "drop_no_headroom", "no room in front of the frame for its VLAN tags")         \
+    X(DROP_RX_ERROR, DROP, "drop_rx_error", "the NIC reported an error, or a frame longer than a slot")      \
+    X(DROP_NO_SLOT, DROP, "drop_no_slot", "no free slot in the memory that the payload would have to go to") \
+    X(DROP_EGRESS_FULL, DROP, "drop_egress_full", "the egress port's transmit ring is full")                 \
+    X(DROP_MEMORY_REVOKED, DROP, "drop_memory_revoked", "the payload memory has been taken away")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

@@ -23,6 +23,7 @@ struct HeaderSlice {
     uint16_t port = 0;          ///< port it came in by
     uint32_t frame_length = 0;  ///< whole frame, bytes, without FCS; what is beyond `length` is the payload
     uint8_t reason = 0;         ///< why the port stage sent it (enum pp_verdict); 0: it decided nothing
+    uint8_t veto = 0;           ///< verdict instead of forwarding, if it would be forwarded; 0: none
     Slot slot;
     uint64_t timestamp = 0;  ///< CLOCK_MONOTONIC, nanoseconds, when it was taken from the port
 };

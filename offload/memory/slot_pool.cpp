@@ -30,4 +30,12 @@ void SlotPool::give(std::span<const Slot> slots, SlotOwner owner) {
     }
 }
 
+void SlotPool::reclaim(Slot slot) {
+#ifndef NDEBUG
+    assert(holds(slot) && owners_[slot.index] != SlotOwner::pool);
+    owners_[slot.index] = SlotOwner::pool;
+#endif
+    free_.push_back(slot.index);
+}
+
 }  // namespace pktpit::offload

@@ -25,6 +25,8 @@ class SlotPool {
     size_t take(std::span<Slot> slots, SlotOwner owner);
     /// Gives back what `owner` has had.
     void give(std::span<const Slot> slots, SlotOwner owner);
+    /// Gives back one that any owner but the pool has had, when that owner has ended.
+    void reclaim(Slot slot);
     /// From one owner to another, neither of them the pool. Nothing in a release build.
     void pass([[maybe_unused]] Slot slot, [[maybe_unused]] SlotOwner from, [[maybe_unused]] SlotOwner to) {
 #ifndef NDEBUG

@@ -106,12 +106,14 @@ std::string summary_of(const DoctorReport& report) {
         direct += pair.path.direct() && pair.verdict != DoctorVerdict::impossible;
         possible += pair.verdict != DoctorVerdict::impossible;
     }
-    const std::string memory = report.best_memory ? " and memory " + report.best_memory->to_string() : "";
-    if (direct == pairs && report.verdict == DoctorVerdict::direct)
-        return "P2P is direct between " + counted(pairs, report.best_memory ? "NIC" : "pair") + memory;
+    const std::string all = counted(pairs, report.best_memory ? "NIC" : "pair") +
+                            (report.best_memory ? " with memory " + report.best_memory->to_string() : "");
+    const std::string hindered = report.verdict == DoctorVerdict::hindered ? ", with hindrances" : "";
+    if (possible == 0) return "P2P is not possible for any of " + all;
+    if (direct == pairs) return "P2P is direct for " + all + hindered;
+    if (possible == pairs && direct == 0) return "P2P is possible, but not direct, for " + all;
     return "P2P is direct for " + std::to_string(direct) + " and possible for " + std::to_string(possible) +
-           " of " + counted(pairs, report.best_memory ? "NIC" : "pair") + memory +
-           (report.verdict == DoctorVerdict::hindered ? ", with hindrances" : "");
+           " of " + all + hindered;
 }
 
 }  // namespace

@@ -32,20 +32,23 @@ std::string rate_text(const std::optional<offload::PathRate>& rate, bool write) 
 }
 
 std::string pairs_text(const DoctorReport& report, const Terminal& terminal) {
-    Table table({{"NIC"},
-                 {"MEMORY"},
-                 {"P2P"},
-                 {"WAY"},
-                 {"WRITE UP TO", Align::right},
-                 {"READ UP TO", Align::right},
-                 {"WHY", Align::left, true}});
+    Table table(
+        {{"NIC"}, {"MEMORY"}, {"P2P"}, {"WAY"}, {"WRITE UP TO", Align::right}, {"READ UP TO", Align::right}});
     for (const DoctorPair& pair : report.pairs) {
         const std::string bar = pair.memory.bar ? " BAR " + std::to_string(*pair.memory.bar) : "";
         table.add_row({pair.path.from.to_string(), pair.path.to.to_string() + bar, verdict_cell(pair),
                        std::string(to_string(pair.path.way)), rate_text(pair.rate, true),
-                       rate_text(pair.rate, false), pair.path.why});
+                       rate_text(pair.rate, false)});
     }
-    return table.render(terminal);
+    std::string text = table.render(terminal);
+    std::vector<std::string> told;
+    for (const DoctorPair& pair : report.pairs) {
+        const std::string why = std::string(to_string(pair.path.way)) + ": " + pair.path.why;
+        if (std::find(told.begin(), told.end(), why) != told.end()) continue;
+        text += (told.empty() ? "\n" : "") + printable(why) + "\n";
+        told.push_back(why);
+    }
+    return text;
 }
 
 /// The outermost switch above a function; where there is none its root port, or its host bridge.

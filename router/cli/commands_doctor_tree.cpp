@@ -88,7 +88,9 @@ class Drawing {
         const auto& question = report_.question;
         if (function.is_bridge()) {
             if (!function.acs || !function.acs->is_on(AcsCapability::request_redirect)) return "";
-            return {"ACS redirects peers' requests", Colour::yellow};
+            // Requests between root ports pass the root complex anyway.
+            const bool matters = !function.is_type(offload::PcieType::root_port);
+            return {"ACS redirects requests to peers", matters ? Colour::yellow : Colour::none};
         }
         if (std::find(question.nics.begin(), question.nics.end(), function.address) != question.nics.end())
             return {"NIC" + driver(function), Colour::green};

@@ -10,7 +10,8 @@ namespace {
 
 // The same place on the wire: what else differs can be changed without taking the interface away.
 bool same_place(const config::Interface& a, const config::Interface& b) {
-    return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol;
+    return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol && a.pci == b.pci &&
+           a.payload == b.payload;
 }
 
 }  // namespace
@@ -27,6 +28,7 @@ config::Errors Daemon::fixed_settings(const config::Config& wanted) const {
     fixed(config_.dataplane == wanted.dataplane, "/dataplane");
     fixed(config_.fib == wanted.fib, "/fib");
     fixed(config_.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
+    fixed(config_.vfio == wanted.vfio, "/vfio");
     return errors;
 }
 
@@ -90,24 +92,30 @@ Result<void> Daemon::apply_interfaces(const config::Config& wanted, Transaction&
                 if (Result<void> done = visit(interface); !done) return done;
         return {};
     };
+    const auto add_new = [&](const config::Interface& interface, InterfaceId keep_id) -> Result<void> {
+        if (auto made = make_device(interface); !made) return made;
+        transaction.on_rollback([this, name = interface.name] { dataplane_->destroy_device(name); });
+        return ports_->add(interface, transaction, keep_id);
+    };
     const auto bring = [&](const config::Interface& interface) -> Result<void> {
         const auto known = ports_->all().find(interface.name);
-        if (known == ports_->all().end()) return ports_->add(interface, transaction);
+        if (known == ports_->all().end()) return add_new(interface, 0);
         if (known->second.config == interface) return {};
         if (same_place(known->second.config, interface)) return ports_->change(interface, transaction);
         const config::Interface before = known->second.config;
         const InterfaceId id = known->second.interface;
         ports_->remove(interface.name, false);
+        dataplane_->destroy_device(interface.name);
         transaction.on_rollback([this, before, id] {
             Transaction again;
-            if (!ports_->add(before, again, id) || !ports_->attach_all(again)) return;
+            if (!make_device(before) || !ports_->add(before, again, id) || !ports_->attach_all(again)) return;
             again.commit();
             for (const auto& neighbour : config_.neighbours)
                 if (neighbour.interface == before.name)
                     routing_->set_neighbour(id, neighbour.address,
                                             {neighbour.mac, NeighbourState::permanent, true});
         });
-        return ports_->add(interface, transaction, id);
+        return add_new(interface, id);
     };
     if (auto done = each(false, bring); !done) return done;
     if (auto done = each(true, bring); !done) return done;
@@ -122,10 +130,19 @@ Result<void> Daemon::apply_interfaces(const config::Config& wanted, Transaction&
         for (const auto& name : unwanted) {
             slow_path_->interface_gone(ports_->all().at(name).interface);
             ports_->remove(name, true);
+            dataplane_->destroy_device(name);
         }
         if (!unwanted.empty()) refresh_host_addresses();
     });
     return {};
+}
+
+// A device that the dataplane brings along is known to the kernel from now on; that has to be read before the
+// port is set up on it.
+Result<void> Daemon::make_device(const config::Interface& interface) {
+    if (interface.parent) return {};
+    if (auto made = dataplane_->create_device(interface); !made) return made;
+    return state_->link(interface.name) ? Result<void>() : follow(*kernel_, *state_);
 }
 
 Result<void> Daemon::apply_neighbours(const config::Config& wanted, Transaction& transaction) {

@@ -43,6 +43,22 @@ json addresses_of(const L3Interface& interface) {
     return addresses;
 }
 
+/// What `show ports` says of a NIC that the dataplane drives itself.
+json port_of(const NicDetails& nic) {
+    return {{"pci", nic.pci},
+            {"model", nic.model},
+            {"direct", nic.direct},
+            {"payload", nic.payload},
+            {"bounced_to", nic.bounced_to}};
+}
+
+json statistics_of(const NicDetails& nic) {
+    json statistics = json::object();
+    for (const auto& [name, value] : nic.statistics)
+        statistics[name] = value;
+    return statistics;
+}
+
 json tpid_text(uint16_t tpid) {
     char text[8];
     std::snprintf(text, sizeof text, "0x%04x", tpid);
@@ -86,7 +102,7 @@ json Daemon::ports() {
             {"mode", port.attachment ? json(to_string(port.attachment->mode)) : json()},
             {"attach",
              port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
-            {"forwarding", "inline"},
+            {"forwarding", dataplane_->forwarding()},
             {"addresses", addresses_of(interface)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},
@@ -94,6 +110,7 @@ json Daemon::ports() {
             {"tx_packets", counters.tx_packets},
             {"tx_bytes", counters.tx_bytes},
             {"drops", drops_of(counters)}};
+        if (const auto nic = dataplane_->nic(port.port)) by_id[port.port]["nic"] = port_of(*nic);
     }
     json ports = json::array();
     for (auto& [id, port] : by_id)
@@ -141,6 +158,7 @@ json Daemon::counters() {
         if (port.config.parent) continue;
         const auto counters = dataplane_->counters(port.port);
         ports[name] = counts_of(counters);
+        if (const auto nic = dataplane_->nic(port.port)) ports[name]["nic"] = statistics_of(*nic);
         add_counters(totals, counters);
     }
     json slow_path = json::object();

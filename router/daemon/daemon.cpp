@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "router/run_directory.h"
+#include "router/daemon/open_dataplane.h"
+#include "router/dataplane/run_directory.h"
 
 namespace pktpit::router {
 namespace {
@@ -41,13 +42,13 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
     auto dataplane =
-        XdpDataplane::open(config.instance, capacity_of(config.fib), config.xdp_dispatcher,
-                           [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
+        open_dataplane(config, capacity_of(config.fib),
+                       [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
     route_counters_ = std::make_unique<RouteCounters>(dataplane_->route_counters());
     image_ = std::make_unique<fib::FibImage>(dataplane_->image_memory(), dataplane_->geometry(),
-                                             XdpDataplane::grace_period);
+                                             dataplane_->reclamation());
     routing_ = std::make_unique<Routing>(
         *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
         [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); });
@@ -68,7 +69,7 @@ void Daemon::watch() {
         if (auto followed = follow(*kernel_, *state_); !followed)
             spdlog::warn("netlink: {}; reading everything again", followed.error().to_string());
     });
-    loop_.watch(dataplane_->punt_descriptor(), [this] { dataplane_->poll_punts(); });
+    loop_.watch(dataplane_->descriptor(), [this] { dataplane_->poll(); });
     loop_.on_tick(tick_period, [this] { tick(); });
 }
 

@@ -19,11 +19,11 @@
 #include "router/daemon/ports.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/daemon/static_routes.h"
+#include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel_state.h"
 #include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 #include "router/slow_path/slow_path.h"
-#include "router/xdp/dataplane.h"
 
 namespace pktpit::router {
 
@@ -68,6 +68,7 @@ class Daemon : public Control, public KernelListener {
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
+    Result<void> make_device(const config::Interface& interface);
     Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
     Result<void> take_over(const config::Config& wanted);
     void release_route_counters();
@@ -95,7 +96,7 @@ class Daemon : public Control, public KernelListener {
     // In order of construction: each needs those above it.
     std::unique_ptr<Kernel> kernel_;
     std::unique_ptr<KernelState> state_;
-    std::unique_ptr<XdpDataplane> dataplane_;
+    std::unique_ptr<Dataplane> dataplane_;
     std::unique_ptr<RouteCounters> route_counters_;
     std::unique_ptr<fib::FibImage> image_;
     std::unique_ptr<Routing> routing_;

@@ -106,6 +106,7 @@ void Daemon::punted(const pp_punt& punt, std::span<uint8_t> frame) {
 
 void Daemon::tick() {
     slow_path_->tick(Clock::now());
+    dataplane_->tick();
     if (++ticks_ % ticks_per_second == 0) ports_->retry();
     if (ticks_ % resolve_every == 0) routing_->resolve_missing();
 }

@@ -14,8 +14,8 @@
 
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"
+#include "router/dataplane/run_directory.h"
 #include "router/kernel/netlink.h"
-#include "router/run_directory.h"
 
 namespace {
 

@@ -11,10 +11,10 @@
 
 #include "config/config.h"
 #include "router/daemon/transaction.h"
+#include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_state.h"
 #include "router/routing/routing.h"
-#include "router/xdp/dataplane.h"
 
 namespace pktpit::router {
 
@@ -25,13 +25,13 @@ class Ports {
         InterfaceId interface = 0;
         PortId port = 0;       ///< of the device that carries it, also for a VLAN
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
-        std::optional<XdpDataplane::Attachment> attachment;  ///< ports only
+        std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
         std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
         bool vlan_offload_before = false;                    ///< receive VLAN offload was on
     };
 
-    Ports(Kernel& kernel, const KernelState& state, Routing& routing, XdpDataplane& dataplane)
+    Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane)
         : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane) {}
     ~Ports();
     /// The data path outlives the daemon: devices keep their role as a router's.
@@ -73,7 +73,7 @@ class Ports {
     Kernel& kernel_;
     const KernelState& state_;
     Routing& routing_;
-    XdpDataplane& dataplane_;
+    Dataplane& dataplane_;
     std::map<std::string, Port> ports_;
     bool leave_running_ = false;
 };

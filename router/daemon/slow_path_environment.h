@@ -1,16 +1,16 @@
 /// The slow path's view of the running daemon: FIB image, transmission, neighbours. One thread.
 #pragma once
 
+#include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel.h"
 #include "router/routing/routing.h"
 #include "router/slow_path/slow_path.h"
-#include "router/xdp/dataplane.h"
 
 namespace pktpit::router {
 
 class DaemonEnvironment : public SlowPathEnvironment {
   public:
-    DaemonEnvironment(const Routing& routing, Kernel& kernel, XdpDataplane& dataplane,
+    DaemonEnvironment(const Routing& routing, Kernel& kernel, Dataplane& dataplane,
                       RouteCounters& route_counters)
         : routing_(routing), kernel_(kernel), dataplane_(dataplane), route_counters_(route_counters) {}
 
@@ -32,7 +32,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
   private:
     const Routing& routing_;
     Kernel& kernel_;
-    XdpDataplane& dataplane_;
+    Dataplane& dataplane_;
     RouteCounters& route_counters_;
 };
 

@@ -4,8 +4,6 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +13,8 @@
 #include <vector>
 
 #include "fib/errno_text.h"
-#include "router/run_directory.h"
+#include "router/dataplane/instance_lock.h"
+#include "router/dataplane/run_directory.h"
 #include "router/xdp/dispatcher.h"
 
 namespace pktpit::router {
@@ -25,27 +24,6 @@ namespace {
 // log.
 int silence(libbpf_print_level, const char*, va_list) {
     return 0;
-}
-
-// The file goes with a clean stop, so a lock may be one on a file that nobody else finds any more: then
-// again.
-Result<Fd> lock_instance(const std::string& instance) {
-    if (auto made = make_run_directory(); !made) return tl::unexpected(made.error());
-    const std::string path = run_path(instance, ".lock");
-    while (true) {
-        Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-        if (!lock)
-            return fail(path, "cannot open the lock file: " + errno_text(errno),
-                        "permission to write to /run/pktpit", "run as root");
-        if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-            return fail(path, "another pktpitd runs the instance \"" + instance + "\"",
-                        "one daemon an instance", "stop it, or give this one another /instance");
-        struct stat locked {
-        }, named{};
-        if (fstat(lock.get(), &locked) == 0 && stat(path.c_str(), &named) == 0 &&
-            locked.st_ino == named.st_ino)
-            return lock;
-    }
 }
 
 }  // namespace
@@ -58,7 +36,7 @@ XdpDataplane::XdpDataplane(const std::string& instance, PinDirectory pins, Fd lo
 
 Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& instance,
                                                          const fib::Capacity& capacity, bool dispatcher,
-                                                         PuntReader::Handler on_punt) {
+                                                         PuntHandler on_punt) {
     libbpf_set_print(silence);
     auto lock = lock_instance(instance);
     if (!lock) return tl::unexpected(lock.error());
@@ -129,6 +107,10 @@ Result<void> XdpDataplane::adopt() {
     return {};
 }
 
+fib::Reclamation XdpDataplane::reclamation() {
+    return fib::Reclamation(grace_period);
+}
+
 void XdpDataplane::grace_period() {
     // MEMBARRIER_CMD_GLOBAL is synchronize_rcu(): XDP programs run inside an RCU read-side section.
     if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
@@ -148,8 +130,8 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const std::s
     return {};
 }
 
-Result<XdpDataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
-                                                      const std::string& device, config::XdpMode mode) {
+Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex, const std::string& device,
+                                                   config::XdpMode mode) {
     if (!prepared_.contains(port))
         if (auto prepared = prepare(port, ifindex, device); !prepared)
             return tl::unexpected(prepared.error());
@@ -182,9 +164,8 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
     return true;
 }
 
-Result<XdpDataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32_t ifindex,
-                                                              const std::string& device,
-                                                              config::XdpMode mode) {
+Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32_t ifindex,
+                                                           const std::string& device, config::XdpMode mode) {
     const Fd program = std::move(prepared_.extract(port).mapped());
     Attachment attachment;
     Port attached{ifindex, Fd(), 0, false};

@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "fib/image.h"
 #include "fib/result.h"
+#include "router/dataplane/dataplane.h"
 #include "router/xdp/maps.h"
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
@@ -28,60 +29,52 @@
 
 namespace pktpit::router {
 
-class XdpDataplane {
+class XdpDataplane : public Dataplane {
   public:
-    struct Attachment {
-        AttachMode mode = AttachMode::native;
-        bool adopted = false;     ///< a pinned link was taken over
-        std::string why_generic;  ///< see PortLink
-        bool through_dispatcher = false;
-        std::string why_no_dispatcher;  ///< it was asked for, but the port is on a plain link
-    };
-
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
     /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it.
     /// Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned links of
     /// the instance are in another network namespace.
     static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
                                                       const fib::Capacity& capacity, bool dispatcher,
-                                                      PuntReader::Handler on_punt);
-    ~XdpDataplane();
+                                                      PuntHandler on_punt);
+    ~XdpDataplane() override;
 
-    /// Memory of the new generation's image, to be formatted and filled by fib::FibImage.
-    [[nodiscard]] std::span<std::byte> image_memory() const { return image_.memory(); }
-    [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
+    [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.memory(); }
+    [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
+    [[nodiscard]] fib::Reclamation reclamation() override;
     /// Waits until no port stage runs that could have read the image before the call.
     static void grace_period();
+    [[nodiscard]] std::string_view forwarding() const override { return "inline"; }
+    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
+        return previous_ports_;
+    }
 
-    /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
-    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const { return previous_ports_; }
-
-    /// Loads the port's program and makes it an egress port of the others. To be called for every port before
-    /// the first is attached: from then on a packet may come in by any and leave by any.
-    Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device);
-    /// Brings the port stage onto a device (prepare() is done if it was not): swaps the program of a pinned
-    /// link, or makes and pins a new link.
+    /// The devices are there already.
+    Result<void> create_device(const config::Interface&) override { return {}; }
+    void destroy_device(const std::string&) override {}
+    /// Loads the port's program and makes it an egress port of the others.
+    Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device) override;
+    /// Swaps the program of a pinned link, or makes and pins a new link.
     Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
-                              config::XdpMode mode);
-    /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
-    void detach(uint16_t port);
-    /// To be called when all configured ports are attached: pins this generation's maps, and detaches what an
-    /// earlier daemon has left on ports that are configured no more. Names of those devices' pins are
-    /// returned.
-    Result<std::vector<uint32_t>> commit();
+                              config::XdpMode mode) override;
+    void detach(uint16_t port) override;
+    /// Pins this generation's maps, and detaches what an earlier daemon has left on ports that are configured
+    /// no more.
+    Result<std::vector<uint32_t>> commit() override;
 
-    [[nodiscard]] pp_port_counters counters(uint16_t port) const {
+    [[nodiscard]] pp_port_counters counters(uint16_t port) const override {
         return read_port_counters(maps_.counters.get(), port);
     }
-    void reset_counters(uint16_t port);
-    [[nodiscard]] RouteCounterStore& route_counters() { return *route_counters_; }
-    [[nodiscard]] int punt_descriptor() const { return punts_->descriptor(); }
-    void poll_punts() { punts_->poll(); }
-    [[nodiscard]] uint64_t malformed_punts() const { return punts_->malformed(); }
-    bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts);
-
-    /// What the destructor leaves: the data path running (pins stay), or nothing at all.
-    void leave_running(bool leave) { leave_running_ = leave; }
+    void reset_counters(uint16_t port) override;
+    [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
+    [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
+    [[nodiscard]] int descriptor() const override { return punts_->descriptor(); }
+    void poll() override { punts_->poll(); }
+    void tick() override {}
+    [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
+    bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
+    void leave_running(bool leave) override { leave_running_ = leave; }
 
   private:
     struct Port {

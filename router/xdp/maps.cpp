@@ -141,15 +141,6 @@ Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry
     return Fd(dup(bpf_program__fd(skeleton.progs.port_stage)));
 }
 
-void add_counters(pp_port_counters& sum, const pp_port_counters& more) {
-    sum.rx_packets += more.rx_packets;
-    sum.rx_bytes += more.rx_bytes;
-    sum.tx_packets += more.tx_packets;
-    sum.tx_bytes += more.tx_bytes;
-    for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++)
-        sum.verdict[verdict] += more.verdict[verdict];
-}
-
 pp_port_counters read_port_counters(int counters_map, uint16_t port) {
     static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
     static_assert(sizeof(pp_port_counters) % 8 == 0, "per-CPU values are laid out in units of 8 bytes");

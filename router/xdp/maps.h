@@ -9,6 +9,7 @@
 #include "fib/fd.h"
 #include "fib/image.h"
 #include "fib/result.h"
+#include "router/dataplane/dataplane.h"
 
 namespace pktpit::router {
 
@@ -50,8 +51,6 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
 /// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
 /// lines.
 Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
-
-void add_counters(pp_port_counters& sum, const pp_port_counters& more);
 
 /// Sum over all CPUs.
 pp_port_counters read_port_counters(int counters_map, uint16_t port);

@@ -43,10 +43,6 @@ tl::unexpected<Error> refused(const std::string& device, uint32_t ifindex, int e
 
 }  // namespace
 
-std::string_view to_string(AttachMode mode) {
-    return mode == AttachMode::native ? "native" : "generic";
-}
-
 AttachedProgram attached_program(uint32_t ifindex) {
     LIBBPF_OPTS(bpf_xdp_query_opts, query);
     if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0) return {};

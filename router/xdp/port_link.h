@@ -8,11 +8,9 @@
 #include "config/config.h"
 #include "fib/fd.h"
 #include "fib/result.h"
+#include "router/dataplane/dataplane.h"
 
 namespace pktpit::router {
-
-enum class AttachMode : uint8_t { native, generic };
-std::string_view to_string(AttachMode mode);
 
 /// What the kernel says of a device's XDP program.
 struct AttachedProgram {

@@ -8,6 +8,7 @@
 
 #include "bpf/abi.h"
 #include "fib/result.h"
+#include "router/dataplane/dataplane.h"
 
 struct perf_buffer;
 
@@ -15,8 +16,7 @@ namespace pktpit::router {
 
 class PuntReader {
   public:
-    /// A whole frame and why it was punted. The frame may be changed in place; it is gone after the call.
-    using Handler = std::function<void(const pp_punt& punt, std::span<uint8_t> frame)>;
+    using Handler = Dataplane::PuntHandler;
 
     static Result<std::unique_ptr<PuntReader>> open(int punts_map, Handler handler);
     ~PuntReader();

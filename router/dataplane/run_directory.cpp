@@ -1,4 +1,4 @@
-#include "router/run_directory.h"
+#include "router/dataplane/run_directory.h"
 
 #include <sys/stat.h>
 

@@ -1,0 +1,25 @@
+#include "router/daemon/open_dataplane.h"
+
+#ifdef PKTPIT_XDP
+#include "router/xdp/dataplane.h"
+#endif
+#ifdef PKTPIT_VFIO
+#include "router/vfio/dataplane.h"
+#endif
+
+namespace pktpit::router {
+
+Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, const fib::Capacity& capacity,
+                                                  Dataplane::PuntHandler on_punt) {
+#ifdef PKTPIT_XDP
+    if (config.dataplane == "xdp")
+        return XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, std::move(on_punt));
+#endif
+#ifdef PKTPIT_VFIO
+    if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
+#endif
+    return fail("/dataplane", "\"" + config.dataplane + "\" has not been built into this daemon",
+                "a dataplane that was", "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON");
+}
+
+}  // namespace pktpit::router

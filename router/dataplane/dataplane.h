@@ -1,0 +1,102 @@
+/// A dataplane as the daemon sees it: what moves the packets between ports, with the FIB image that it reads
+/// and what it counts. `xdp` and `vfio` implement it. The packets themselves never pass through here, but for
+/// those that the daemon has to handle.
+///
+/// One thread, the daemon's loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "config/config.h"
+#include "fib/image.h"
+#include "fib/reclamation.h"
+#include "fib/result.h"
+#include "router/routing/route_counters.h"
+
+namespace pktpit::router {
+
+/// native, generic: XDP in the driver, in the kernel. user: a driver in user space.
+enum class AttachMode : uint8_t { native, generic, user };
+std::string_view to_string(AttachMode mode);
+
+void add_counters(pp_port_counters& sum, const pp_port_counters& more);
+
+/// A NIC that the dataplane itself drives, for people.
+struct NicDetails {
+    std::string pci;                      ///< "0000:03:00.0"
+    std::string model;                    ///< "Intel 82574L (e1000e)"
+    bool direct = false;                  ///< payloads wait in peer memory
+    std::string payload;                  ///< where they wait, and why there
+    std::vector<std::string> bounced_to;  ///< ports that payloads from here reach only through main memory
+    std::vector<std::pair<std::string, uint64_t>> statistics;
+};
+
+class Dataplane {
+  public:
+    /// A whole frame and why it was punted. The frame may be changed in place; it is gone after the call.
+    using PuntHandler = std::function<void(const pp_punt& punt, std::span<uint8_t> frame)>;
+
+    struct Attachment {
+        AttachMode mode = AttachMode::native;
+        bool adopted = false;     ///< what an earlier daemon left was taken over
+        std::string why_generic;  ///< what the kernel said when it refused native mode
+        bool through_dispatcher = false;
+        std::string why_no_dispatcher;  ///< it was asked for, but the port is on a plain link
+    };
+
+    virtual ~Dataplane() = default;
+
+    /// Memory of the image, to be formatted and filled by fib::FibImage, and when its parts may be reused.
+    [[nodiscard]] virtual std::span<std::byte> image_memory() const = 0;
+    [[nodiscard]] virtual const pp_fib_geometry& geometry() const = 0;
+    [[nodiscard]] virtual fib::Reclamation reclamation() = 0;
+
+    /// "inline" or "split": who decides about a packet.
+    [[nodiscard]] virtual std::string_view forwarding() const = 0;
+    /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
+    [[nodiscard]] virtual const std::map<uint32_t, uint16_t>& previous_ports() const = 0;
+
+    /// Makes the Linux device that stands for a port, where the dataplane brings its own; else nothing
+    /// happens.
+    virtual Result<void> create_device(const config::Interface& port) = 0;
+    virtual void destroy_device(const std::string& name) = 0;
+    /// To be called for every port before the first is attached: from then on a packet may leave by it.
+    virtual Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device) = 0;
+    /// Begins forwarding on a device (prepare() is done if it was not).
+    virtual Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
+                                      config::XdpMode mode) = 0;
+    /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
+    virtual void detach(uint16_t port) = 0;
+    /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
+    /// The devices (ifindex) of those are returned.
+    virtual Result<std::vector<uint32_t>> commit() = 0;
+
+    [[nodiscard]] virtual pp_port_counters counters(uint16_t port) const = 0;
+    virtual void reset_counters(uint16_t port) = 0;
+    [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
+    [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
+
+    /// Readable when poll() has something to do.
+    [[nodiscard]] virtual int descriptor() const = 0;
+    virtual void poll() = 0;
+    /// Every 100 ms.
+    virtual void tick() = 0;
+    [[nodiscard]] virtual uint64_t malformed_punts() const = 0;
+    /// Sends a whole frame, gathered from its parts. False: it could not be sent.
+    virtual bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) = 0;
+
+    /// What the destructor leaves: the data path running, where it can go on without the daemon, or nothing.
+    virtual void leave_running(bool leave) = 0;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,14 @@
+/// One daemon an instance: whoever holds its lock file. Used by the dataplanes at their start.
+#pragma once
+
+#include <string>
+
+#include "fib/fd.h"
+#include "fib/result.h"
+
+namespace pktpit::router {
+
+/// Held until the descriptor is closed. Errors: another daemon runs the instance, no permission.
+Result<Fd> lock_instance(const std::string& instance);
+
+}  // namespace pktpit::router

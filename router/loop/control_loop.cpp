@@ -1,0 +1,67 @@
+#include "router/loop/control_loop.h"
+
+#include <cstring>
+
+namespace pktpit::router {
+
+using offload::HeaderSlice;
+
+size_t ControlLoop::turn() {
+    io_.complete();
+    const size_t count = io_.receive(slices_);
+    if (count == 0) return 0;
+    egress_count_ = released_count_ = 0;
+    {
+        const fib::EpochGuard reading(reader_);
+        for (HeaderSlice& slice : std::span(slices_).first(count))
+            decide(slice);
+    }
+    if (egress_count_ != 0) io_.submit(std::span(egress_).first(egress_count_));
+    if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
+    return count;
+}
+
+void ControlLoop::decide(HeaderSlice& slice) {
+    counters_.received(slice.port, 1, slice.frame_length);
+    const Decision decision = forward(image_, slice.port, {slice.bytes, slice.length}, slice.frame_length);
+    pp_verdict verdict = decision.verdict;
+    if (verdict == PP_FORWARDED && slice.veto != PP_NONE) verdict = static_cast<pp_verdict>(slice.veto);
+    switch (action_of(verdict)) {
+        case PP_ACTION_FORWARD:
+            forwarded(slice, decision);
+            break;
+        case PP_ACTION_HOST:
+        case PP_ACTION_PUNT:
+            verdict = hand_over(slice, verdict);
+            [[fallthrough]];
+        case PP_ACTION_DROP:
+            released_[released_count_++] = slice.slot;
+            break;
+    }
+    counters_.verdict(slice.port, verdict);
+}
+
+// The new header goes where the old one was: in front of what follows it, which stays where it is.
+void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
+    uint8_t* begin = slice.bytes + decision.consumed - decision.header_length;
+    std::memcpy(begin, decision.header.data(), decision.header_length);
+    const auto kept = static_cast<uint16_t>(slice.length - decision.consumed);
+    const auto header_length = static_cast<uint16_t>(decision.header_length + kept);
+    if (decision.route_counter != 0)
+        counters_.route(decision.route_counter,
+                        slice.frame_length - decision.consumed + decision.header_length);
+    egress_[egress_count_++] = {slice.slot, decision.egress_port, header_length, begin,
+                                slice.frame_length - slice.length};
+}
+
+pp_verdict ControlLoop::hand_over(const HeaderSlice& slice, pp_verdict verdict) {
+    const pp_punt head{slice.port, static_cast<uint8_t>(verdict), 0, slice.frame_length};
+    const auto frame = for_daemon_.reserve(head);
+    if (frame.empty()) return PP_DROP_PUNT_FULL;
+    if (!io_.copy_frame(slice, frame)) return PP_DROP_MEMORY_REVOKED;
+    for_daemon_.publish();
+    wake_ = true;
+    return verdict;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,50 @@
+/// The control loop: header slices in, forward(), egress descriptors out, a batch at a time. One worker
+/// thread, which owns its dataplane's ports (offload/packet_io.h). It never touches payload; a frame that the
+/// daemon has to handle is copied for it, whole, into a queue.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "fib/epochs.h"
+#include "offload/packet_io.h"
+#include "router/forward/forward.h"
+#include "router/loop/frame_queue.h"
+#include "router/loop/worker_counters.h"
+
+namespace pktpit::router {
+
+class ControlLoop {
+  public:
+    static constexpr size_t batch = 64;  ///< packets
+
+    /// `for_daemon`: frames for the host and for the slow path. All are the caller's and outlive this.
+    ControlLoop(offload::PacketIo& io, const ImageView& image, fib::EpochReader& reader,
+                WorkerCounters& counters, FrameQueue& for_daemon)
+        : io_(io), image_(image), reader_(reader), counters_(counters), for_daemon_(for_daemon) {}
+
+    /// One turn: completions, one batch of packets, one doorbell a port. Returns how many packets there were.
+    size_t turn();
+    /// Frames were put into the queue for the daemon since the last call: it wants to be woken.
+    [[nodiscard]] bool take_wake() { return std::exchange(wake_, false); }
+
+  private:
+    void decide(offload::HeaderSlice& slice);
+    void forwarded(offload::HeaderSlice& slice, const Decision& decision);
+    pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
+
+    offload::PacketIo& io_;
+    ImageView image_;
+    fib::EpochReader& reader_;
+    WorkerCounters& counters_;
+    FrameQueue& for_daemon_;
+    std::array<offload::HeaderSlice, batch> slices_;
+    std::array<offload::EgressDescriptor, batch> egress_;
+    std::array<offload::Slot, batch> released_;
+    size_t egress_count_ = 0;
+    size_t released_count_ = 0;
+    bool wake_ = false;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,77 @@
+/// What a worker counts: written by it alone, read by the daemon at any time. No lock and no atomic
+/// read-modify-write: the worker is the only writer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bpf/abi.h"
+
+namespace pktpit::router {
+
+class WorkerCounters {
+  public:
+    WorkerCounters() : ports_(PP_MAX_PORTS), routes_(PP_ROUTE_COUNTERS) {}
+
+    // The worker's.
+    void received(uint16_t port, uint64_t packets, uint64_t bytes) {
+        add(ports_[port].rx_packets, packets);
+        add(ports_[port].rx_bytes, bytes);
+    }
+    void sent(uint16_t port, uint64_t packets, uint64_t bytes) {
+        add(ports_[port].tx_packets, packets);
+        add(ports_[port].tx_bytes, bytes);
+    }
+    void verdict(uint16_t port, pp_verdict verdict, uint64_t packets = 1) {
+        add(ports_[port].verdict[verdict], packets);
+    }
+    void route(uint16_t counter, uint64_t bytes) {
+        add(routes_[counter].packets, 1);
+        add(routes_[counter].bytes, bytes);
+    }
+
+    // Anybody's; reset and clear while the worker is paused.
+    [[nodiscard]] pp_port_counters port(uint16_t port) const {
+        const Port& from = ports_[port];
+        pp_port_counters values{};
+        values.rx_packets = from.rx_packets.load(std::memory_order_relaxed);
+        values.rx_bytes = from.rx_bytes.load(std::memory_order_relaxed);
+        values.tx_packets = from.tx_packets.load(std::memory_order_relaxed);
+        values.tx_bytes = from.tx_bytes.load(std::memory_order_relaxed);
+        for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
+            values.verdict[i] = from.verdict[i].load(std::memory_order_relaxed);
+        return values;
+    }
+    [[nodiscard]] pp_route_counters route(uint16_t counter) const {
+        return {routes_[counter].packets.load(std::memory_order_relaxed),
+                routes_[counter].bytes.load(std::memory_order_relaxed)};
+    }
+    void reset_port(uint16_t port) { ports_[port] = Port(); }
+    void clear_route(uint16_t counter) { routes_[counter] = Route(); }
+
+  private:
+    struct Counter : std::atomic<uint64_t> {
+        Counter() : std::atomic<uint64_t>(0) {}
+        Counter& operator=(const Counter& other) {
+            store(other.load(std::memory_order_relaxed), std::memory_order_relaxed);
+            return *this;
+        }
+    };
+    struct Port {
+        Counter rx_packets, rx_bytes, tx_packets, tx_bytes;
+        Counter verdict[PP_VERDICT_CAPACITY];
+    };
+    struct Route {
+        Counter packets, bytes;
+    };
+    static void add(Counter& counter, uint64_t more) {
+        counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+
+    std::vector<Port> ports_;
+    std::vector<Route> routes_;
+};
+
+}  // namespace pktpit::router

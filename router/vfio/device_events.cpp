@@ -1,0 +1,48 @@
+#include "router/vfio/device_events.h"
+
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "fib/errno_text.h"
+
+namespace pktpit::router {
+
+std::optional<offload::PciAddress> removed_function(std::span<const char> message) {
+    const std::string_view whole(message.data(), message.size());
+    const std::string_view head = whole.substr(0, whole.find('\0'));
+    constexpr std::string_view begin = "remove@/devices/";
+    if (!head.starts_with(begin)) return std::nullopt;
+    const auto address = offload::PciAddress::parse(head.substr(head.rfind('/') + 1));
+    if (!address) return std::nullopt;
+    return *address;
+}
+
+Result<DeviceEvents> DeviceEvents::open() {
+    Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
+    sockaddr_nl address{};
+    address.nl_family = AF_NETLINK;
+    address.nl_groups = 1;  // the kernel's own events
+    if (!socket || bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return fail("uevents", "cannot be listened to: " + errno_text(errno), "a netlink socket", "");
+    return DeviceEvents(std::move(socket));
+}
+
+bool DeviceEvents::poll(const Removed& removed) const {
+    std::array<char, 8192> message;
+    while (true) {
+        sockaddr_nl sender{};
+        socklen_t length = sizeof sender;
+        const ssize_t got = recvfrom(socket_.get(), message.data(), message.size(), 0,
+                                     reinterpret_cast<sockaddr*>(&sender), &length);
+        if (got < 0) return errno != ENOBUFS;
+        if (sender.nl_pid != 0) continue;  // only the kernel's word counts
+        if (const auto function = removed_function({message.data(), static_cast<size_t>(got)}))
+            removed(*function);
+    }
+}
+
+}  // namespace pktpit::router

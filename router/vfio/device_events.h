@@ -1,0 +1,33 @@
+/// What the kernel says of devices that come and go (uevents): a payload memory whose device is unplugged has
+/// to be revoked. One thread, the daemon's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fib/fd.h"
+#include "fib/result.h"
+#include "offload/pci/address.h"
+
+namespace pktpit::router {
+
+/// The PCI function that an event says is gone; nothing for all other events, and for what is none.
+/// `message`: as from NETLINK_KOBJECT_UEVENT, "remove@/devices/…" and then NUL-terminated KEY=value strings.
+std::optional<offload::PciAddress> removed_function(std::span<const char> message);
+
+class DeviceEvents {
+  public:
+    using Removed = std::function<void(offload::PciAddress)>;
+    static Result<DeviceEvents> open();
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
+    /// Calls back for each function that has gone. False: events were lost, so any may have.
+    [[nodiscard]] bool poll(const Removed& removed) const;
+
+  private:
+    explicit DeviceEvents(Fd socket) : socket_(std::move(socket)) {}
+    Fd socket_;
+};
+
+}  // namespace pktpit::router

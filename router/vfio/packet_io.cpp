@@ -1,0 +1,217 @@
+#include "router/vfio/packet_io.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pktpit::router {
+
+using offload::EgressDescriptor;
+using offload::HeaderSlice;
+using offload::RxBuffer;
+using offload::RxFrame;
+using offload::Slot;
+using offload::SlotOwner;
+using offload::TxFrame;
+
+namespace {
+
+uint64_t monotonic_nanoseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+void NicPacketIo::index() {
+    by_id_.fill(0);
+    for (size_t at = 0; at < ports_.size(); at++)
+        by_id_[ports_[at].id] = static_cast<uint16_t>(at + 1);
+}
+
+void NicPacketIo::add(const Port& port) {
+    ports_.push_back(port);
+    index();
+}
+
+void NicPacketIo::remove(uint16_t id) {
+    std::erase_if(ports_, [&](const Port& port) { return port.id == id; });
+    index();
+}
+
+void NicPacketIo::take_back(std::span<const Slot> left) {
+    for (const Slot slot : left) {
+        if (!slots_.has(slot.region)) continue;
+        offload::SlotPool& pool = slots_.pool(slot.region);
+        pool.reclaim(slot);
+    }
+}
+
+void NicPacketIo::fill(const Port& port) {
+    const uint8_t region = port.direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
+    offload::SlotPool& pool = slots_.pool(region);
+    std::array<Slot, batch> slots;
+    std::array<RxBuffer, batch> buffers;
+    for (size_t room = port.nic->rx_room(); room != 0;) {
+        const size_t taken =
+            pool.take(std::span(slots).first(std::min(room, batch)), SlotOwner::receive_ring);
+        for (size_t i = 0; i < taken; i++)
+            buffers[i] = {slots[i], slots_.header_iova(slots[i]), slots_.payload_iova(slots[i])};
+        const size_t filled = port.nic->fill(std::span(buffers).first(taken));
+        pool.give(std::span(slots).subspan(filled, taken - filled), SlotOwner::receive_ring);
+        if (filled < batch) return;
+        room -= std::min(room, filled);
+    }
+}
+
+size_t NicPacketIo::receive(std::span<HeaderSlice> slices) {
+    if (ports_.empty()) return 0;
+    const uint64_t now = monotonic_nanoseconds();
+    // Each in turn comes first, and none takes more than its share while others may want theirs.
+    const size_t share = std::max<size_t>(slices.size() / ports_.size(), 8);
+    first_ = (first_ + 1) % ports_.size();
+    size_t count = 0;
+    for (size_t turn = 0; turn < ports_.size() && count < slices.size(); turn++) {
+        const Port& port = ports_[(first_ + turn) % ports_.size()];
+        const size_t most = std::min(share, slices.size() - count);
+        count += receive_from(port, slices.subspan(count, most), now);
+        fill(port);
+    }
+    return count;
+}
+
+size_t NicPacketIo::receive_from(const Port& port, std::span<HeaderSlice> slices, uint64_t now) {
+    std::array<RxFrame, batch> frames;
+    std::array<Slot, batch> dropped;
+    const size_t most = std::min(slices.size(), batch);
+    const auto [received, given_up] =
+        port.nic->receive(std::span(frames).first(most), std::span(dropped).first(most));
+    if (given_up != 0) {
+        give(std::span(dropped).first(given_up), SlotOwner::receive_ring);
+        counters_.verdict(port.id, PP_DROP_RX_ERROR, given_up);
+    }
+    size_t count = 0;
+    for (const RxFrame& frame : std::span(frames).first(received)) {
+        // Nothing to decide by: a NIC that puts what it does not parse into the payload alone.
+        if (frame.header_length == 0) {
+            drop(port.id, PP_DROP_RX_ERROR, frame.slot, SlotOwner::receive_ring);
+            continue;
+        }
+        slots_.pool(frame.slot.region).pass(frame.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
+        HeaderSlice& slice = slices[count++];
+        slice.bytes = slots_.header(frame.slot);
+        slice.length = static_cast<uint16_t>(std::min(frame.header_length, header_bytes));
+        slice.port = port.id;
+        slice.frame_length = frame.header_length + frame.payload_length;
+        slice.veto = port.payload_lost && frame.payload_length != 0 ? PP_DROP_MEMORY_REVOKED : PP_NONE;
+        slice.slot = frame.slot;
+        slice.timestamp = now;
+    }
+    return count;
+}
+
+pp_verdict NicPacketIo::bounce(TxFrame& frame) {
+    Slot copy;
+    if (slots_.pool(SlotMemory::main_memory).take({&copy, 1}, SlotOwner::control_loop) == 0)
+        return PP_DROP_NO_SLOT;
+    // The header stays in its cell; it is the payload that has to be where the port reaches it. So the header
+    // is copied, too: its cell goes back with its slot.
+    uint8_t* from = slots_.header(frame.slot) + (frame.header - slots_.header_iova(frame.slot));
+    uint8_t* to = slots_.header(copy) + (frame.header - slots_.header_iova(frame.slot));
+    std::memcpy(to, from, frame.header_length);
+    std::memcpy(slots_.main_payload(copy), peer_->readable(slots_.payload_offset(frame.slot)),
+                frame.payload_length);
+    slots_.pool(frame.slot.region).give({&frame.slot, 1}, SlotOwner::control_loop);
+    frame.slot = copy;
+    frame.header = slots_.iova_of(to);
+    frame.payload = slots_.payload_iova(copy);
+    return PP_NONE;
+}
+
+pp_verdict NicPacketIo::prepare(const Port& port, const EgressDescriptor& descriptor, TxFrame& frame) {
+    frame = {descriptor.slot, slots_.iova_of(descriptor.header), slots_.payload_iova(descriptor.slot),
+             descriptor.header_length, descriptor.payload_length};
+    const bool reached = frame.slot.region == SlotMemory::main_memory || port.direct;
+    return reached || frame.payload_length == 0 ? PP_NONE : bounce(frame);
+}
+
+void NicPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
+    // A pass a port: there are few, and each gets one doorbell.
+    for (Port& port : ports_) {
+        size_t count = 0;
+        uint64_t bytes = 0;
+        for (const EgressDescriptor& descriptor : descriptors) {
+            if (descriptor.port != port.id) continue;
+            TxFrame& frame = tx_[count];
+            if (const pp_verdict refused = prepare(port, descriptor, frame); refused != PP_NONE) {
+                drop(port.id, refused, frame.slot, SlotOwner::control_loop);
+                continue;
+            }
+            slots_.pool(frame.slot.region)
+                .pass(frame.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
+            count++;
+        }
+        if (count == 0) continue;
+        const size_t taken = port.nic->transmit(std::span(tx_).first(count));
+        for (size_t i = 0; i < taken; i++)
+            bytes += tx_[i].header_length + tx_[i].payload_length;
+        counters_.sent(port.id, taken, bytes);
+        for (size_t i = taken; i < count; i++)
+            drop(port.id, PP_DROP_EGRESS_FULL, tx_[i].slot, SlotOwner::transmit_ring);
+    }
+    for (const EgressDescriptor& descriptor : descriptors)
+        if (!find(descriptor.port))
+            drop(descriptor.port, PP_DROP_NO_EGRESS, descriptor.slot, SlotOwner::control_loop);
+}
+
+void NicPacketIo::release(std::span<const Slot> slots) {
+    give(slots, SlotOwner::control_loop);
+}
+
+void NicPacketIo::complete() {
+    std::array<Slot, batch> slots;
+    for (const Port& port : ports_)
+        for (size_t count = batch; count == batch;) {
+            count = port.nic->completed(slots);
+            give(std::span(slots).first(count), SlotOwner::transmit_ring);
+        }
+}
+
+void NicPacketIo::give(std::span<const Slot> slots, SlotOwner owner) {
+    for (const Slot& slot : slots)
+        slots_.pool(slot.region).give({&slot, 1}, owner);
+}
+
+void NicPacketIo::drop(uint16_t port, pp_verdict verdict, Slot slot, SlotOwner owner) {
+    counters_.verdict(port, verdict);
+    give({&slot, 1}, owner);
+}
+
+bool NicPacketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) {
+    std::memcpy(frame.data(), slice.bytes, slice.length);
+    const auto rest = frame.subspan(slice.length);
+    if (rest.empty()) return true;
+    if (slice.slot.region == SlotMemory::peer_memory)
+        return peer_->read(slots_.payload_offset(slice.slot), rest);
+    std::memcpy(rest.data(), slots_.main_payload(slice.slot), rest.size());
+    return true;
+}
+
+bool NicPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {
+    Port* port = find(id);
+    if (!port || frame.size() > header_bytes + slots_.slot_bytes()) return false;
+    Slot slot;
+    if (slots_.pool(SlotMemory::main_memory).take({&slot, 1}, SlotOwner::transmit_ring) == 0) return false;
+    const size_t header = std::min<size_t>(frame.size(), header_bytes);
+    std::memcpy(slots_.header(slot), frame.data(), header);
+    std::memcpy(slots_.main_payload(slot), frame.data() + header, frame.size() - header);
+    const TxFrame sent{slot, slots_.header_iova(slot), slots_.payload_iova(slot),
+                       static_cast<uint32_t>(header), static_cast<uint32_t>(frame.size() - header)};
+    if (port->nic->transmit({&sent, 1}) == 1) return true;
+    give({&slot, 1}, SlotOwner::transmit_ring);
+    return false;
+}
+
+}  // namespace pktpit::router

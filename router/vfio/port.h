@@ -1,0 +1,52 @@
+/// A port of the vfio dataplane: the NIC behind VFIO, its driver, its rings in main memory, its tap. Opening
+/// takes the NIC from its kernel driver and resets it; it receives nothing before start(). The daemon's
+/// thread, with the worker paused where it says so.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "config/config.h"
+#include "offload/pci/path.h"
+#include "offload/vfio/device.h"
+#include "router/vfio/slot_memory.h"
+#include "router/vfio/tap.h"
+#include "router/vfio/worker.h"
+
+namespace pktpit::router {
+
+class NicPort {
+  public:
+    /// Errors: no such device, one without a driver here, VFIO's, the NIC does not come up, the tap's.
+    static Result<std::unique_ptr<NicPort>> open(const config::Interface& interface,
+                                                 const offload::PciTree& tree,
+                                                 offload::VfioContainer& container);
+
+    /// Lets the NIC receive and send. `rings`: memory for them that it reaches.
+    Result<void> start(const config::Vfio& settings, SlotMemory::Shared rings);
+    [[nodiscard]] size_t ring_bytes(const config::Vfio& settings) const;
+    /// Ends it; the NIC does no DMA any more. Appends the slots that were in its rings. Worker paused.
+    void stop(std::vector<offload::Slot>& left);
+
+    const std::string name;
+    const offload::PciAddress address;
+    uint16_t id = 0;  ///< 0: not prepared
+    bool started = false;
+    bool direct = false;  ///< reaches the payload memory by P2P
+    std::string why;      ///< where its payloads wait, and why there
+    Tap tap;
+    std::unique_ptr<offload::VfioDevice> device;
+    std::unique_ptr<offload::Nic> nic;
+    Fd interrupt;  ///< eventfd
+    Fd removal;    ///< eventfd: the kernel wants the device back
+    SlotMemory::Shared rings;
+    Worker::LinkState link;
+
+  private:
+    NicPort(std::string port_name, offload::PciAddress pci, Tap port_tap)
+        : name(std::move(port_name)), address(pci), tap(std::move(port_tap)) {}
+};
+
+offload::NicLayout layout_of(const config::Vfio& settings);
+
+}  // namespace pktpit::router

@@ -1,0 +1,163 @@
+#include "router/vfio/worker.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+namespace pktpit::router {
+namespace {
+
+// Adaptive: this many turns without a packet before it sleeps, some tens of microseconds.
+constexpr unsigned patience = 200;
+constexpr int sleep_milliseconds = 100;
+constexpr uint64_t look_every = 100'000'000;  // ns
+constexpr size_t sends_per_turn = 32;
+
+uint64_t now_nanoseconds() {
+    return static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+void ring(const Fd& eventfd) {
+    const uint64_t one = 1;
+    // It only fails when the counter is full, and then the reader is awake already.
+    [[maybe_unused]] const auto written = ::write(eventfd.get(), &one, sizeof one);
+}
+
+}  // namespace
+
+Worker::Worker(NicPacketIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
+               Queues& queues, config::Polling polling)
+    : io_(io),
+      reader_(epochs),
+      loop_(io, image, reader_, counters, queues.for_daemon),
+      queues_(queues),
+      polling_(polling),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    watch_interrupt(wakeup_.get());
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "pktpit-worker");
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return parked_; });
+}
+
+Worker::~Worker() {
+    stop_ = true;
+    pause_wanted_ = false;
+    wake();
+    changed_.notify_all();
+    thread_.join();
+}
+
+void Worker::pause() {
+    pause_wanted_ = true;
+    wake();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return parked_; });
+}
+
+void Worker::resume() {
+    {
+        const std::lock_guard lock(mutex_);
+        pause_wanted_ = false;
+    }
+    changed_.notify_all();
+}
+
+void Worker::wake() {
+    ring(wakeup_);
+}
+
+void Worker::watch_interrupt(int descriptor) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = descriptor;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+}
+
+void Worker::unwatch_interrupt(int descriptor) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+void Worker::watch_link(uint16_t port, LinkState& state) {
+    links_[port] = &state;
+    look_at_links(true);
+}
+
+void Worker::unwatch_link(uint16_t port) {
+    links_[port] = nullptr;
+}
+
+void Worker::run() {
+    unsigned idle = 0;
+    while (true) {
+        if (pause_wanted_.load(std::memory_order_acquire)) park();
+        if (stop_.load(std::memory_order_relaxed)) return;
+        const size_t work = loop_.turn() + send_queued();
+        if (loop_.take_wake()) tell_daemon();
+        idle = work != 0 ? 0 : idle + 1;
+        if (polling_ == config::Polling::busy) {
+            if ((++idle & 1023) == 0) look_at_links(false);
+            continue;
+        }
+        if (idle > (polling_ == config::Polling::interrupt ? 0 : patience)) {
+            sleep();
+            idle = 0;
+        } else if (work != 0) {
+            look_at_links(false);
+        }
+    }
+}
+
+void Worker::park() {
+    std::unique_lock lock(mutex_);
+    parked_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !pause_wanted_; });
+    parked_ = false;
+}
+
+size_t Worker::send_queued() {
+    return queues_.to_send.pop(sends_per_turn, [this](const pp_punt& head, std::span<uint8_t> frame) {
+        (void)io_.send(head.port, frame);  // as lost as a frame that a full device queue refuses
+    });
+}
+
+void Worker::sleep() {
+    for (const auto& port : io_.ports())
+        port.nic->set_interrupts(true);
+    // What came before the interrupts were on has announced itself to nobody.
+    if (loop_.turn() + send_queued() == 0 && !pause_wanted_) {
+        std::array<epoll_event, 16> events;
+        const int count = epoll_wait(epoll_.get(), events.data(), events.size(), sleep_milliseconds);
+        uint64_t rung = 0;
+        for (int i = 0; i < count; i++)
+            [[maybe_unused]] const auto taken = ::read(events[i].data.fd, &rung, sizeof rung);
+    }
+    if (loop_.take_wake()) tell_daemon();
+    for (const auto& port : io_.ports()) {
+        port.nic->acknowledge_interrupt();
+        port.nic->set_interrupts(false);
+    }
+    look_at_links(false);
+}
+
+void Worker::look_at_links(bool now) {
+    const uint64_t time = now_nanoseconds();
+    if (!now && time < next_look_) return;
+    next_look_ = time + look_every;
+    for (const auto& port : io_.ports())
+        if (LinkState* state = links_[port.id])
+            state->up.store(port.nic->link().up, std::memory_order_relaxed);
+}
+
+void Worker::tell_daemon() {
+    ring(queues_.for_daemon_wakeup);
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,85 @@
+/// The thread that owns the ports' rings: turns of the control loop, frames of the daemon's to send, sleep
+/// when there is nothing to do. The daemon pauses it to change what it works on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "config/config.h"
+#include "fib/epochs.h"
+#include "fib/fd.h"
+#include "router/loop/control_loop.h"
+#include "router/vfio/packet_io.h"
+
+namespace pktpit::router {
+
+class Worker {
+  public:
+    struct Queues {
+        FrameQueue for_daemon{1 << 22};  ///< bytes
+        FrameQueue to_send{1 << 22};
+        Fd for_daemon_wakeup;  ///< eventfd: something is in for_daemon, or a link changed
+    };
+    /// All are the caller's and outlive this. Starts the thread, paused.
+    Worker(NicPacketIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
+           Queues& queues, config::Polling polling);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// When it returns the thread is outside of everything it shares; resume() lets it go on. The daemon's.
+    void pause();
+    void resume();
+    /// Wakes it to look at to_send.
+    void wake();
+    /// The eventfd of a port's interrupt: readable ends a sleep. Paused.
+    void watch_interrupt(int eventfd);
+    void unwatch_interrupt(int eventfd);
+    /// Asks each NIC for its link now and then, from here on.
+    struct LinkState {
+        std::atomic<bool> up = false;
+    };
+    void watch_link(uint16_t port, LinkState& state);
+    void unwatch_link(uint16_t port);
+
+  private:
+    void run();
+    void park();
+    size_t send_queued();
+    void sleep();
+    void look_at_links(bool now);
+    void tell_daemon();
+
+    NicPacketIo& io_;
+    fib::EpochReader reader_;
+    ControlLoop loop_;
+    Queues& queues_;
+    config::Polling polling_;
+    Fd epoll_;
+    Fd wakeup_;
+    std::array<LinkState*, PP_MAX_PORTS> links_{};
+    uint64_t next_look_ = 0;
+
+    std::mutex mutex_;  ///< of parked_
+    std::condition_variable changed_;
+    bool parked_ = false;
+    std::atomic<bool> pause_wanted_ = true;
+    std::atomic<bool> stop_ = false;
+    std::thread thread_;
+};
+
+/// pause() and resume() as a scope.
+class WorkerPause {
+  public:
+    explicit WorkerPause(Worker& worker) : worker_(worker) { worker_.pause(); }
+    ~WorkerPause() { worker_.resume(); }
+    WorkerPause(const WorkerPause&) = delete;
+    WorkerPause& operator=(const WorkerPause&) = delete;
+
+  private:
+    Worker& worker_;
+};
+
+}  // namespace pktpit::router
