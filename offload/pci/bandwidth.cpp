@@ -1,6 +1,7 @@
 #include "offload/pci/bandwidth.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pktpit::offload {
 namespace {
@@ -23,7 +24,8 @@ double ack_factor(unsigned lanes, unsigned mps) {
 double ack_interval(const PcieLink& link, unsigned mps) {
     constexpr double tlp_overhead = 28;
     const double internal_delay = link.gigatransfers > 5 ? 115 : link.gigatransfers > 2.5 ? 70 : 19;
-    return (mps + tlp_overhead) * ack_factor(link.lanes, mps) / link.lanes + internal_delay;
+    // The tables have whole symbol times.
+    return std::floor((mps + tlp_overhead) * ack_factor(link.lanes, mps) / link.lanes + internal_delay);
 }
 
 uint64_t pieces(uint64_t bytes, uint64_t largest) {

@@ -8,6 +8,8 @@
 namespace pktpit::offload {
 namespace {
 
+constexpr uint64_t large_transfer = 4096;
+
 std::string number_text(const char* format, double value) {
     char text[32];
     std::snprintf(text, sizeof text, format, value);
@@ -18,9 +20,15 @@ std::string bytes_text(unsigned bytes) {
     return std::to_string(bytes) + " B";
 }
 
-std::string gain_text(double before, double after) {
-    return number_text("%.2f", before / 1e9) + " GB/s instead of " + number_text("%.2f GB/s", after / 1e9);
-}
+/// What a better setting would gain. Below a hundredth it is not worth anybody's while.
+struct Gain {
+    double before = 0;  ///< payload bytes a second
+    double after = 0;
+    [[nodiscard]] bool matters() const { return after > before * 1.01; }
+    [[nodiscard]] std::string text() const {
+        return number_text("%.3g instead of ", before * 8e-9) + number_text("%.3g Gbit/s", after * 8e-9);
+    }
+};
 
 std::vector<const PciFunction*> pcie_hops(const PciTree& tree, const PciPath& path) {
     std::vector<const PciFunction*> found;
@@ -56,12 +64,28 @@ void add_low_mps(const PciTree& tree, PciPath& path, const PciFunction& from, co
     if (set >= common) return;
     const auto rate = expected_rate(tree, path);
     const PcieLink link = rate ? rate->narrowest.link : PcieLink{};
+    const Gain gain{write_rate(link, set, large_transfer), write_rate(link, common, large_transfer)};
     path.findings.push_back(
         {"mps_low", Severity::hindrance, (from.pcie->mps == set ? from : to).address.to_string(),
          "Max_Payload_Size is " + bytes_text(set) + ", and all on the way can " + bytes_text(common) +
-             (rate ? ": writes of " + gain_text(write_rate(link, set, 4096), write_rate(link, common, 4096))
-                   : ""),
+             (rate ? ": writes of " + gain.text() : ""),
          bytes_text(common), "raise it in the BIOS setup, or boot with pci=pcie_bus_safe"});
+}
+
+void add_low_mrrs(const PciTree& tree, PciPath& path, const PciFunction& from, const PciFunction& to) {
+    constexpr unsigned usual_mrrs = 512;
+    if (from.pcie->mrrs >= usual_mrrs) return;
+    const auto rate = expected_rate(tree, path);
+    if (!rate) return;
+    const PcieLink link = rate->narrowest.link;
+    const Gain gain{read_rate(link, to.pcie->mps, from.pcie->mrrs, large_transfer),
+                    read_rate(link, to.pcie->mps, usual_mrrs, large_transfer)};
+    if (!gain.matters()) return;
+    path.findings.push_back({"mrrs_low", Severity::hindrance, from.address.to_string(),
+                             "Max_Read_Request_Size is " + bytes_text(from.pcie->mrrs) +
+                                 ": more requests, and shorter answers, reads of " + gain.text(),
+                             bytes_text(usual_mrrs) + " or more",
+                             "setpci -s " + from.address.to_string() + " CAP_EXP+8.w=2000:7000"});
 }
 
 }  // namespace
@@ -93,20 +117,7 @@ void add_payload_findings(const PciTree& tree, PciPath& path) {
     add_mismatch(path, *from, hops, "writes");
     add_mismatch(path, *to, hops, "completions");
     add_low_mps(tree, path, *from, *to, hops);
-    constexpr unsigned usual_mrrs = 512;
-    if (from->pcie->mrrs < usual_mrrs) {
-        const auto rate = expected_rate(tree, path);
-        const PcieLink link = rate ? rate->narrowest.link : PcieLink{};
-        path.findings.push_back(
-            {"mrrs_low", Severity::hindrance, from->address.to_string(),
-             "Max_Read_Request_Size is " + bytes_text(from->pcie->mrrs) +
-                 ": more requests, and shorter answers" +
-                 (rate ? ", reads of " + gain_text(read_rate(link, to->pcie->mps, from->pcie->mrrs, 4096),
-                                                   read_rate(link, to->pcie->mps, usual_mrrs, 4096))
-                       : ""),
-             bytes_text(usual_mrrs) + " or more",
-             "setpci -s " + from->address.to_string() + " CAP_EXP+8.w=2000:7000"});
-    }
+    add_low_mrrs(tree, path, *from, *to);
 }
 
 }  // namespace pktpit::offload

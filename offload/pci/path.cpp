@@ -157,8 +157,8 @@ PciPath find_path(const PciTree& tree, PciAddress from, PciAddress to) {
     const PciFunction* a = tree.find(from);
     const PciFunction* b = tree.find(to);
     for (const auto& [function, address] : {std::pair(a, from), std::pair(b, to)}) {
-        if (function || !path.why.empty()) continue;
-        path.why = "there is no " + address.to_string();
+        if (function) continue;
+        if (path.why.empty()) path.why = "there is no " + address.to_string();
         path.findings.push_back({"absent", Severity::blocker, address.to_string(), "there is no such device",
                                  "a PCI address of this machine", "lspci -D lists them"});
     }

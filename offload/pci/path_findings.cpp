@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace pktpit::offload {
+namespace {
+
+bool hangs_at_port(const PciTree& tree, const PciFunction& function) {
+    const PciFunction* parent = function.parent ? tree.find(*function.parent) : nullptr;
+    return parent && (parent->is_type(PcieType::root_port) || parent->is_type(PcieType::downstream_port));
+}
+
+}  // namespace
 
 void add_way_findings(PciPath& path, const PciFunction& gate, const PciFunction& far_gate, bool blocked) {
     const std::string port = gate.address.to_string();
@@ -53,11 +61,11 @@ void add_iommu_findings(PciPath& path, const PciFunction& from) {
                                  "translates addresses itself (ATS on) and may send translated requests", "",
                                  ""});
     else
-        path.findings.push_back(
-            {"identity_iova", Severity::note, path.to.to_string(),
-             "the switch routes by the address that the NIC sends, before the IOMMU sees it: the memory's "
-             "IOVA must be its bus address",
-             "identity IOVA", "nothing: Pktpit maps it so by default"});
+        path.findings.push_back({"identity_iova", Severity::note, path.to.to_string(),
+                                 "what lies below the root routes by the address that the NIC sends, before "
+                                 "the IOMMU sees it: the "
+                                 "memory's IOVA must be its bus address",
+                                 "identity IOVA", "nothing: Pktpit maps it so by default"});
 }
 
 void add_bridge_findings(const PciTree& tree, PciPath& path) {
@@ -71,6 +79,12 @@ void add_bridge_findings(const PciTree& tree, PciPath& path) {
                  "only the header of its configuration space can be read: ACS and payload "
                  "sizes are unknown",
                  "4096 bytes", "run as root"});
+        } else if (!function->pcie && hangs_at_port(tree, *function)) {
+            path.findings.push_back(
+                {"no_pcie_capability", Severity::note, where,
+                 "is in a PCIe slot without a PCIe capability, as emulated devices are: its "
+                 "payload size is taken for 128 B",
+                 "", ""});
         } else if (!function->pcie || function->is_type(PcieType::pcie_to_pci)) {
             path.findings.push_back({"conventional_pci", Severity::hindrance, where,
                                      "conventional PCI: one request at a time on a shared bus, no ACS, one "

@@ -37,13 +37,13 @@ std::optional<PathRate> expected_rate(const PciTree& tree, const PciPath& path, 
                                       const PcieAssumptions& assumptions) {
     const PciFunction* from = tree.find(path.from);
     const PciFunction* to = tree.find(path.to);
-    if (!from || !to || !from->pcie || !to->pcie) return std::nullopt;
+    if (!from || !to || !from->pcie) return std::nullopt;
     std::optional<PathRate> rate;
     for (const PathLink& link : links_of(tree, path)) {
         if (!link.link.known()) continue;
         PathRate here{.narrowest = link,
                       .write_mps = from->pcie->mps,
-                      .read_mps = to->pcie->mps,
+                      .read_mps = to->pcie ? to->pcie->mps : PcieCapability{}.mps,
                       .mrrs = from->pcie->mrrs};
         here.write_bytes_per_second = write_rate(link.link, here.write_mps, bytes, assumptions);
         here.read_bytes_per_second = read_rate(link.link, here.read_mps, here.mrrs, bytes, assumptions);

@@ -26,7 +26,7 @@ struct PathRate {
     double read_bytes_per_second = 0;   ///< `from` reads
     PathLink narrowest;
     unsigned write_mps = 0;  ///< largest payload of a write: `from`'s setting, bytes
-    unsigned read_mps = 0;   ///< of a completion: `to`'s
+    unsigned read_mps = 0;   ///< of a completion: `to`'s; 128 where it tells none
     unsigned mrrs = 0;       ///< `from`'s
     bool operator==(const PathRate&) const = default;
 };

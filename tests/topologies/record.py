@@ -36,11 +36,11 @@ class Parts:
         self.count += 1
         name = name or f"part{self.count}"
         words = [driver, f"id={name}"] + ([f"bus={bus}"] if bus else [])
-        words += [f"{key.replace('_', '-')}={value}" for key, value in properties.items()]
+        words += [f"{key}={value}" for key, value in properties.items()]
         self.options += ["-device", ",".join(words)]
         return name
 
-    def root_port(self, bus=None, **properties):
+    def root_port(self, bus="pcie.0", **properties):
         return self.add("pcie-root-port", bus, chassis=self.count + 1, slot=self.count + 1, **properties)
 
     def switch(self, bus, ports, **properties):
