@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "offload/memory/cpu_mapping.h"
 #include "offload/nic/nic.h"
 #include "offload/vfio/container.h"
 #include "offload/vfio/driver_binding.h"

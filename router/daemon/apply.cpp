@@ -11,7 +11,7 @@ namespace {
 // The same place on the wire: what else differs can be changed without taking the interface away.
 bool same_place(const config::Interface& a, const config::Interface& b) {
     return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol && a.pci == b.pci &&
-           a.payload == b.payload;
+           a.payload == b.payload && (a.pci.empty() || a.mtu == b.mtu);
 }
 
 }  // namespace

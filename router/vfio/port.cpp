@@ -7,8 +7,10 @@
 namespace pktpit::router {
 namespace {
 
-// Ethernet header and two VLAN tags.
-constexpr uint32_t frame_overhead = 14 + 8;
+constexpr uint32_t default_mtu = 1500;
+constexpr uint32_t ethernet_header = 14;
+constexpr uint32_t vlan_tag = 4;
+constexpr uint32_t smallest_max_frame = 1518;
 
 std::string list_of_drivers() {
     std::string list;
@@ -19,13 +21,19 @@ std::string list_of_drivers() {
 
 }  // namespace
 
-offload::NicLayout layout_of(const config::Vfio& settings) {
+NicPort::NicPort(const config::Interface& interface, offload::PciAddress pci, Tap port_tap)
+    : name(interface.name),
+      address(pci),
+      mtu(interface.mtu.value_or(default_mtu)),
+      tap(std::move(port_tap)) {}
+
+offload::NicLayout NicPort::layout(const config::Vfio& settings) const {
     offload::NicLayout layout;
     layout.rx_descriptors = settings.rx_descriptors;
     layout.tx_descriptors = settings.tx_descriptors;
     layout.header_bytes = header_bytes;
     layout.payload_bytes = settings.slot_bytes;
-    layout.max_frame = settings.slot_bytes + frame_overhead;
+    layout.max_frame = std::max(mtu + ethernet_header + vlan_tag, smallest_max_frame);
     return layout;
 }
 
@@ -51,12 +59,11 @@ Result<std::unique_ptr<NicPort>> NicPort::open(const config::Interface& interfac
         return fail(where, interface.pci + " is a " + function->kind() + " (" + function->ids() + ")",
                     "a NIC that there is a driver for: " + list_of_drivers(), "");
     if (auto reset = nic->reset(); !reset) return at_port(reset.error());
-    if (auto mastering = (*device)->set_bus_master(true); !mastering) return at_port(mastering.error());
     auto tap = Tap::create(interface.name, nic->mac());
     if (!tap) return tl::unexpected(tap.error());
     tap->set_carrier(false);
 
-    std::unique_ptr<NicPort> port(new NicPort(interface.name, *address, std::move(*tap)));
+    std::unique_ptr<NicPort> port(new NicPort(interface, *address, std::move(*tap)));
     port->interrupt = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     port->removal = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     (*device)->on_removal_request(port->removal.get());
@@ -66,14 +73,15 @@ Result<std::unique_ptr<NicPort>> NicPort::open(const config::Interface& interfac
 }
 
 size_t NicPort::ring_bytes(const config::Vfio& settings) const {
-    return nic->ring_bytes(layout_of(settings));
+    return nic->ring_bytes(layout(settings));
 }
 
 Result<void> NicPort::start(const config::Vfio& settings, SlotMemory::Shared memory) {
+    if (auto mastering = device->set_bus_master(true); !mastering) return mastering;
     if (settings.polling != config::Polling::busy)
         if (auto set = device->set_interrupt(interrupt.get()); !set) return set;
     rings = std::move(memory);
-    auto done = nic->start(layout_of(settings), {rings.mapping.bytes(), rings.iova}, false);
+    auto done = nic->start(layout(settings), {rings.mapping.bytes(), rings.iova}, false);
     started = done.has_value();
     if (!done) done.error().where = "/interfaces/" + name;
     return done;
@@ -82,7 +90,8 @@ Result<void> NicPort::start(const config::Vfio& settings, SlotMemory::Shared mem
 void NicPort::stop(std::vector<offload::Slot>& left) {
     if (!std::exchange(started, false)) return;
     nic->set_interrupts(false);
-    (void)nic->stop(left);
+    // One that does not come to rest is not to reach any memory any more.
+    if (!nic->stop(left)) (void)device->set_bus_master(false);
 }
 
 }  // namespace pktpit::router

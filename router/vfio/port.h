@@ -23,13 +23,14 @@ class NicPort {
                                                  offload::VfioContainer& container);
 
     /// Lets the NIC receive and send. `rings`: memory for them that it reaches.
-    Result<void> start(const config::Vfio& settings, SlotMemory::Shared rings);
+    Result<void> start(const config::Vfio& settings, SlotMemory::Shared memory);
     [[nodiscard]] size_t ring_bytes(const config::Vfio& settings) const;
     /// Ends it; the NIC does no DMA any more. Appends the slots that were in its rings. Worker paused.
     void stop(std::vector<offload::Slot>& left);
 
     const std::string name;
     const offload::PciAddress address;
+    const uint32_t mtu;
     uint16_t id = 0;  ///< 0: not prepared
     bool started = false;
     bool direct = false;  ///< reaches the payload memory by P2P
@@ -43,10 +44,8 @@ class NicPort {
     Worker::LinkState link;
 
   private:
-    NicPort(std::string port_name, offload::PciAddress pci, Tap port_tap)
-        : name(std::move(port_name)), address(pci), tap(std::move(port_tap)) {}
+    NicPort(const config::Interface& interface, offload::PciAddress pci, Tap port_tap);
+    [[nodiscard]] offload::NicLayout layout(const config::Vfio& settings) const;
 };
-
-offload::NicLayout layout_of(const config::Vfio& settings);
 
 }  // namespace pktpit::router

@@ -141,8 +141,8 @@ void Worker::sleep() {
     }
     if (loop_.take_wake()) tell_daemon();
     for (const auto& port : io_.ports()) {
-        port.nic->acknowledge_interrupt();
         port.nic->set_interrupts(false);
+        port.nic->acknowledge_interrupt();  // and only then look for packets, in the next turn
     }
     look_at_links(false);
 }
