@@ -84,11 +84,13 @@ def _described(router):
 @pytest.fixture(scope="session")
 def progress(request):
     """progress(text) is shown at once, whatever is captured."""
-    capture = request.config.pluginmanager.getplugin("capturemanager")
+    plugins = request.config.pluginmanager
+    capture, terminal = plugins.getplugin("capturemanager"), plugins.getplugin("terminalreporter")
 
     def say(text):
         with capture.global_and_fixture_disabled():
-            print(f"\n  {time.monotonic() - _began:5.1f} s  {text}", end="", flush=True)
+            terminal.ensure_newline()
+            terminal.write_line(f"{time.monotonic() - _began:5.1f} s  {text}", flush=True)
 
     return say
 

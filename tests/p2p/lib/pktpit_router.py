@@ -2,6 +2,7 @@
 
 import json
 
+from lib.topology import NVME
 from lib.waiting import wait_for
 
 INSTANCE = "p2p"
@@ -23,6 +24,8 @@ class PktpitRouter:
         self.wait_ready(deadline)
 
     def launch(self):
+        # Linux's own driver has the NVMe at boot; the daemon refuses a device that is in use.
+        self.guest.run(f"nvme=/sys/bus/pci/devices/{NVME}/driver; [ ! -e $nvme ] || echo {NVME} > $nvme/unbind")
         command = f"{self.environment} pktpitd --config /etc/pktpit/{self.memory}.json >>{self.log_file} 2>&1 & echo $!"
         self.pid = int(self.guest.output(command))
 

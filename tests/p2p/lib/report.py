@@ -6,7 +6,7 @@ COLUMNS = ("what", "sent", "right", "wrong", "twice", "lost", "tags in RAM", "ta
 
 class Report:
     def __init__(self):
-        self.rows, self.notes = [], []
+        self.rows, self.notes, self.passages = [], [], []
 
     def row(self, what, outcome, ram=None, peer=None, headers=None, split=None):
         values = (what, outcome.sent, outcome.good, len(outcome.wrong), outcome.twice, len(outcome.missing), ram, peer, headers, split,
@@ -16,7 +16,12 @@ class Report:
     def note(self, text):
         self.notes.append(text)
 
+    def passage(self, text):
+        """Something long, before the table."""
+        self.passages.append(text)
+
     def lines(self):
+        yield from self.passages
         if self.rows:
             widths = [max(len(row[column]) for row in [_heads(COLUMNS, line) for line in (0, 1, 2)] + self.rows)
                       for column in range(len(COLUMNS))]
