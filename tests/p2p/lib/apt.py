@@ -23,9 +23,12 @@ class NotAvailable(Exception):
 def locked(name):
     """Two runs side by side do not fetch the same thing into the same place."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / f"{name}.lock", "w") as file:
+    file = os.open(CACHE / f"{name}.lock", os.O_RDONLY | os.O_CREAT, 0o644)
+    try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(file)
 
 
 def run(*command, cwd=None, timeout=300):
