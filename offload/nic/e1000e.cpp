@@ -6,6 +6,7 @@ namespace pktpit::offload {
 namespace {
 
 constexpr uint32_t itr = 0x00c4;
+constexpr uint32_t iam = 0x00e0;
 constexpr uint32_t psrctl = 0x2170;
 constexpr uint32_t rdtr = 0x2820;
 constexpr uint32_t rxdctl = 0x2828;
@@ -24,6 +25,7 @@ constexpr uint32_t count_in_descriptors = 1U << 24;
 constexpr uint32_t write_back_each = 1U << 16;
 constexpr uint32_t txdctl_must_be_one = 1U << 22;
 constexpr uint32_t queue_enabled = 1U << 10;
+constexpr uint32_t automatic_masks = 1U << 24 | 1U << 27;  ///< CTRL_EXT.EIAME and IAME
 
 // RFCTL: extended descriptors; no parsing of iSCSI and NFS, whose headers are payload to a router. The two
 // bits on IPv6 extension headers keep the chip from parsing malformed ones, which can hang its receiver.
@@ -46,6 +48,9 @@ void E1000e::configure(Device& device, const NicLayout& layout, const gigabit::R
     for (const uint32_t delay : {rdtr, radv, rsrpd, raid, tidv, tadv})
         device.write(delay, 0);
     device.write(itr, itr_interval);
+    // Left on by a driver before, reading the cause would turn interrupts off.
+    device.change(gigabit::reg::ctrl_ext, automatic_masks, 0);
+    device.write(iam, 0);
     device.write(second_rx_length, 0);
     device.write(second_tx_length, 0);
     gigabit::set_ring(device, rx_queue, places.rx);

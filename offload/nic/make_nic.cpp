@@ -1,6 +1,7 @@
 #include "offload/nic/drivers.h"
 #include "offload/nic/e1000e.h"
 #include "offload/nic/gigabit_nic.h"
+#include "offload/nic/igb.h"
 
 namespace pktpit::offload {
 namespace {
@@ -20,6 +21,8 @@ constexpr uint16_t intel = 0x8086;
 constexpr Known known[] = {
     {0x10d3, "Intel 82574L (8086:10d3)", make<E1000e>},
     {0x10f6, "Intel 82574LA (8086:10f6)", make<E1000e>},
+    {0x10c9, "Intel 82576 (8086:10c9)", make<Igb>},
+    {0x1521, "Intel I350 (8086:1521)", make<Igb>},
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ TEST(MakeNic, KnowsItsChipsOnly) {
     const auto model = chips[0].model(memory);
     EXPECT_EQ(make_nic(0x8086, 0x10d3, *model)->model(), "Intel 82574L (e1000e)");
     EXPECT_NE(make_nic(0x8086, 0x10f6, *model), nullptr);
+    EXPECT_EQ(make_nic(0x8086, 0x10c9, *model)->model(), "Intel 82576/I350 (igb)");
+    EXPECT_NE(make_nic(0x8086, 0x1521, *model), nullptr);
     EXPECT_EQ(make_nic(0x8086, 0x100e, *model), nullptr);
     EXPECT_EQ(make_nic(0x15b3, 0x10d3, *model), nullptr);
     EXPECT_THAT(supported_nics(), testing::Contains("Intel 82574L (8086:10d3)"));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/unit/nic/model_82574.h"
+#include "tests/unit/nic/model_82576.h"
 
 namespace pktpit::offload::test {
 
@@ -14,6 +15,7 @@ static std::unique_ptr<ModelNic> make_model(DmaMemory& memory) {
 
 const std::vector<ChipUnderTest> chips = {
     {"82574L", 0x10d3, make_model<Model82574>},
+    {"82576", 0x10c9, make_model<Model82576>},
 };
 
 Rig::Rig(const ChipUnderTest& chip, NicLayout of, uint32_t slots)
