@@ -33,6 +33,14 @@ std::string mtu_of(const json& object) {
     return mtu ? std::to_string(mtu) : "-";
 }
 
+/// A NIC that the daemon itself drives, and where its payloads wait.
+std::string nic_line(const std::string& name, const json& nic) {
+    std::string line = name + ": " + text_of(nic, "model") + " at " + text_of(nic, "pci") + ", payloads in " +
+                       text_of(nic, "payload");
+    const std::string bounced = joined(part_of(nic, "bounced_to"), ", ");
+    return line + (bounced.empty() ? "" : "; bounced through main memory to " + bounced) + "\n";
+}
+
 }  // namespace
 
 int show_version(const Session& session) {
@@ -61,7 +69,7 @@ int show_ports(const Session& session) {
     Table table({{"PORT"},
                  {"ID", Align::right},
                  {"STATE"},
-                 {"XDP"},
+                 {"MODE"},
                  {"MTU", Align::right},
                  {"MAC"},
                  {"ADDRESSES", Align::left, true},
@@ -82,6 +90,8 @@ int show_ports(const Session& session) {
         }
     }
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
+    for (const json& port : part_of(*body, "ports"))
+        if (port.contains("nic")) session.terminal.out << nic_line(text_of(port, "name"), port.at("nic"));
     return exit_ok;
 }
 

@@ -51,7 +51,7 @@ TEST_F(CliTest, Ports) {
     const Output output = cli({"show", "ports"});
     EXPECT_EQ(output.status, 0);
     const std::string expected =
-        R"(PORT        ID  STATE   XDP          MTU  MAC                ADDRESSES                                  RX         TX  DROPS
+        R"(PORT        ID  STATE   MODE         MTU  MAC                ADDRESSES                                  RX         TX  DROPS
 eth0         1  up      native      1500  02:00:00:00:00:01  192.0.2.1/24 2001:db8::1/64  1.20 M (76.8 MB)  7 (448 B)     12
   eth0.100              vlan 100.7  1496
 eth1         2  absent  -              -  -                                                        0 (0 B)    0 (0 B)      0
