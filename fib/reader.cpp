@@ -75,11 +75,23 @@ Result<CpuVariant> parse_cpu_variant(std::string_view name) {
                 "auto, scalar, avx2 or avx512");
 }
 
+namespace {
+
+pp_fib_geometry geometry_in(std::span<const std::byte> image) {
+    pp_fib_geometry geometry;
+    assert(image.size() >= sizeof geometry);
+    std::memcpy(&geometry, image.data(), sizeof geometry);
+    return geometry;
+}
+
+}  // namespace
+
 FibReader::FibReader(std::span<const std::byte> image, CpuVariant variant)
-    : image_(image.data()), variant_(variant) {
-    assert(image.size() >= sizeof geometry_);
+    : FibReader(image.data(), geometry_in(image), variant) {}
+
+FibReader::FibReader(const std::byte* image, const pp_fib_geometry& geometry, CpuVariant variant)
+    : image_(image), geometry_(geometry), variant_(variant) {
     assert(cpu_has(variant));
-    std::memcpy(&geometry_, image.data(), sizeof geometry_);
     batch4_ = find(variant)->batch4;
     batch6_ = find(variant)->batch6;
     nodes_ = reinterpret_cast<const unsigned char*>(image_) + geometry_.node_offset;

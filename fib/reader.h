@@ -34,6 +34,9 @@ class FibReader {
   public:
     /// `image` as FibImage wrote it; must outlive this. `variant`: one that this CPU has.
     explicit FibReader(std::span<const std::byte> image, CpuVariant variant = best_cpu_variant());
+    /// The same of memory that FibImage has not formatted yet, but will, for this geometry.
+    FibReader(const std::byte* image, const pp_fib_geometry& geometry,
+              CpuVariant variant = best_cpu_variant());
 
     /// Group id of the longest match, 0 if there is none. IPv4 addresses are in host byte order.
     [[nodiscard]] GroupId lookup(uint32_t address, TableId table = PP_FIB_DEFAULT_TABLE) const;

@@ -2,38 +2,23 @@
 
 #include <algorithm>
 
+#include "fib/lookup.h"
 #include "router/forward/frame.h"
+#include "router/forward/steps.h"
 
 namespace pktpit::router {
 
 Decision forward(const ImageView& image, uint16_t ingress_port, std::span<const uint8_t> slice,
                  uint32_t frame_length) {
     Decision decision;
-    Frame frame{
-        .image = image,
-        .port = ingress_port,
-        .slice = slice.first(std::min({slice.size(), size_t{frame_length}, size_t{PP_SLICE_BYTES}})),
-        .length = frame_length,
-    };
-    decision.verdict = parse_link_layer(frame, decision);
+    Frame frame = frame_of(image, ingress_port, slice, frame_length);
+    Destination destination;
+    decision.verdict = before_lookup(frame, decision, destination);
     if (decision.verdict != PP_NONE) return decision;
-
-    Egress egress;
-    switch (frame.ethertype) {
-        case ethertype_ipv4:
-            decision.verdict = decide_ipv4(frame, decision, egress);
-            if (decision.verdict == PP_FORWARDED) rewrite_ipv4(frame, decision, egress);
-            break;
-        case ethertype_ipv6:
-            decision.verdict = decide_ipv6(frame, decision, egress);
-            if (decision.verdict == PP_FORWARDED) rewrite_ipv6(frame, decision, egress);
-            break;
-        case ethertype_arp:
-            decision.verdict = PP_HOST_ARP;
-            break;
-        default:
-            decision.verdict = PP_HOST_NOT_IP;
-    }
+    const uint32_t group = frame.ethertype == ethertype_ipv4
+                               ? pp_fib_lookup4(image.base, image.geometry, destination.ipv4)
+                               : pp_fib_lookup6(image.base, image.geometry, destination.ipv6.data());
+    after_lookup(frame, decision, group);
     return decision;
 }
 

@@ -3,6 +3,7 @@
 /// Decision as it learns.
 #pragma once
 
+#include "fib/reader.h"
 #include "router/forward/bytes.h"
 #include "router/forward/forward.h"
 
@@ -18,10 +19,10 @@ inline constexpr uint16_t ethertype_vlan = 0x8100;
 inline constexpr uint16_t ethertype_qinq = 0x88a8;
 
 struct Frame {
-    const ImageView& image;
-    uint16_t port;
-    Bytes slice;      ///< at most 128 bytes, never more than the frame has
-    uint32_t length;  ///< whole frame
+    ImageView image;
+    uint16_t port = 0;
+    Bytes slice;          ///< at most 128 bytes, never more than the frame has
+    uint32_t length = 0;  ///< whole frame
     uint16_t ethertype = 0;
     bool link_layer_group = false;  ///< sent to a link-layer broadcast or multicast address
 };
@@ -38,9 +39,15 @@ struct Egress {
 /// Ethernet and VLAN tags: whom the frame is for, its L3 interface, where its IP header starts.
 pp_verdict parse_link_layer(Frame& frame, Decision& decision);
 
-/// From the IP header to PP_FORWARDED, or to the reason why not.
-pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress);
-pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress);
+/// What the IP header says before any route is known: PP_NONE if it is to be routed. `destination` is set
+/// then: in host byte order for IPv4, as on the wire for IPv6.
+pp_verdict check_ipv4(const Frame& frame, const Decision& decision, uint32_t& destination);
+pp_verdict check_ipv6(const Frame& frame, const Decision& decision, fib::Ip6Bytes& destination);
+
+/// From the group that the destination's longest match leads to, to PP_FORWARDED or to the reason why not.
+/// The frame has passed the check above.
+pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, uint32_t group);
+pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, uint32_t group);
 
 /// Flow hashes of a packet whose fixed header was validated; `packet` starts at it and ends with the slice.
 uint32_t flow_hash_ipv4(Bytes packet);

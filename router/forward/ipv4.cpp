@@ -1,4 +1,3 @@
-#include "fib/lookup.h"
 #include "router/forward/frame.h"
 
 namespace pktpit::router {
@@ -70,7 +69,7 @@ pp_verdict scan_options(Bytes header, uint16_t& pointer) {
 }  // namespace
 
 // The order of reasons, and why it is that one, stands in bpf/route.h.
-pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress) {
+pp_verdict check_ipv4(const Frame& frame, const Decision& decision, uint32_t& destination) {
     const Bytes packet = frame.slice.subspan(decision.l3_offset);
     const uint32_t room = frame.length - decision.l3_offset;
     if (packet.size() < fixed_header) return PP_DROP_TRUNCATED;
@@ -82,12 +81,18 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress) {
     if (total_length < header_length || total_length > room) return PP_DROP_IPV4_LENGTH;
     if (header_sum(header) != 0xffff) return PP_DROP_IPV4_CHECKSUM;
 
+    destination = load_be32(&header[16]);
+    if (destination >> 28 == 14) return PP_HOST_MULTICAST;
+    return destination == 0xffffffff ? PP_HOST_BROADCAST : PP_NONE;
+}
+
+pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, uint32_t group) {
+    const Bytes packet = frame.slice.subspan(decision.l3_offset);
+    const Bytes header = packet.first((packet[0] & 15u) * 4);
+    const size_t header_length = header.size();
+    const uint32_t total_length = load_be16(&header[2]);
     const uint32_t source = load_be32(&header[12]);
     const uint32_t destination = load_be32(&header[16]);
-    if (destination >> 28 == 14) return PP_HOST_MULTICAST;
-    if (destination == 0xffffffff) return PP_HOST_BROADCAST;
-
-    const uint32_t group = pp_fib_lookup4(frame.image.base, frame.image.geometry, destination);
     egress = choose_adjacency(frame, decision, group, [packet] { return flow_hash_ipv4(packet); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 

@@ -1,4 +1,3 @@
-#include "fib/lookup.h"
 #include "router/forward/frame.h"
 
 namespace pktpit::router {
@@ -58,22 +57,26 @@ pp_verdict walk_hop_by_hop(Bytes packet, uint32_t payload, uint16_t& pointer) {
 }  // namespace
 
 // The order of reasons, and why it is that one, stands in bpf/route.h.
-pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress) {
+pp_verdict check_ipv6(const Frame& frame, const Decision& decision, fib::Ip6Bytes& destination) {
     const Bytes packet = frame.slice.subspan(decision.l3_offset);
     const uint32_t room = frame.length - decision.l3_offset;
     if (packet.size() < fixed_header) return PP_DROP_TRUNCATED;
     if (packet[0] >> 4 != 6) return PP_DROP_IPV6_VERSION;
     const uint32_t payload = load_be16(&packet[4]);
     if (fixed_header + payload > room) return PP_DROP_IPV6_LENGTH;
-    const bool hop_by_hop = packet[6] == next_header_hop_by_hop;
-    if (hop_by_hop && payload == 0) return PP_DROP_IPV6_LENGTH;  // a jumbogram, RFC 2675
+    if (packet[6] == next_header_hop_by_hop && payload == 0)
+        return PP_DROP_IPV6_LENGTH;  // RFC 2675: jumbogram
+    std::memcpy(destination.data(), &packet[24], destination.size());
+    const Address address(&packet[24]);
+    if (address.is_multicast()) return PP_HOST_MULTICAST;
+    return address.is_link_local() ? PP_HOST_LINK_LOCAL : PP_NONE;
+}
 
+pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, uint32_t group) {
+    const Bytes packet = frame.slice.subspan(decision.l3_offset);
+    const uint32_t payload = load_be16(&packet[4]);
     const Address source(&packet[8]);
     const Address destination(&packet[24]);
-    if (destination.is_multicast()) return PP_HOST_MULTICAST;
-    if (destination.is_link_local()) return PP_HOST_LINK_LOCAL;
-
-    const uint32_t group = pp_fib_lookup6(frame.image.base, frame.image.geometry, &packet[24]);
     egress = choose_adjacency(frame, decision, group, [packet] { return flow_hash_ipv6(packet); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
@@ -82,7 +85,7 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress) {
     if (source.is_multicast() || source.is_martian()) return PP_DROP_MARTIAN_SOURCE;
     if (source.is_link_local()) return PP_PUNT_BEYOND_SCOPE;  // RFC 4291 2.5.6
 
-    if (hop_by_hop) {
+    if (packet[6] == next_header_hop_by_hop) {
         if (const auto verdict = walk_hop_by_hop(packet, payload, decision.parameter_pointer)) return verdict;
     }
     if (const auto verdict = route_verdict(egress)) return verdict;

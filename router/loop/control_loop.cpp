@@ -11,19 +11,22 @@ size_t ControlLoop::turn() {
     const size_t count = io_.receive(slices_);
     if (count == 0) return 0;
     egress_count_ = released_count_ = 0;
+    for (size_t i = 0; i < count; i++)
+        frames_[i] = {slices_[i].port, {slices_[i].bytes, slices_[i].length}, slices_[i].frame_length};
     {
         const fib::EpochGuard reading(reader_);
-        for (HeaderSlice& slice : std::span(slices_).first(count))
-            decide(slice);
+        forwarder_.forward(std::span<const IngressFrame>(frames_).first(count),
+                           std::span(decisions_).first(count));
     }
+    for (size_t i = 0; i < count; i++)
+        finish(slices_[i], decisions_[i]);
     if (egress_count_ != 0) io_.submit(std::span(egress_).first(egress_count_));
     if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
     return count;
 }
 
-void ControlLoop::decide(HeaderSlice& slice) {
+void ControlLoop::finish(HeaderSlice& slice, const Decision& decision) {
     counters_.received(slice.port, 1, slice.frame_length);
-    const Decision decision = forward(image_, slice.port, {slice.bytes, slice.length}, slice.frame_length);
     pp_verdict verdict = decision.verdict;
     if (verdict == PP_FORWARDED && slice.veto != PP_NONE) verdict = static_cast<pp_verdict>(slice.veto);
     switch (action_of(verdict)) {

@@ -9,7 +9,7 @@
 
 #include "fib/epochs.h"
 #include "offload/packet_io.h"
-#include "router/forward/forward.h"
+#include "router/forward/batch.h"
 #include "router/loop/frame_queue.h"
 #include "router/loop/worker_counters.h"
 
@@ -17,12 +17,12 @@ namespace pktpit::router {
 
 class ControlLoop {
   public:
-    static constexpr size_t batch = 64;  ///< packets
+    static constexpr size_t batch = Forwarder::batch;  ///< packets
 
     /// `for_daemon`: frames for the host and for the slow path. All are the caller's and outlive this.
     ControlLoop(offload::PacketIo& io, const ImageView& image, fib::EpochReader& reader,
                 WorkerCounters& counters, FrameQueue& for_daemon)
-        : io_(io), image_(image), reader_(reader), counters_(counters), for_daemon_(for_daemon) {}
+        : io_(io), forwarder_(image), reader_(reader), counters_(counters), for_daemon_(for_daemon) {}
 
     /// One turn: completions, one batch of packets, one doorbell a port. Returns how many packets there were.
     size_t turn();
@@ -30,16 +30,18 @@ class ControlLoop {
     [[nodiscard]] bool take_wake() { return std::exchange(wake_, false); }
 
   private:
-    void decide(offload::HeaderSlice& slice);
+    void finish(offload::HeaderSlice& slice, const Decision& decision);
     void forwarded(offload::HeaderSlice& slice, const Decision& decision);
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
-    ImageView image_;
+    Forwarder forwarder_;
     fib::EpochReader& reader_;
     WorkerCounters& counters_;
     FrameQueue& for_daemon_;
     std::array<offload::HeaderSlice, batch> slices_;
+    std::array<IngressFrame, batch> frames_;
+    std::array<Decision, batch> decisions_;
     std::array<offload::EgressDescriptor, batch> egress_;
     std::array<offload::Slot, batch> released_;
     size_t egress_count_ = 0;

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
+#include "router/forward/batch.h"
 #include "tests/unit/forward/heap_image.h"
 
 namespace pktpit::router::test {
@@ -30,6 +33,36 @@ TEST_F(Vectors, EveryFrameGetsItsVerdictAndItsBytes) {
     }
 }
 
+TEST_F(Vectors, ABatchDecidesAsOneByOneInEveryVariant) {
+    const auto vectors = all_vectors();
+    std::vector<IngressFrame> frames;
+    for (size_t i = 0; i < vectors.size() * 3; i++) {
+        // The families mixed, and short batches among full ones.
+        const Vector& vector = vectors[i * 7 % vectors.size()];
+        frames.push_back({vector.port, vector.in, static_cast<uint32_t>(vector.in.size())});
+    }
+    for (const auto variant : {fib::CpuVariant::scalar, fib::CpuVariant::avx2, fib::CpuVariant::avx512}) {
+        if (!fib::cpu_has(variant)) continue;
+        Forwarder forwarder(image.view(), variant);
+        std::array<Decision, Forwarder::batch> decisions;
+        for (size_t begin = 0, size = 0; begin < frames.size(); begin += size) {
+            size = std::min(1 + begin % Forwarder::batch, frames.size() - begin);
+            forwarder.forward(std::span(frames).subspan(begin, size), std::span(decisions).first(size));
+            for (size_t i = 0; i < size; i++) {
+                const IngressFrame& in = frames[begin + i];
+                const Decision alone = forward(image.view(), in.port, in.slice, in.frame_length);
+                ASSERT_STREQ(name_of(decisions[i].verdict), name_of(alone.verdict));
+                EXPECT_EQ(decisions[i].adjacency, alone.adjacency);
+                EXPECT_EQ(decisions[i].egress_port, alone.egress_port);
+                EXPECT_EQ(decisions[i].consumed, alone.consumed);
+                EXPECT_EQ(decisions[i].parameter_pointer, alone.parameter_pointer);
+                EXPECT_EQ(decisions[i].header_length, alone.header_length);
+                EXPECT_EQ(decisions[i].header, alone.header);
+            }
+        }
+    }
+}
+
 TEST_F(Vectors, NamesAreUnique) {
     std::set<std::string> names;
     for (const Vector& vector : all_vectors())
@@ -44,6 +77,9 @@ TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
     // These two happen in the port stage only: the queue to the daemon, the room in front of a frame.
     missing.erase(PP_DROP_PUNT_FULL);
     missing.erase(PP_DROP_NO_HEADROOM);
+    // And these in a dataplane that holds packets in slots.
+    for (const int verdict : {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED})
+        missing.erase(verdict);
     for (const Vector& vector : all_vectors())
         missing.erase(vector.verdict);
     for (const int verdict : missing)

@@ -1,0 +1,63 @@
+#include "router/forward/batch.h"
+
+#include <array>
+#include <cassert>
+
+#include "router/forward/steps.h"
+
+namespace pktpit::router {
+
+struct Forwarder::Scratch {
+    std::array<Frame, batch> frames;
+    std::array<uint32_t, batch> addresses4;
+    std::array<fib::Ip6Bytes, batch> addresses6;
+    std::array<fib::GroupId, batch> groups;
+    // Which frame an address is of.
+    std::array<uint8_t, batch> of4;
+    std::array<uint8_t, batch> of6;
+};
+
+Forwarder::Forwarder(const ImageView& image, fib::CpuVariant variant)
+    : image_(image),
+      reader_(image.base, *image.geometry, variant),
+      scratch_(std::make_unique<Scratch>()) {}
+
+Forwarder::~Forwarder() = default;
+
+void Forwarder::forward(std::span<const IngressFrame> frames, std::span<Decision> decisions) {
+    assert(frames.size() <= batch && decisions.size() == frames.size());
+    Scratch& scratch = *scratch_;
+    size_t count4 = 0;
+    size_t count6 = 0;
+    for (size_t i = 0; i < frames.size(); i++) {
+        const IngressFrame& in = frames[i];
+        Frame& frame = scratch.frames[i] = frame_of(image_, in.port, in.slice, in.frame_length);
+        decisions[i] = Decision();
+        Destination destination;
+        decisions[i].verdict = before_lookup(frame, decisions[i], destination);
+        if (decisions[i].verdict != PP_NONE) continue;
+        if (frame.ethertype == ethertype_ipv4) {
+            scratch.of4[count4] = static_cast<uint8_t>(i);
+            scratch.addresses4[count4++] = destination.ipv4;
+        } else {
+            scratch.of6[count6] = static_cast<uint8_t>(i);
+            scratch.addresses6[count6++] = destination.ipv6;
+        }
+    }
+    const auto finish = [&](std::span<const uint8_t> of) {
+        for (size_t i = 0; i < of.size(); i++)
+            after_lookup(scratch.frames[of[i]], decisions[of[i]], scratch.groups[i]);
+    };
+    if (count4 != 0) {
+        reader_.lookup_batch(std::span<const uint32_t>(scratch.addresses4).first(count4),
+                             std::span(scratch.groups).first(count4));
+        finish(std::span<const uint8_t>(scratch.of4).first(count4));
+    }
+    if (count6 != 0) {
+        reader_.lookup_batch(std::span<const fib::Ip6Bytes>(scratch.addresses6).first(count6),
+                             std::span(scratch.groups).first(count6));
+        finish(std::span<const uint8_t>(scratch.of6).first(count6));
+    }
+}
+
+}  // namespace pktpit::router

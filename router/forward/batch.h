@@ -1,0 +1,39 @@
+/// forward() for a batch of frames: the same decisions, with all longest-prefix matches made at once by the
+/// widest instructions that the CPU has (fib/reader.h), so that their cache misses overlap. One thread a
+/// Forwarder; it reads the image, and never allocates, locks, logs or touches payload.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "fib/reader.h"
+#include "router/forward/forward.h"
+
+namespace pktpit::router {
+
+/// A frame to decide about: forward()'s arguments.
+struct IngressFrame {
+    uint16_t port = 0;
+    std::span<const uint8_t> slice;
+    uint32_t frame_length = 0;
+};
+
+class Forwarder {
+  public:
+    static constexpr size_t batch = 64;  ///< frames at most
+
+    explicit Forwarder(const ImageView& image, fib::CpuVariant variant = fib::best_cpu_variant());
+    ~Forwarder();
+
+    /// decisions[i] becomes what forward() says of frames[i]. At most `batch` of them.
+    void forward(std::span<const IngressFrame> frames, std::span<Decision> decisions);
+    [[nodiscard]] const ImageView& image() const { return image_; }
+
+  private:
+    struct Scratch;
+    ImageView image_;
+    fib::FibReader reader_;
+    std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace pktpit::router

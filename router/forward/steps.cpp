@@ -1,0 +1,41 @@
+#include "router/forward/steps.h"
+
+#include <algorithm>
+
+namespace pktpit::router {
+
+Frame frame_of(const ImageView& image, uint16_t port, std::span<const uint8_t> slice, uint32_t frame_length) {
+    Frame frame;
+    frame.image = image;
+    frame.port = port;
+    frame.slice = slice.first(std::min({slice.size(), size_t{frame_length}, size_t{PP_SLICE_BYTES}}));
+    frame.length = frame_length;
+    return frame;
+}
+
+pp_verdict before_lookup(Frame& frame, Decision& decision, Destination& destination) {
+    if (const pp_verdict verdict = parse_link_layer(frame, decision); verdict != PP_NONE) return verdict;
+    switch (frame.ethertype) {
+        case ethertype_ipv4:
+            return check_ipv4(frame, decision, destination.ipv4);
+        case ethertype_ipv6:
+            return check_ipv6(frame, decision, destination.ipv6);
+        case ethertype_arp:
+            return PP_HOST_ARP;
+        default:
+            return PP_HOST_NOT_IP;
+    }
+}
+
+void after_lookup(const Frame& frame, Decision& decision, uint32_t group) {
+    Egress egress;
+    if (frame.ethertype == ethertype_ipv4) {
+        decision.verdict = decide_ipv4(frame, decision, egress, group);
+        if (decision.verdict == PP_FORWARDED) rewrite_ipv4(frame, decision, egress);
+    } else {
+        decision.verdict = decide_ipv6(frame, decision, egress, group);
+        if (decision.verdict == PP_FORWARDED) rewrite_ipv6(frame, decision, egress);
+    }
+}
+
+}  // namespace pktpit::router
