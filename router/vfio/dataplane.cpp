@@ -35,6 +35,15 @@ void reserve_device_windows(offload::IovaSpace& space, const offload::PciTree& t
     }
 }
 
+// The BAR that the memory lies in: a controller memory buffer's is told by its controller, not configured.
+unsigned bar_of(const offload::PciTree& tree, const offload::PeerMemory& memory) {
+    const auto address = memory.bus_address();
+    if (const auto* function = tree.find(memory.source().device); function && address)
+        for (const offload::PciBar& bar : function->bars)
+            if (*address >= bar.start && *address - bar.start < bar.bytes) return bar.index;
+    return memory.source().bar;
+}
+
 bool asked_to_leave_payload_unmapped() {
     return std::getenv("PKTPIT_TEST_LEAVE_PAYLOAD_UNMAPPED") != nullptr;
 }
@@ -156,13 +165,14 @@ void VfioDataplane::choose_payload_place(NicPort& port, config::PayloadPlace wan
     if (!payload_.memory) {
         port.why = "main memory: no payload memory is configured";
     } else if (wanted == config::PayloadPlace::bounce) {
-        port.why = "bounced through main memory: \"payload\" is \"bounce\"";
+        port.why = "main memory, bounced: \"payload\" is \"bounce\"";
     } else {
         const auto& source = payload_.memory->source();
-        const auto verdict = offload::p2p_verdict(tree_, port.address, source.device, source.bar);
+        const auto verdict =
+            offload::p2p_verdict(tree_, port.address, source.device, bar_of(tree_, *payload_.memory));
         port.direct = verdict.possible && !payload_.memory->revoked();
         port.why = verdict.possible ? source.to_string() + ", " + std::string(to_string(verdict.way))
-                                    : "bounced through main memory: " + verdict.why;
+                                    : "main memory, bounced: " + verdict.why;
     }
 }
 
