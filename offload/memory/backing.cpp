@@ -130,7 +130,7 @@ Result<Backing> cmb_backing(const MemorySource& source, const PciFunction& funct
 Result<Backing> p2pmem_backing(const MemorySource& source, const PciFunction& function,
                                const std::string& sysfs) {
     const std::string path = directory_of(sysfs, source.device) + "/p2pmem/allocate";
-    if (!function.p2pmem || source.bytes > function.p2pmem->available)
+    if (!function.p2pmem || function.p2pmem->available == 0 || source.bytes > function.p2pmem->available)
         return fail(source.device.to_string(),
                     function.p2pmem
                         ? "p2pmem has " + std::to_string(function.p2pmem->available >> 20) + " MiB left"

@@ -11,12 +11,17 @@ constexpr Iova lowest = 1 << 20;
 
 IovaSpace::IovaSpace(std::vector<IovaRange> usable) : usable_(std::move(usable)) {
     for (const IovaRange& range : usable_)
-        if (range.first <= range.last) free_.push_back(range);
-    std::ranges::sort(free_, {}, &IovaRange::first);
+        give(range);
     reserve({0, lowest - 1});
 }
 
 void IovaSpace::reserve(IovaRange range) {
+    if (range.first > range.last) return;
+    reserved_.push_back(range);
+    take(range);
+}
+
+void IovaSpace::take(IovaRange range) {
     std::vector<IovaRange> left;
     for (const IovaRange& piece : free_) {
         if (piece.last < range.first || piece.first > range.last) {
@@ -34,24 +39,32 @@ std::optional<Iova> IovaSpace::allocate(uint64_t bytes, uint64_t alignment) {
     for (const IovaRange& piece : free_) {
         const Iova at = (piece.first + alignment - 1) & ~(alignment - 1);
         if (at < piece.first || at > piece.last || piece.last - at < bytes - 1) continue;
-        reserve({at, at + bytes - 1});
+        take({at, at + bytes - 1});
         return at;
     }
     return std::nullopt;
 }
 
 void IovaSpace::free(Iova iova, uint64_t bytes) {
-    IovaRange piece{iova, iova + bytes - 1};
+    give({iova, iova + bytes - 1});
+    // It may have been reserved while it was in use.
+    for (const IovaRange& range : reserved_)
+        take(range);
+}
+
+void IovaSpace::give(IovaRange range) {
+    if (range.first > range.last) return;
     std::vector<IovaRange> merged;
     for (const IovaRange& other : free_) {
-        if (other.last + 1 == piece.first)
-            piece.first = other.first;
-        else if (piece.last + 1 == other.first)
-            piece.last = other.last;
-        else
+        // Neighbours are one; the first address has none before it, the last none behind it.
+        const bool before = other.last < range.first && range.first - other.last > 1;
+        const bool behind = other.first > range.last && other.first - range.last > 1;
+        if (before || behind)
             merged.push_back(other);
+        else
+            range = {std::min(range.first, other.first), std::max(range.last, other.last)};
     }
-    merged.push_back(piece);
+    merged.push_back(range);
     std::ranges::sort(merged, {}, &IovaRange::first);
     free_ = std::move(merged);
 }

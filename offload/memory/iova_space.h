@@ -18,11 +18,12 @@ struct IovaRange {
 
 class IovaSpace {
   public:
-    /// All of these ranges, as VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE names them. What lies below 1 MiB is
-    /// never handed out, so that 0 is no address.
+    /// All of these ranges, in any order, as VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE names them. What lies below
+    /// 1 MiB is never handed out, so that 0 is no address.
     explicit IovaSpace(std::vector<IovaRange> usable);
 
-    /// Nothing will be handed out there.
+    /// Nothing will be handed out there, from now on and for good. A range that ends before it begins is
+    /// none.
     void reserve(IovaRange range);
     /// The lowest free place, aligned to a power of two. Nothing if there is none.
     std::optional<Iova> allocate(uint64_t bytes, uint64_t alignment);
@@ -32,7 +33,11 @@ class IovaSpace {
     [[nodiscard]] bool usable(IovaRange range) const;
 
   private:
+    void take(IovaRange range);
+    void give(IovaRange range);
+
     std::vector<IovaRange> usable_;
+    std::vector<IovaRange> reserved_;
     std::vector<IovaRange> free_;  ///< by address, no two touch
 };
 

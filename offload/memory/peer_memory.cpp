@@ -17,6 +17,7 @@ Result<std::unique_ptr<PeerMemory>> PeerMemory::acquire(const MemorySource& sour
 }
 
 Result<void> PeerMemory::get_pages() {
+    if (revoked()) return fail(source_.to_string(), "has been taken away", "a device that is there", "");
     auto mapping = backing_.map(source_.to_string());
     if (!mapping) return tl::unexpected(mapping.error());
     mapping_ = std::move(*mapping);
@@ -24,9 +25,10 @@ Result<void> PeerMemory::get_pages() {
 }
 
 Result<void> PeerMemory::map_for(DmaDomain& domain, Iova iova) {
+    if (mapping_.bytes().empty()) return fail(source_.to_string(), "is not mapped for the CPU", "", "");
     auto mapped = domain.map(mapping_.bytes(), iova);
     if (!mapped) return mapped;
-    domains_.push_back(&domain);
+    mapped_.push_back({&domain, iova});
     iova_ = iova;
     return {};
 }
@@ -40,9 +42,9 @@ Result<void> PeerMemory::seal(bool readable) {
 }
 
 void PeerMemory::unmap() {
-    for (DmaDomain* domain : domains_)
-        (void)domain->unmap(iova_, mapping_.bytes().size());
-    domains_.clear();
+    for (const Mapped& at : mapped_)
+        (void)at.domain->unmap(at.iova, mapping_.bytes().size());
+    mapped_.clear();
 }
 
 void PeerMemory::put_pages() {
@@ -56,6 +58,7 @@ void PeerMemory::revoke() {
     unmap();
     put_pages();
     backing_.file.reset();
+    backing_.undo = {};  // now: whatever is at this PCI address later is not ours to switch off
 }
 
 bool PeerMemory::read(uint64_t offset, std::span<uint8_t> to) const {

@@ -28,7 +28,7 @@ class PeerMemory {
     /// Finds it (offload/memory/backing.h); nothing is mapped yet.
     static Result<std::unique_ptr<PeerMemory>> acquire(const MemorySource& source, const PciTree& tree,
                                                        const std::string& sysfs = "/sys");
-    /// Maps it for the CPU: what DMA mappings are made from.
+    /// Maps it for the CPU: what DMA mappings are made from. Error: it cannot be mapped, or was revoked.
     Result<void> get_pages();
     /// Lets the domain's devices reach it at `iova`: the bus address for device memory, since only then a
     /// switch below the root can route it. All of the domain's mappings must be made before seal().
@@ -41,7 +41,7 @@ class PeerMemory {
     void put_pages();
 
     /// The memory goes away: runs the callbacks (each stops a user, and returns when the user's DMA has come
-    /// to rest), then unmaps and puts the pages. Once; again does nothing.
+    /// to rest), then unmaps, puts the pages and lets go of the device. Once; again does nothing.
     void revoke();
     void on_revoke(std::function<void()> stop_use) { users_.push_back(std::move(stop_use)); }
     [[nodiscard]] bool revoked() const { return revoked_.load(std::memory_order_acquire); }
@@ -64,7 +64,11 @@ class PeerMemory {
     MemorySource source_;
     Backing backing_;
     CpuMapping mapping_;
-    std::vector<DmaDomain*> domains_;
+    struct Mapped {
+        DmaDomain* domain;
+        Iova iova;
+    };
+    std::vector<Mapped> mapped_;
     std::vector<std::function<void()>> users_;
     Iova iova_ = 0;
     bool closed_ = false;  ///< PROT_NONE
