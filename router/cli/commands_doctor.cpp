@@ -70,6 +70,7 @@ Result<DoctorQuestion> question_of(const std::string& path) {
         return fail(path + "/dataplane", "is \"" + config->dataplane + "\", which does no P2P", "\"vfio\"",
                     "pktpit doctor without a file looks at the whole machine");
     DoctorQuestion question;
+    question.configured = true;
     for (const auto& [name, interface] : config->interfaces) {
         const auto address = PciAddress::parse(interface.pci);
         if (!address) continue;

@@ -26,6 +26,7 @@ struct DoctorQuestion {
     std::vector<offload::PciAddress> nics;
     std::vector<DoctorMemory> memories;
     bool whole_machine = false;  ///< nobody named NICs and memories: these are what was found
+    bool configured = false;     ///< these are a configuration's ports: the vfio dataplane shall drive them
     offload::Findings findings;  ///< of the configuration itself
 };
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <tuple>
 
+#include "offload/nic/nic.h"
 #include "router/cli/commands_doctor.h"
 
 namespace pktpit::router::cli {
@@ -25,8 +26,20 @@ DoctorVerdict verdict_of(const DoctorPair& pair) {
     return clean ? DoctorVerdict::direct : DoctorVerdict::hindered;
 }
 
+/// Does the vfio dataplane drive NICs of this kind? The way of its requests is the same either way.
+void add_driver_finding(Findings& findings, const PciFunction& nic, bool configured) {
+    std::string known;
+    for (const std::string_view name : offload::supported_nics()) {
+        if (name.find("(" + nic.ids() + ")") != std::string_view::npos) return;
+        known.append(known.empty() ? "" : ", ").append(name);
+    }
+    findings.push_back({"nic_unsupported", configured ? Severity::blocker : Severity::note,
+                        nic.address.to_string(), "the vfio dataplane has no driver for " + nic.ids(), known,
+                        configured ? "another NIC, or another dataplane" : ""});
+}
+
 DoctorPair examine_pair(const PciTree& tree, PciAddress nic, const DoctorMemory& memory,
-                        const Findings& of_groups) {
+                        const Findings& of_groups, bool configured) {
     DoctorPair pair;
     pair.memory = memory;
     pair.path = offload::find_path(tree, nic, memory.address);
@@ -34,6 +47,7 @@ DoctorPair examine_pair(const PciTree& tree, PciAddress nic, const DoctorMemory&
     pair.findings = pair.path.findings;
     if (const PciFunction* function = tree.find(nic)) {
         append(pair.findings, offload::examine_nic(*function));
+        add_driver_finding(pair.findings, *function, configured);
         for (const Finding& finding : of_groups)
             if (function->iommu_group &&
                 finding.where == "IOMMU group " + std::to_string(*function->iommu_group))
@@ -111,7 +125,9 @@ std::string summary_of(const DoctorReport& report) {
     const std::string hindered = report.verdict == DoctorVerdict::hindered ? ", with hindrances" : "";
     if (possible == 0) return "P2P is not possible for any of " + all;
     if (direct == pairs) return "P2P is direct for " + all + hindered;
-    if (possible == pairs && direct == 0) return "P2P is possible, but not direct, for " + all;
+    if (direct == 0)
+        return "P2P is possible, but not direct, for " +
+               (possible == pairs ? "" : std::to_string(possible) + " of ") + all;
     return "P2P is direct for " + std::to_string(direct) + " and possible for " + std::to_string(possible) +
            " of " + all + hindered;
 }
@@ -134,7 +150,7 @@ DoctorReport examine(const PciTree& tree, DoctorQuestion question) {
     const Findings of_groups = offload::examine_groups(tree, report.question.nics);
     for (const DoctorMemory& memory : report.question.memories)
         for (const PciAddress nic : report.question.nics)
-            report.pairs.push_back(examine_pair(tree, nic, memory, of_groups));
+            report.pairs.push_back(examine_pair(tree, nic, memory, of_groups, report.question.configured));
     report.findings = merged(report.pairs, report.question.findings);
     if (report.question.whole_machine) report.best_memory = best_memory(report.pairs);
     if (report.pairs.empty() || offload::any_of(report.question.findings, Severity::blocker))

@@ -227,8 +227,8 @@ Result<void> VfioDataplane::start(NicPort& port) {
     const WorkerPause paused(*worker_);
     if (auto started = port.start(settings_, {std::move(memory->mapping), memory->iova}); !started)
         return started;
-    io_->add({port.id, port.nic.get(), port.direct, false});
-    worker_->watch_link(port.id, port.link);
+    io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up});
+    io_->look();
     worker_->watch_interrupt(port.interrupt.get());
     spdlog::info("{}: payloads wait in {}", port.name, port.why);
     return {};
@@ -238,7 +238,6 @@ Result<void> VfioDataplane::start(NicPort& port) {
 void VfioDataplane::stop(NicPort& port) {
     if (!port.started) return;
     io_->remove(port.id);
-    worker_->unwatch_link(port.id);
     worker_->unwatch_interrupt(port.interrupt.get());
     std::vector<offload::Slot> left;
     port.stop(left);
@@ -352,7 +351,7 @@ bool VfioDataplane::transmit(uint16_t id, std::span<const std::span<const uint8_
 
 void VfioDataplane::tick() {
     for (const auto& [name, port] : ports_)
-        port->tap.set_carrier(port->started && port->link.up.load(std::memory_order_relaxed));
+        port->tap.set_carrier(port->started && port->link_up.load(std::memory_order_relaxed));
 }
 
 void VfioDataplane::device_removed(offload::PciAddress address) {
@@ -384,8 +383,7 @@ void VfioDataplane::stop_payload_use() {
             spdlog::error("{}", started.error().to_string());
             continue;
         }
-        io_->add({port->id, port->nic.get(), false, lost});
-        worker_->watch_link(port->id, port->link);
+        io_->add({port->id, port->nic.get(), false, lost, &port->link_up});
         worker_->watch_interrupt(port->interrupt.get());
     }
 }

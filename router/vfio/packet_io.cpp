@@ -199,6 +199,23 @@ bool NicPacketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame)
     return true;
 }
 
+void NicPacketIo::arm() {
+    for (const Port& port : ports_)
+        port.nic->set_interrupts(true);
+}
+
+void NicPacketIo::disarm() {
+    for (const Port& port : ports_) {
+        port.nic->set_interrupts(false);
+        port.nic->acknowledge_interrupt();  // and only then are packets looked for
+    }
+}
+
+void NicPacketIo::look() {
+    for (const Port& port : ports_)
+        if (port.link_up) port.link_up->store(port.nic->link().up, std::memory_order_relaxed);
+}
+
 bool NicPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {
     Port* port = find(id);
     if (!port || frame.size() > header_bytes + slots_.slot_bytes()) return false;

@@ -3,23 +3,26 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <vector>
 
 #include "bpf/abi.h"
 #include "offload/nic/nic.h"
 #include "offload/packet_io.h"
+#include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
 #include "router/vfio/slot_memory.h"
 
 namespace pktpit::router {
 
-class NicPacketIo : public offload::PacketIo {
+class NicPacketIo : public PortIo {
   public:
     struct Port {
         uint16_t id = 0;
         offload::Nic* nic = nullptr;
-        bool direct = false;        ///< reaches the peer memory
-        bool payload_lost = false;  ///< was direct, until the memory was revoked
+        bool direct = false;                   ///< reaches the peer memory
+        bool payload_lost = false;             ///< was direct, until the memory was revoked
+        std::atomic<bool>* link_up = nullptr;  ///< where look() says what the NIC says; may be null
     };
     NicPacketIo(SlotMemory& slots, const offload::PeerMemory* peer, WorkerCounters& counters)
         : slots_(slots), peer_(peer), counters_(counters) {}
@@ -37,8 +40,10 @@ class NicPacketIo : public offload::PacketIo {
     void complete() override;
     bool copy_frame(const offload::HeaderSlice& slice, std::span<uint8_t> frame) override;
 
-    /// Sends a frame of the daemon's. False: no such port, too long, no slot, no room in the ring.
-    bool send(uint16_t port, std::span<const uint8_t> frame);
+    bool send(uint16_t port, std::span<const uint8_t> frame) override;
+    void arm() override;
+    void disarm() override;
+    void look() override;
 
   private:
     static constexpr size_t batch = 64;

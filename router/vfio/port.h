@@ -9,9 +9,9 @@
 #include "config/config.h"
 #include "offload/pci/path.h"
 #include "offload/vfio/device.h"
+#include "router/loop/worker.h"
 #include "router/vfio/slot_memory.h"
 #include "router/vfio/tap.h"
-#include "router/vfio/worker.h"
 
 namespace pktpit::router {
 
@@ -41,7 +41,7 @@ class NicPort {
     Fd interrupt;  ///< eventfd
     Fd removal;    ///< eventfd: the kernel wants the device back
     SlotMemory::Shared rings;
-    Worker::LinkState link;
+    std::atomic<bool> link_up = false;
 
   private:
     NicPort(const config::Interface& interface, offload::PciAddress pci, Tap port_tap);

@@ -1,4 +1,4 @@
-#include "router/vfio/worker.h"
+#include "router/loop/worker.h"
 
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -30,7 +30,7 @@ void ring(const Fd& eventfd) {
 
 }  // namespace
 
-Worker::Worker(NicPacketIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
+Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
                Queues& queues, config::Polling polling)
     : io_(io),
       reader_(epochs),
@@ -84,15 +84,6 @@ void Worker::unwatch_interrupt(int descriptor) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
-void Worker::watch_link(uint16_t port, LinkState& state) {
-    links_[port] = &state;
-    look_at_links(true);
-}
-
-void Worker::unwatch_link(uint16_t port) {
-    links_[port] = nullptr;
-}
-
 void Worker::run() {
     unsigned idle = 0;
     while (true) {
@@ -102,14 +93,14 @@ void Worker::run() {
         if (loop_.take_wake()) tell_daemon();
         idle = work != 0 ? 0 : idle + 1;
         if (polling_ == config::Polling::busy) {
-            if ((++idle & 1023) == 0) look_at_links(false);
+            if ((++idle & 1023) == 0) look();
             continue;
         }
         if (idle > (polling_ == config::Polling::interrupt ? 0 : patience)) {
             sleep();
             idle = 0;
         } else if (work != 0) {
-            look_at_links(false);
+            look();
         }
     }
 }
@@ -129,9 +120,8 @@ size_t Worker::send_queued() {
 }
 
 void Worker::sleep() {
-    for (const auto& port : io_.ports())
-        port.nic->set_interrupts(true);
-    // What came before the interrupts were on has announced itself to nobody.
+    io_.arm();
+    // What came before has announced itself to nobody.
     if (loop_.turn() + send_queued() == 0 && !pause_wanted_) {
         std::array<epoll_event, 16> events;
         const int count = epoll_wait(epoll_.get(), events.data(), events.size(), sleep_milliseconds);
@@ -140,20 +130,15 @@ void Worker::sleep() {
             [[maybe_unused]] const auto taken = ::read(events[i].data.fd, &rung, sizeof rung);
     }
     if (loop_.take_wake()) tell_daemon();
-    for (const auto& port : io_.ports()) {
-        port.nic->set_interrupts(false);
-        port.nic->acknowledge_interrupt();  // and only then look for packets, in the next turn
-    }
-    look_at_links(false);
+    io_.disarm();
+    look();
 }
 
-void Worker::look_at_links(bool now) {
+void Worker::look() {
     const uint64_t time = now_nanoseconds();
-    if (!now && time < next_look_) return;
+    if (time < next_look_) return;
     next_look_ = time + look_every;
-    for (const auto& port : io_.ports())
-        if (LinkState* state = links_[port.id])
-            state->up.store(port.nic->link().up, std::memory_order_relaxed);
+    io_.look();
 }
 
 void Worker::tell_daemon() {

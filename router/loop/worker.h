@@ -1,5 +1,5 @@
-/// The thread that owns the ports' rings: turns of the control loop, frames of the daemon's to send, sleep
-/// when there is nothing to do. The daemon pauses it to change what it works on.
+/// The thread that owns ports' rings: turns of the control loop, frames of the daemon's to send, sleep when
+/// there is nothing to do. The daemon pauses it to change what it works on.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include "fib/epochs.h"
 #include "fib/fd.h"
 #include "router/loop/control_loop.h"
-#include "router/vfio/packet_io.h"
+#include "router/loop/port_io.h"
 
 namespace pktpit::router {
 
@@ -23,8 +23,8 @@ class Worker {
         Fd for_daemon_wakeup;  ///< eventfd: something is in for_daemon, or a link changed
     };
     /// All are the caller's and outlive this. Starts the thread, paused.
-    Worker(NicPacketIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
-           Queues& queues, config::Polling polling);
+    Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters, Queues& queues,
+           config::Polling polling);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -34,32 +34,25 @@ class Worker {
     void resume();
     /// Wakes it to look at to_send.
     void wake();
-    /// The eventfd of a port's interrupt: readable ends a sleep. Paused.
+    /// A descriptor that becomes readable when a port has something: ends a sleep. Eventfds are read.
     void watch_interrupt(int eventfd);
     void unwatch_interrupt(int eventfd);
-    /// Asks each NIC for its link now and then, from here on.
-    struct LinkState {
-        std::atomic<bool> up = false;
-    };
-    void watch_link(uint16_t port, LinkState& state);
-    void unwatch_link(uint16_t port);
 
   private:
     void run();
     void park();
     size_t send_queued();
     void sleep();
-    void look_at_links(bool now);
+    void look();
     void tell_daemon();
 
-    NicPacketIo& io_;
+    PortIo& io_;
     fib::EpochReader reader_;
     ControlLoop loop_;
     Queues& queues_;
     config::Polling polling_;
     Fd epoll_;
     Fd wakeup_;
-    std::array<LinkState*, PP_MAX_PORTS> links_{};
     uint64_t next_look_ = 0;
 
     std::mutex mutex_;  ///< of parked_
