@@ -12,6 +12,7 @@
 #include "offload/memory/iova_space.h"
 #include "router/dataplane/dataplane.h"
 #include "router/vfio/device_events.h"
+#include "router/vfio/packet_io.h"
 #include "router/vfio/payload_memory.h"
 #include "router/vfio/port.h"
 #include "router/vfio/route_counts.h"
