@@ -62,8 +62,13 @@ void add_bar_findings(Findings& findings, const PciTree& tree, const PciFunction
             bridge->bridge->prefetchable.contains(bar.start, bar.bytes))
             continue;
         findings.push_back({"bar_outside_window", Severity::blocker, bridge->address.to_string(),
-                            "its windows do not cover " + name + " of " + where + " at " +
-                                hex_text(bar.start) + ": requests do not reach it",
+                            std::string("its windows do not cover ")
+                                .append(name)
+                                .append(" of ")
+                                .append(where)
+                                .append(" at ")
+                                .append(hex_text(bar.start))
+                                .append(": requests do not reach it"),
                             "a window that does", "boot with pci=realloc"});
     }
 }

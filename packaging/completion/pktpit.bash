@@ -6,14 +6,15 @@ _pktpit() {
         [[ $word == -* ]] || path+=("$word")
     done
     case $previous in
-        --socket | --table | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --socket | --table | --tree | --record | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --instance) words=$(cd /run/pktpit 2>/dev/null && ls -- *.sock 2>/dev/null | sed 's/\.sock$//') ;;
         --source) words="connected config cli kernel" ;;
+        --nic | --memory) words=$(ls /sys/bus/pci/devices 2>/dev/null) ;;
         dev) words=$(ls /sys/class/net) ;;
         --to) words="text json mrt" ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup table counters demo" ;;
+                " ") words="check reload show route lookup table counters doctor demo" ;;
                 "show ") words="version ports routes route neighbours counters config" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
@@ -22,6 +23,12 @@ _pktpit() {
                 "show routes") words="-4 -6 --source --within --limit" ;;
                 "counters ") words="--watch --interval --count" ;;
                 "lookup ") words="--table --peer" ;;
+                "doctor ")
+                    words="--nic --memory --tree --record"
+                    if [[ $current != -* ]]; then
+                        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                        return
+                    fi ;;
                 "table ") words="stats replay convert generate" ;;
                 "table generate") words="-4 -6 --count --seed" ;;
                 "table stats" | "table replay" | "table convert")

@@ -168,6 +168,18 @@ TEST_F(DoctorFiles, Configuration) {
     EXPECT_EQ(doctor_of("switch-iommu", {folder_ + "/absent.json"}).status, 2);
 }
 
+TEST_F(DoctorFiles, AConfiguredPortNeedsADriver) {
+    const std::string config = write("config.json", R"({"dataplane": "vfio",
+        "interfaces": {"p0": {"pci": "0000:02:00.0"}},
+        "vfio": {"payload_memory": {"kind": "pci_bar", "pci": "0000:02:01.0", "bar": 2}}})");
+    const json answer = json_of("conventional-bridge", {config});
+    EXPECT_EQ(answer["verdict"], "impossible");
+    EXPECT_EQ(answer["findings"][0]["code"], "nic_unsupported");
+    EXPECT_NE(answer["findings"][0]["what"].get<std::string>().find("8086:100e"), std::string::npos);
+    EXPECT_EQ(doctor_of("conventional-bridge", {"--nic", "02:00.0"}).status, 1)
+        << "the way is what was asked for";
+}
+
 TEST_F(DoctorFiles, RecordsAndExplainsARecording) {
     const std::string path = folder_ + "/tree.json";
     const Output live = run_cli({"doctor", "--record", path});
