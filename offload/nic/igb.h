@@ -6,9 +6,11 @@
 /// (7.2.2.3), queue 0 with its enable bits (RXDCTL, TXDCTL), one MSI with ICR, IMS, IMC (8.8; GPIE 0).
 /// Not used: other queues, RSS, pools, MSI-X, offloads.
 ///
-/// "Split always" puts the first bytes of a frame that the chip cannot parse into the header buffer. QEMU's
-/// model does so since 8.1; the one of 8.0 does not split and leaves frames in the payload buffer whole: such
-/// a frame has no header (RxFrame::header_length 0). The driver was never tried on hardware of either chip;
+/// "Split always" leaves a frame that fits into the header buffer there, payload and all, so that only
+/// frames longer than NicLayout::header_bytes keep their payload out of main memory; of a frame that the chip
+/// cannot parse, the first bytes are there. ("Split" alone would leave such a frame, ARP too, where the CPU
+/// does not look.) QEMU's model splits since 8.1; that of 8.0 leaves frames in the payload buffer whole:
+/// RxFrame::header_length is 0 then. The driver has run on QEMU's 82576, never on hardware of either chip;
 /// that the I350 (I350 datasheet, section 8) is the same in all that is used is what its datasheet says.
 #pragma once
 

@@ -34,7 +34,8 @@ std::optional<uint16_t> transact(Device& device, uint32_t command) {
 void wake_phy(Device& device) {
     const auto control = transact(device, read_operation | control_register << 16);
     if (!control) return;
-    if ((*control & negotiate) && !(*control & (power_down | isolate))) return;
+    const bool up = (device.read(reg::status) & status::link_up) != 0;
+    if (up && (*control & negotiate) && !(*control & (power_down | isolate))) return;
     const uint16_t wanted =
         static_cast<uint16_t>((*control & ~(power_down | isolate)) | negotiate | restart_negotiation);
     static_cast<void>(transact(device, write_operation | control_register << 16 | wanted));

@@ -6,8 +6,9 @@
 
 namespace pktpit::offload::gigabit {
 
-/// Powers the PHY up and lets it negotiate, if whoever had the NIC before left it otherwise. A PHY that
-/// does not answer is left alone: the link then says what there is.
+/// Powers the PHY up and lets it negotiate, if there is no link or whoever had the NIC before left it
+/// otherwise. (QEMU's igb has no link after a software reset until negotiation is started.) A PHY that does
+/// not answer is left alone: the link then says what there is.
 void wake_phy(Device& device);
 
 }  // namespace pktpit::offload::gigabit

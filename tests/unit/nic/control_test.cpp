@@ -84,6 +84,16 @@ TEST_P(NicTest, WakesAPhyThatWasPoweredDown) {
     EXPECT_TRUE(rig.nic->link().up);
 }
 
+TEST_P(NicTest, StartsNegotiationWhereThereIsNoLink) {
+    Rig rig(GetParam());
+    rig.model->reset_ends_link = true;
+    rig.start();
+    EXPECT_TRUE(rig.nic->link().up);
+    rig.stop();
+    ASSERT_TRUE(rig.nic->start(rig.layout, rig.rings(), false));
+    EXPECT_TRUE(rig.nic->link().up);
+}
+
 TEST_P(NicTest, RefusesLayoutsThatItCannotDo) {
     const auto error = [](NicLayout layout) {
         Rig rig(GetParam());

@@ -103,6 +103,7 @@ void ModelNic::write(uint32_t offset, uint32_t value) {
 }
 
 void ModelNic::reset() {
+    if (reset_ends_link) link_ = false;
     if (reset_keeps_registers) {
         set(ral, 0x00000002);
         set(rah, 1U << 31 | 0x0100);
@@ -126,10 +127,11 @@ void ModelNic::phy(uint32_t command) {
         phy_control_ = static_cast<uint16_t>(command & ~0x200U);
         phy_powered_down = false;
         set(mdic, command | 1U << 28);
+        link_ = (command & 0x0a00) == 0x0200;
     } else {
         set(mdic, (command & 0xffff0000) | phy_control_ | 1U << 28);
     }
-    link_ = !(phy_control_ & 0x0800);
+    if (phy_control_ & 0x0800) link_ = false;
 }
 
 bool ModelNic::accepts(const Frame& frame) const {
@@ -180,7 +182,7 @@ uint32_t ModelNic::owned(const Queue& queue, uint32_t bytes) const {
 
 Iova ModelNic::take(const Queue& queue, uint32_t bytes) {
     const uint32_t head = reg(queue.base + 0x10);
-    const uint32_t size = reg(queue.base + 8) / queue.unit;
+    const uint32_t size = std::max(reg(queue.base + 8) / queue.unit, 1U);
     set(queue.base + 0x10, (head + bytes / queue.unit) % size);
     return ring(queue) + size_t{head} * queue.unit;
 }

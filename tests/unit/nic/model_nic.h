@@ -44,6 +44,7 @@ class ModelNic : public Registers {
     bool never_at_rest = false;
     bool hold_transmit = false;
     bool phy_powered_down = false;
+    bool reset_ends_link = false;                     ///< until negotiation is started, as QEMU's igb does
     bool does_not_split = false;                      ///< 82576: as QEMU 8.0 models it
     bool icr_clears_on_read = true;                   ///< QEMU 7.2: false
     std::function<void(DescriptorImage&)> change_rx;  ///< applied to the next write-back of a frame's end
