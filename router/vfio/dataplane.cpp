@@ -129,10 +129,11 @@ Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
                 "through the root complex",
                 memory->source().to_string());
         if (!place) return fail("/vfio/payload_memory", "the IOMMU has no addresses left for it", "", "");
-        if (asked_to_leave_payload_unmapped())
+        if (auto mapped = memory->map_for(*container_, *place); !mapped) return mapped;
+        if (asked_to_leave_payload_unmapped()) {
             spdlog::warn("PKTPIT_TEST_LEAVE_PAYLOAD_UNMAPPED is set: the IOMMU will refuse every payload");
-        else if (auto mapped = memory->map_for(*container_, *place); !mapped)
-            return mapped;
+            memory->unmap();
+        }
         memory->on_revoke([this] { stop_payload_use(); });
     } else {
         main_slots = std::min<uint64_t>(source_of(settings_.payload_memory).bytes / slot_bytes, most_slots);
