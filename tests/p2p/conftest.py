@@ -50,7 +50,9 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=f"pktpit: {mark.args[0]}"))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
+    """After the fixtures' own ends."""
     machines.close_all()
     if left := machines.left_over():
         print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
@@ -89,8 +91,8 @@ def progress(request):
 
     def say(text):
         with capture.global_and_fixture_disabled():
-            terminal.ensure_newline()
-            terminal.write_line(f"{time.monotonic() - _began:5.1f} s  {text}", flush=True)
+            before = "\n" if terminal._tw.width_of_current_line else ""  # behind the dots of tests
+            terminal.write(f"{before}{time.monotonic() - _began:5.1f} s  {text}\n", flush=True)
 
     return say
 

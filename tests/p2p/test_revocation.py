@@ -7,7 +7,7 @@ import pytest
 from lib.configuration import MEMORIES
 from lib.host import ping
 from lib.topology import PORTS
-from lib.traffic import Burst, exchange
+from lib.traffic import Burst, drain, exchange, flood
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -28,7 +28,7 @@ class Flow(threading.Thread):
         self.start()
 
     def run(self):
-        self.outcome = exchange(self.wires, self.burst, window=64, patience=2.0, progress=self.count)
+        self.outcome = exchange(self.wires, self.burst, window=64, patience=1.0, progress=self.count)
 
     def count(self, good):
         self.good = good
@@ -41,11 +41,19 @@ def revoked(bench, machine, memory, routers, report, progress, seed):
     device = MEMORIES[memory]["pci"]
     machine.peer_memory(memory)  # its address is known from now on
     flow = Flow(machine.wires, Burst(bench.table, bench.oracle, 20_000, f"{seed} revoked {memory}"))
+    probe = Burst(bench.table, bench.oracle, 40, f"{seed} probe {memory}")
     try:
         wait_for(lambda: flow.good > 200, 20, "frames flow")
         machine.guest.run(f"echo 1 > /sys/bus/pci/devices/{device}/remove")
-        counted = wait_for(lambda: router.verdicts().get(COUNTER, 0), 10, f"a drop counted as {COUNTER}")
         flow.join(30)
+
+        def a_drop():
+            flood(machine.wires, probe)
+            return router.verdicts().get(COUNTER, 0)
+
+        wait_for(a_drop, 10, f"a drop counted as {COUNTER}", 0.2)
+        drain(machine.wires)
+        counted = router.verdicts()[COUNTER]
         before = digest(machine.peer_memory(memory))
         late = Burst(bench.table, bench.oracle, 300, f"{seed} late {memory}")
         outcome = exchange(machine.wires, late, window=300, patience=1.5)

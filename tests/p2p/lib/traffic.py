@@ -117,6 +117,13 @@ def flood(wires, burst):
             queue.pop()
 
 
+def drain(wires, quiet=0.3):
+    """Takes what comes until nothing has come for `quiet` seconds."""
+    while select.select(wires, [], [], quiet)[0]:
+        for wire in wires:
+            wire.drain()
+
+
 def _settle(wires, outcome, burst, waiting, quiet=0.3):
     """Whatever comes twice comes soon after: takes frames until none has come for `quiet` seconds."""
     end = time.monotonic() + quiet
