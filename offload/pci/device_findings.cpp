@@ -104,14 +104,18 @@ Findings examine_memory(const PciTree& tree, const PciFunction& memory, std::opt
     } else {
         add_bar_findings(findings, tree, memory, *chosen, bytes);
     }
-    if (!is_pass_through(memory.driver))
-        findings.push_back(
-            {"memory_driver", Severity::hindrance, where,
-             "is bound to the kernel's " + memory.driver + ", which may use the same memory", "no driver",
-             memory.is_nvme() ? "unbind it, or boot with nvme.use_cmb_sqes=0 so that the kernel leaves the "
-                                "controller memory "
-                                "buffer alone"
-                              : "echo " + where + " > /sys/bus/pci/devices/" + where + "/driver/unbind"});
+    if (is_pass_through(memory.driver)) return findings;
+    if (memory.p2pmem)
+        findings.push_back({"memory_driver", Severity::note, where,
+                            "is bound to the kernel's " + memory.driver + ", which lends out " +
+                                size_text(memory.p2pmem->bytes) + " of its memory (p2pmem)",
+                            "", "nothing, with \"kind\": \"p2pmem\" in the configuration"});
+    else
+        findings.push_back({"memory_driver", Severity::hindrance, where,
+                            "is bound to the kernel's " + memory.driver +
+                                ", which may use the same memory: pktpitd does not take it like this",
+                            "no driver",
+                            "echo " + where + " > /sys/bus/pci/drivers/" + memory.driver + "/unbind"});
     return findings;
 }
 

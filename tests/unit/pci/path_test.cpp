@@ -283,6 +283,19 @@ TEST(Memory, Bar) {
     EXPECT_TRUE(find(examined(), "memory_driver"));
 }
 
+TEST(Memory, WhatTheKernelsDriverLendsIsNoHindrance) {
+    SwitchMachine machine;
+    machine.memory.driver = "nvme";
+    PciTree tree = machine.tree();
+    EXPECT_EQ(find(examine_memory(tree, *tree.find(machine.memory_at)), "memory_driver")->severity,
+              Severity::hindrance);
+    PciFunction lending = *tree.find(machine.memory_at);
+    lending.p2pmem = P2pMem{64 << 20, 64 << 20, true};
+    const Findings findings = examine_memory(tree, lending);
+    EXPECT_EQ(find(findings, "memory_driver")->severity, Severity::note);
+    EXPECT_NE(find(findings, "memory_driver")->what.find("64 MiB"), std::string::npos);
+}
+
 TEST(Memory, VerdictNamesTheBlocker) {
     SwitchMachine machine;
     const P2pVerdict good = p2p_verdict(machine.tree(), machine.nic_at, machine.memory_at, 2);
