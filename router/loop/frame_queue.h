@@ -38,7 +38,7 @@ class FrameQueue {
     static constexpr uint32_t wrap_mark =
         UINT32_MAX;  ///< frame_length: the next record is at the ring's start
     static size_t record_bytes(uint32_t frame_length) {
-        return sizeof(pp_punt) + (frame_length + 7U) / 8 * 8;
+        return sizeof(pp_punt) + (size_t{frame_length} + 7) / 8 * 8;
     }
 
     size_t size_;

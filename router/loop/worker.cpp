@@ -48,9 +48,8 @@ Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCo
 
 Worker::~Worker() {
     stop_ = true;
-    pause_wanted_ = false;
     wake();
-    changed_.notify_all();
+    resume();
     thread_.join();
 }
 
@@ -86,6 +85,7 @@ void Worker::unwatch_interrupt(int descriptor) {
 
 void Worker::run() {
     unsigned idle = 0;
+    unsigned turns = 0;
     while (true) {
         if (pause_wanted_.load(std::memory_order_acquire)) park();
         if (stop_.load(std::memory_order_relaxed)) return;
@@ -93,7 +93,7 @@ void Worker::run() {
         if (loop_.take_wake()) tell_daemon();
         idle = work != 0 ? 0 : idle + 1;
         if (polling_ == config::Polling::busy) {
-            if ((++idle & 1023) == 0) look();
+            if ((++turns & 1023) == 0) look();  // the clock is not read every turn
             continue;
         }
         if (idle > (polling_ == config::Polling::interrupt ? 0 : patience)) {

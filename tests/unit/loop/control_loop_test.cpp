@@ -1,0 +1,175 @@
+#include "router/loop/control_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/differential/random_traffic.h"
+#include "tests/unit/forward/vectors.h"
+#include "tests/unit/loop/loop_rig.h"
+
+namespace pktpit::router::test {
+namespace {
+
+class ControlLoops : public testing::Test {
+  protected:
+    ControlLoops() { fill_test_router(rig.image.image(), rig.image.base()); }
+    LoopRig rig;
+    const Buffer to_port2 = frame(arriving, Ipv4{.payload = transport(600)});
+    const Buffer to_host = frame(arriving, Ipv4{.destination = "192.0.2.1", .payload = transport(600)});
+    const Buffer no_route = frame(arriving, Ipv4{.destination = "172.16.0.1", .payload = transport(600)});
+};
+
+TEST_F(ControlLoops, EveryVectorLeavesAsForwardSays) {
+    for (const Vector& vector : all_vectors()) {
+        SCOPED_TRACE(vector.name);
+        const uint64_t before = rig.counted(vector.port, vector.verdict);
+        rig.io.arrive({vector.port, vector.in});
+        rig.run();
+        EXPECT_EQ(rig.counted(vector.port, vector.verdict), before + 1);
+        std::vector<FakeIo::Departure> departures;
+        std::vector<QueuedFrame> queued;
+        if (vector.verdict == PP_FORWARDED) departures.push_back({vector.egress_port, vector.out});
+        const auto action = action_of(vector.verdict);
+        if (action == PP_ACTION_HOST || action == PP_ACTION_PUNT)
+            queued.push_back({vector.port, vector.verdict, vector.in});
+        EXPECT_EQ(rig.io.take_departures(), departures);
+        EXPECT_EQ(rig.loop.take_wake(), !queued.empty());
+        EXPECT_EQ(rig.take_queued(), queued);
+        EXPECT_EQ(rig.io.free_slots(), rig.io.slots());
+    }
+}
+
+TEST_F(ControlLoops, AHeaderThatTheNicSplitOffLeavesInFrontOfThePayload) {
+    const Decision whole = forward_frame(rig.image.view(), 1, to_port2);
+    for (const size_t split : {34u, 38u, 42u, 60u, 127u, 128u}) {
+        rig.io.arrive({1, to_port2, split});
+        rig.run();
+        EXPECT_EQ(rig.io.take_departures(),
+                  (std::vector<FakeIo::Departure>{{2, egress_frame(whole, to_port2)}}))
+            << split;
+    }
+}
+
+TEST_F(ControlLoops, TagsGrowTheHeaderIntoTheHeadroom) {
+    const Buffer in = frame(arriving, Ipv4{.destination = "10.3.0.1", .payload = transport(300)});
+    const Decision whole = forward_frame(rig.image.view(), 1, in);
+    ASSERT_EQ(whole.verdict, PP_FORWARDED);
+    ASSERT_EQ(whole.header_length, whole.consumed + 8);
+    rig.io.arrive({1, in, 42});
+    rig.run();
+    EXPECT_EQ(rig.io.take_departures(), (std::vector<FakeIo::Departure>{{3, egress_frame(whole, in)}}));
+}
+
+TEST_F(ControlLoops, AVetoIsForWhatWouldBeForwardedOnly) {
+    rig.io.arrive({1, to_port2, 42, PP_DROP_MEMORY_REVOKED});
+    rig.io.arrive({1, to_host, 42, PP_DROP_MEMORY_REVOKED});
+    rig.run();
+    EXPECT_TRUE(rig.io.take_departures().empty());
+    EXPECT_EQ(rig.io.submits, 0u);
+    EXPECT_EQ(rig.counted(1, PP_DROP_MEMORY_REVOKED), 1u);
+    EXPECT_EQ(rig.counted(1, PP_FORWARDED), 0u);
+    EXPECT_EQ(rig.take_queued(), (std::vector<QueuedFrame>{{1, PP_HOST_LOCAL, to_host}}));
+    EXPECT_EQ(rig.io.free_slots(), rig.io.slots());
+}
+
+TEST_F(ControlLoops, APayloadThatCannotBeReadIsADropUnderItsName) {
+    rig.io.payload_gone = true;
+    const Buffer arp =
+        frame(Ethernet{.to = Mac{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, .from = peer}, Buffer(46), 0x0806);
+    rig.io.arrive({1, no_route, 42});
+    rig.io.arrive({1, arp, 128});
+    rig.run();
+    EXPECT_EQ(rig.counted(1, PP_DROP_MEMORY_REVOKED), 1u);
+    EXPECT_EQ(rig.counted(1, PP_PUNT_NO_ROUTE), 0u);
+    EXPECT_EQ(rig.take_queued(), (std::vector<QueuedFrame>{{1, PP_HOST_ARP, arp}}))
+        << "no half record before it";
+    EXPECT_EQ(rig.io.free_slots(), rig.io.slots());
+}
+
+TEST_F(ControlLoops, CountsFramesAndBytesAtTheIngressPort) {
+    rig.io.arrive({1, to_port2});
+    rig.io.arrive({1, no_route});
+    rig.io.arrive({2, to_port2});
+    rig.run();
+    EXPECT_EQ(rig.counters.port(1).rx_packets, 2u);
+    EXPECT_EQ(rig.counters.port(1).rx_bytes, to_port2.size() + no_route.size());
+    EXPECT_EQ(rig.counters.port(2).rx_packets, 1u);
+    EXPECT_EQ(rig.counted(2, PP_HOST_OTHER_MAC), 1u);
+    EXPECT_EQ(rig.counters.port(1).tx_packets, 0u) << "counted by whoever sends";
+}
+
+TEST_F(ControlLoops, CountsRoutesInBytesAsTheyLeave) {
+    const auto adjacency = rig.image.image().add_adjacency(
+        adjacency_of(PP_ADJ_FORWARD, 3, port3, next_hop3, 31, 1500, std::array{Tag{0x8100, tci100}}));
+    const std::pair<fib::AdjacencyId, uint16_t> member{adjacency.value(), 1};
+    const auto group = rig.image.image().add_group({&member, 1}, 77);
+    ASSERT_TRUE(rig.image.image().set(Prefix::parse("10.77.0.0/16").value(), group.value()).has_value());
+    const Buffer counted = frame(arriving, Ipv4{.destination = "10.77.0.1", .payload = transport(300)});
+    const Buffer too_big = frame(arriving, Ipv4{.destination = "10.77.0.1", .payload = transport(1600)});
+    rig.io.arrive({1, counted});
+    rig.io.arrive({1, counted, 42});
+    rig.io.arrive({1, too_big});
+    rig.io.arrive({1, counted, 42, PP_DROP_MEMORY_REVOKED});
+    rig.run();
+    EXPECT_EQ(rig.counters.route(77).packets, 2u) << "forwarded ones only";
+    EXPECT_EQ(rig.counters.route(77).bytes, 2 * (counted.size() + 4));
+    EXPECT_EQ(rig.counters.route(0).packets, 0u);
+}
+
+TEST(ControlLoopQueue, AFullQueueIsADropUnderItsName) {
+    LoopRig rig(2048);
+    fill_test_router(rig.image.image(), rig.image.base());
+    const Buffer in = frame(arriving, Ipv4{.destination = "192.0.2.1", .payload = transport(600)});
+    for (int i = 0; i < 5; i++)
+        rig.io.arrive({1, in, 42});
+    rig.run();
+    EXPECT_EQ(rig.counted(1, PP_HOST_LOCAL), 3u);
+    EXPECT_EQ(rig.counted(1, PP_DROP_PUNT_FULL), 2u);
+    EXPECT_EQ(rig.take_queued(), std::vector<QueuedFrame>(3, {1, PP_HOST_LOCAL, in}));
+    EXPECT_EQ(rig.io.free_slots(), rig.io.slots());
+    rig.io.arrive({1, in, 42});
+    rig.run();
+    EXPECT_EQ(rig.take_queued().size(), 1u);
+}
+
+TEST(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
+    pktpit::test::Random random(2026);
+    LoopRig rig(1 << 22, random_capacity());
+    const auto fib = pktpit::test::fill_randomly(rig.image.image(), rig.image.base(), random);
+    uint64_t frames = 0;
+    while (frames < 100'000) {
+        const uint32_t burst = 1 + random.below(200);
+        std::vector<FakeIo::Departure> departures;
+        std::vector<QueuedFrame> queued;
+        std::array<uint64_t, PP_VERDICT_CAPACITY> wanted{}, before{};
+        for (size_t verdict = 0; verdict < before.size(); verdict++)
+            for (uint16_t port = 1; port <= pktpit::test::random_ports; port++)
+                before[verdict] += rig.counted(port, static_cast<pp_verdict>(verdict));
+        for (uint32_t i = 0; i < burst; i++) {
+            const auto made = pktpit::test::random_frame(fib, random);
+            const Decision decision = forward_frame(rig.image.view(), made.port, made.bytes);
+            const bool veto = random.one_in(20);
+            const auto verdict =
+                decision.verdict == PP_FORWARDED && veto ? PP_DROP_MEMORY_REVOKED : decision.verdict;
+            wanted[verdict]++;
+            if (verdict == PP_FORWARDED)
+                departures.push_back({decision.egress_port, egress_frame(decision, made.bytes)});
+            if (action_of(verdict) == PP_ACTION_HOST || action_of(verdict) == PP_ACTION_PUNT)
+                queued.push_back({made.port, verdict, made.bytes});
+            rig.io.arrive({made.port, made.bytes, PP_SLICE_BYTES, veto ? PP_DROP_MEMORY_REVOKED : PP_NONE});
+        }
+        rig.run();
+        frames += burst;
+        ASSERT_EQ(rig.io.free_slots(), rig.io.slots());
+        ASSERT_EQ(rig.io.take_departures(), departures) << "after " << frames;
+        ASSERT_EQ(rig.take_queued(), queued) << "after " << frames;
+        for (size_t verdict = 0; verdict < before.size(); verdict++) {
+            uint64_t now = 0;
+            for (uint16_t port = 1; port <= pktpit::test::random_ports; port++)
+                now += rig.counted(port, static_cast<pp_verdict>(verdict));
+            ASSERT_EQ(now - before[verdict], wanted[verdict]) << name_of(static_cast<pp_verdict>(verdict));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pktpit::router::test

@@ -1,0 +1,190 @@
+#include "router/loop/frame_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace pktpit::router {
+namespace {
+
+using Frame = std::vector<uint8_t>;
+
+bool push(FrameQueue& queue, const pp_punt& head, const Frame& frame) {
+    const std::span<const uint8_t> whole(frame);
+    return queue.push(head, {&whole, 1});
+}
+bool push(FrameQueue& queue, size_t bytes, uint8_t fill) {
+    return push(queue, {1, 2, 0, static_cast<uint32_t>(bytes)}, Frame(bytes, fill));
+}
+
+TEST(FrameQueue, HandsOverHeadAndBytesInOrder) {
+    FrameQueue queue(1024);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_TRUE(push(queue, {7, PP_HOST_ARP, 0, 60}, Frame(60, 0xaa)));
+    EXPECT_TRUE(push(queue, {9, PP_PUNT_NO_ROUTE, 0, 61}, Frame(61, 0xbb)));
+    EXPECT_FALSE(queue.empty());
+    int count = 0;
+    EXPECT_EQ(queue.pop(1,
+                        [&](const pp_punt& head, std::span<uint8_t> frame) {
+                            EXPECT_EQ(head.port, 7);
+                            EXPECT_EQ(head.verdict, PP_HOST_ARP);
+                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(60, 0xaa));
+                            count++;
+                        }),
+              1u);
+    EXPECT_FALSE(queue.empty());
+    EXPECT_EQ(queue.pop(100,
+                        [&](const pp_punt& head, std::span<uint8_t> frame) {
+                            EXPECT_EQ(head.port, 9);
+                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(61, 0xbb));
+                            count++;
+                        }),
+              1u);
+    EXPECT_EQ(count, 2);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(queue.pop(100, [&](const pp_punt&, std::span<uint8_t>) { ADD_FAILURE(); }), 0u);
+}
+
+TEST(FrameQueue, GathersParts) {
+    FrameQueue queue(1024);
+    const Frame a{1, 2, 3}, none, b{4}, c{5, 6, 7, 8, 9};
+    const std::span<const uint8_t> parts[] = {a, none, b, c};
+    ASSERT_TRUE(queue.push({1, 0, 0, 9}, parts));
+    queue.pop(1, [](const pp_punt&, std::span<uint8_t> frame) {
+        EXPECT_EQ(Frame(frame.begin(), frame.end()), (Frame{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    });
+}
+
+TEST(FrameQueue, RefusesWhatDoesNotFitAndTakesItOnceThereIsRoom) {
+    FrameQueue queue(256);
+    EXPECT_TRUE(push(queue, 120, 1));  // 128 with its head
+    EXPECT_FALSE(push(queue, 121, 2));
+    EXPECT_TRUE(push(queue, 120, 2));
+    EXPECT_FALSE(push(queue, 1, 3)) << "full to the last byte";
+    int seen = 0;
+    EXPECT_EQ(queue.pop(1, [&](const pp_punt&, std::span<uint8_t> frame) { seen = frame[0]; }), 1u);
+    EXPECT_EQ(seen, 1);
+    EXPECT_TRUE(push(queue, 120, 3));
+    EXPECT_EQ(queue.pop(9, [&](const pp_punt&, std::span<uint8_t> frame) { seen = seen * 10 + frame[0]; }),
+              2u);
+    EXPECT_EQ(seen, 123);
+}
+
+TEST(FrameQueue, ARecordLiesInOnePieceAtTheWrap) {
+    FrameQueue queue(256);
+    ASSERT_TRUE(push(queue, 144, 1));  // 152: the next of 120 would cross the end
+    ASSERT_FALSE(push(queue, 112, 2)) << "the end of the ring is skipped, so there is no room";
+    queue.pop(1, [](const pp_punt&, std::span<uint8_t>) {});
+    ASSERT_TRUE(push(queue, 112, 2));
+    EXPECT_EQ(queue.pop(9,
+                        [](const pp_punt&, std::span<uint8_t> frame) {
+                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(112, 2));
+                        }),
+              1u);
+    EXPECT_TRUE(queue.empty());
+}
+
+TEST(FrameQueue, WhatIsReservedAndNotPublishedIsNotSeen) {
+    FrameQueue queue(256);
+    const auto room = queue.reserve({1, 0, 0, 64});
+    ASSERT_EQ(room.size(), 64u);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(queue.pop(9, [](const pp_punt&, std::span<uint8_t>) { ADD_FAILURE(); }), 0u);
+    const auto again = queue.reserve({1, 0, 0, 32});
+    EXPECT_EQ(again.data(), room.data());
+    queue.publish();
+    EXPECT_EQ(queue.pop(9, [](const pp_punt&, std::span<uint8_t> frame) { EXPECT_EQ(frame.size(), 32u); }),
+              1u);
+}
+
+TEST(FrameQueue, LengthsThatNoFrameHasAreRefused) {
+    FrameQueue queue(1 << 16);
+    for (const uint32_t length :
+         {65536u - 7, 65536u, UINT32_MAX - 8, UINT32_MAX - 7, UINT32_MAX - 1, UINT32_MAX})
+        EXPECT_TRUE(queue.reserve({1, 0, 0, length}).empty()) << length;
+    EXPECT_EQ(queue.reserve({1, 0, 0, 65536 - 8}).size(), 65536u - 8);
+}
+
+TEST(FrameQueue, RandomUseAgainstADeque) {
+    for (unsigned seed = 0; seed < 20; seed++) {
+        std::mt19937 random(seed);
+        FrameQueue queue(1024);
+        std::deque<Frame> naive;
+        size_t refused = 0;
+        for (int step = 0; step < 5000; step++) {
+            if (random() % 2) {
+                Frame frame(1 + random() % 300);
+                for (auto& byte : frame)
+                    byte = static_cast<uint8_t>(random());
+                const pp_punt head{static_cast<uint16_t>(step), 3, 0, static_cast<uint32_t>(frame.size())};
+                if (push(queue, head, frame))
+                    naive.push_back(std::move(frame));
+                else
+                    refused++;
+            } else {
+                const size_t most = random() % 5;
+                const size_t wanted = std::min(most, naive.size());
+                ASSERT_EQ(queue.pop(most,
+                                    [&](const pp_punt&, std::span<uint8_t> frame) {
+                                        ASSERT_EQ(Frame(frame.begin(), frame.end()), naive.front());
+                                        naive.pop_front();
+                                    }),
+                          wanted);
+            }
+            ASSERT_EQ(queue.empty(), naive.empty());
+        }
+        EXPECT_GT(refused, 0u);
+    }
+}
+
+/// Both threads make the same frames from the same seed.
+class Frames {
+  public:
+    std::span<const uint8_t> next() {
+        const size_t length = random_() % 8 == 0 ? random_() % 1518 + 1 : random_() % 120 + 1;
+        const auto seed = static_cast<uint8_t>(random_());
+        for (size_t i = 0; i < length; i++)
+            bytes_[i] = static_cast<uint8_t>(seed + i * 7);
+        return {bytes_.data(), length};
+    }
+
+  private:
+    std::mt19937 random_{42};
+    std::array<uint8_t, 1518> bytes_{};
+};
+
+TEST(FrameQueueThreads, AMillionFramesFromThreadToThread) {
+    constexpr int count = 1'000'000;
+    FrameQueue queue(1 << 14);
+    std::thread producer([&queue] {
+        Frames frames;
+        for (int i = 0; i < count; i++) {
+            const auto frame = frames.next();
+            const pp_punt head{static_cast<uint16_t>(i), static_cast<uint8_t>(i >> 16), 0,
+                               static_cast<uint32_t>(frame.size())};
+            while (!queue.push(head, {&frame, 1}))
+                std::this_thread::yield();
+        }
+    });
+    Frames frames;
+    int seen = 0;
+    int wrong = 0;
+    while (seen < count) {
+        const size_t got = queue.pop(64, [&](const pp_punt& head, std::span<uint8_t> frame) {
+            const auto wanted = frames.next();
+            wrong += head.port != static_cast<uint16_t>(seen) || head.verdict != seen >> 16 ||
+                     !std::ranges::equal(frame, wanted);
+            seen++;
+        });
+        if (got == 0) std::this_thread::yield();
+    }
+    producer.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace pktpit::router
