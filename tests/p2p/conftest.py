@@ -22,6 +22,10 @@ from lib.bench import Bench, Routers  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.routes import BUILD  # noqa: E402
 
+# The proof first, then what makes it believable. With each memory in turn, as far as a test has one.
+ORDER = ("test_doctor", "test_forwarding", "test_host", "test_restart", "test_revocation", "test_bounce", "test_payload_in_ram",
+         "test_unmapped", "test_igb")
+
 _began = time.monotonic()
 _report = Report()
 _routers = None
@@ -43,7 +47,9 @@ def pytest_report_header(config):
     return f"an emulated machine; seed {config.getoption('seed')}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: ORDER.index(item.path.stem) if item.path.stem in ORDER else len(ORDER))
     if config.getoption("router") == "kernel":
         for item in items:
             if mark := item.get_closest_marker("pktpit"):
@@ -114,7 +120,7 @@ def bench(request, seed, progress):
         made = Bench(seed, request.config.getoption("router"), progress)
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)
-    _report.note(f"Routes: {len(made.table.routes[4]):,} IPv4 and {len(made.table.routes[6]):,} IPv6, of {made.table.origin}; seed {seed}.")
+    _report.note(f"Routes: {len(made.full.table.routes[4]):,} IPv4 and {len(made.full.table.routes[6]):,} IPv6, of {made.full.table.origin}; seed {seed}.")
     return made
 
 
@@ -141,8 +147,8 @@ def memory(request):
 
 
 @pytest.fixture
-def router(routers, machine, memory):
-    return routers.want(machine, memory)
+def router(bench, routers, machine, memory):
+    return routers.want(machine, memory, bench.full)
 
 
 @pytest.fixture(autouse=True)

@@ -24,8 +24,8 @@ class Seen:
 
 @pytest.fixture(scope="session")
 def seen(bench, machine, memory, routers, report, progress, seed):
-    router = routers.want(machine, memory)
-    burst = Burst(bench.table, bench.oracle, FRAMES, f"{seed} {memory}")
+    router = routers.want(machine, memory, bench.full)
+    burst = bench.full.burst(FRAMES, f"{seed} {memory}")
     machine.forget_messages()
     before = router.hardware_split()
     outcome = exchange(machine.wires, burst)

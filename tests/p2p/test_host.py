@@ -55,7 +55,7 @@ def test_ping_is_answered(router, machine, port, family, size):
 @each_family
 @each_port
 def test_time_exceeded(router, machine, bench, port, family, size):
-    network, _ = next(iter(bench.table.routes[family]))
+    network, _ = next(iter(bench.full.table.routes[family]))
     mark = token()
     sent = transit(port, family, network.to_bytes(4 if family == 4 else 16, "big"), 1, mark.ljust(size, b"."))
     machine.wires[port].send(sent)

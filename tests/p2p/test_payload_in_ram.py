@@ -2,7 +2,7 @@
 
 import pytest
 from lib.scan import Memory
-from lib.traffic import Burst, exchange
+from lib.traffic import exchange
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux knows no payload memory")
@@ -11,8 +11,8 @@ FRAMES = 1_000
 
 @pytest.fixture(scope="module")
 def seen(bench, machine, routers, report, seed):
-    router = routers.want(machine, "hugepages")
-    burst = Burst(bench.table, bench.oracle, FRAMES, f"{seed} hugepages")
+    router = routers.want(machine, "hugepages", bench.few)
+    burst = bench.few.burst(FRAMES, f"{seed} hugepages")
     split = router.hardware_split()
     outcome = exchange(machine.wires, burst)
     found = Memory(machine.ram).payloads(burst)

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 from lib.scan import Memory
-from lib.traffic import Burst, exchange, flood
+from lib.traffic import exchange, flood
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
@@ -18,15 +18,15 @@ def digest(file):
 @requirement("a daemon that is gone leaves no NIC behind that still writes; the next one resets them and forwards")
 def test_killed_and_started_again(router, machine, memory, bench, report, progress, seed):
     machine.forget_messages()
-    flood(machine.wires, Burst(bench.table, bench.oracle, 500, f"{seed} killed {memory}"))
+    flood(machine.wires, bench.full.burst(500, f"{seed} killed {memory}"))
     router.kill()
     left = digest(machine.peer_memory(memory))
-    flood(machine.wires, Burst(bench.table, bench.oracle, 500, f"{seed} dead {memory}"))
+    flood(machine.wires, bench.full.burst(500, f"{seed} dead {memory}"))
     machine.guest.run("true")  # the guest has had its turn
     assert digest(machine.peer_memory(memory)) == left, "a NIC writes into peer memory though its daemon is gone"
     router.start()
     progress("the daemon was killed and started again")
-    burst = Burst(bench.table, bench.oracle, FRAMES, f"{seed} restarted {memory}")
+    burst = bench.full.burst(FRAMES, f"{seed} restarted {memory}")
     outcome = exchange(machine.wires, burst)
     ram, peer = Memory(machine.ram), Memory(machine.peer_memory(memory))
     report.row(f"after kill -9, {memory}", outcome, ram.payloads(burst), peer.payloads(burst), peer.headers(burst))

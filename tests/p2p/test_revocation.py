@@ -7,7 +7,7 @@ import pytest
 from lib.configuration import MEMORIES
 from lib.host import ping
 from lib.topology import PORTS
-from lib.traffic import Burst, drain, exchange, flood
+from lib.traffic import drain, exchange, flood
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -37,11 +37,11 @@ class Flow(threading.Thread):
 @pytest.fixture(scope="session")
 def revoked(bench, machine, memory, routers, report, progress, seed):
     """What was seen around the removal; afterwards the device is there again."""
-    router = routers.want(machine, memory)
+    router = routers.want(machine, memory, bench.full)
     device = MEMORIES[memory]["pci"]
     machine.peer_memory(memory)  # its address is known from now on
-    flow = Flow(machine.wires, Burst(bench.table, bench.oracle, 20_000, f"{seed} revoked {memory}"))
-    probe = Burst(bench.table, bench.oracle, 40, f"{seed} probe {memory}")
+    flow = Flow(machine.wires, bench.full.burst(20_000, f"{seed} revoked {memory}"))
+    probe = bench.full.burst(40, f"{seed} probe {memory}")
     try:
         wait_for(lambda: flow.good > 200, 20, "frames flow")
         machine.guest.run(f"echo 1 > /sys/bus/pci/devices/{device}/remove")
@@ -55,7 +55,7 @@ def revoked(bench, machine, memory, routers, report, progress, seed):
         drain(machine.wires)
         counted = router.verdicts()[COUNTER]
         before = digest(machine.peer_memory(memory))
-        late = Burst(bench.table, bench.oracle, 300, f"{seed} late {memory}")
+        late = bench.full.burst(300, f"{seed} late {memory}")
         outcome = exchange(machine.wires, late, window=300, patience=1.5)
         after = digest(machine.peer_memory(memory))
         dropped = router.verdicts().get(COUNTER, 0) - counted
@@ -98,8 +98,8 @@ def test_ping_is_answered(revoked):
 def test_forwards_again_with_the_device_back(revoked, bench, machine, memory, routers, seed):
     routers.stop()
     machine.guest.run("echo 1 > /sys/bus/pci/rescan")
-    router = routers.want(machine, memory)
-    burst = Burst(bench.table, bench.oracle, 500, f"{seed} back {memory}")
+    router = routers.want(machine, memory, bench.few)
+    burst = bench.few.burst(500, f"{seed} back {memory}")
     outcome = exchange(machine.wires, burst)
     assert (outcome.good, outcome.wrong, outcome.missing) == (500, [], [])
     assert router.hardware_split() >= 500

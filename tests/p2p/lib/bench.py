@@ -8,33 +8,45 @@ from lib.emulator import find_qemu
 from lib.initramfs import Initramfs
 from lib.kernel import TUN, VFIO, find_kernel
 from lib.machine import Machine
-from lib.oracle import Oracle
 from lib.pktpit_router import PktpitRouter
 from lib.routes import BUILD, Table
+from lib.world import World
+
+FEW = 1_000
 
 
 class Bench:
+    """`full`: the world of the proof, with a large table; `few`: a small one, for tests that start a router anew and
+    ask nothing of its table."""
+
     def __init__(self, seed, router, progress):
         self.progress = progress
         self.kernel = find_kernel(progress)
-        self.table = Table(seed)
-        self.oracle = Oracle(self.table)
+        table = Table.drawn(seed)
+        self.full, self.few = World("full", table), World("few", table.beginning(FEW))
         self.initramfs = Initramfs()
         if router == "kernel":
-            self.nic, self.router = kernel_router.NIC, kernel_router.KernelRouter
-            self.initramfs.modules(self.kernel, kernel_router.MODULES)
-            self.initramfs.program(shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin"), "iproute")
-            for number, batch in enumerate(kernel_router.KernelRouter.batches(self.table)):
-                self.initramfs.file(f"etc/kernel/{number:03}", batch)
+            self._add_linux()
         else:
-            self.nic, self.router = "e1000e", PktpitRouter
-            self.initramfs.modules(self.kernel, VFIO + TUN)
-            for name in ("pktpitd", "pktpit"):
-                self.initramfs.program(BUILD / "router" / name)
+            self._add_pktpit()
+
+    def _add_linux(self):
+        self.nic, self.router = kernel_router.NIC, kernel_router.KernelRouter
+        self.initramfs.modules(self.kernel, kernel_router.MODULES)
+        self.initramfs.program(shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin"), "iproute")
+        for number, batch in enumerate(kernel_router.KernelRouter.batches(self.full.table)):
+            self.initramfs.file(f"etc/kernel/{number:03}", batch)
+
+    def _add_pktpit(self):
+        self.nic, self.router = "e1000e", PktpitRouter
+        self.initramfs.modules(self.kernel, VFIO + TUN)
+        for name in ("pktpitd", "pktpit"):
+            self.initramfs.program(BUILD / "router" / name)
+        for world in (self.full, self.few):
             for memory in configuration.MEMORIES:
-                self.initramfs.file(f"etc/pktpit/{memory}.json", configuration.text(memory))
+                self.initramfs.file(f"etc/pktpit/{memory}-{world.name}.json", configuration.text(memory, world.name))
             for family in (4, 6):
-                self.initramfs.file(f"etc/pktpit/table{family}.txt", self.table.text(family))
+                self.initramfs.file(f"etc/pktpit/{world.name}{family}.txt", world.table.text(family))
 
     def boot(self, nic=None):
         """A machine with these NICs; NotAvailable if no emulator at hand has them."""
@@ -43,18 +55,19 @@ class Bench:
 
 
 class Routers:
-    """The daemons of a session, of which one runs at a time on a machine: tests that want the same one share it."""
+    """The daemons of a session, of which one runs at a time: tests that want the same one share it."""
 
     def __init__(self, bench, progress):
         self.bench, self.progress = bench, progress
         self.current = None
 
-    def want(self, machine, memory, environment=""):
-        router = self.current
-        if router and (router.machine, router.memory, router.environment) == (machine, memory, environment) and router.running():
-            return router
+    def want(self, machine, memory, world, environment=""):
+        """A router on this machine with its payloads in this memory and this world's routes."""
+        wanted = (machine, memory, world.name, environment)
+        if self.current and self.current.what == wanted and self.current.running():
+            return self.current
         self.stop()
-        router = self.current = self.bench.router(machine, memory, environment)
+        router = self.current = self.bench.router(*wanted)
         began = time.monotonic()
         router.start()
         self.progress(f"a router with its payloads in {memory} is up after {time.monotonic() - began:.1f} s")

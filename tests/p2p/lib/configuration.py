@@ -10,22 +10,27 @@ MEMORIES = {
     "ivshmem": {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR},
     "cmb": {"kind": "nvme_cmb", "pci": NVME},
     "hugepages": {"kind": "hugepages"},
+    "bounce": {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR},
 }
+BOUNCED_PORT = 3  # of "bounce": takes its payloads to and from main memory, the others do not
 
 
-def configuration(memory):
-    return {
+def configuration(memory, world):
+    made = {
         "dataplane": "vfio",
         "instance": "p2p",
         "interfaces": {f"p{port}": {"pci": NIC_ADDRESSES[port],
                                     "addresses": [f"{host_address(4, port, 1)}/24", f"{host_address(6, port, 1)}/64"]}
                        for port in range(PORTS)},
         "vfio": {"payload_memory": MEMORIES[memory], "slot_bytes": 2048},
-        "routes_files": [{"path": f"table{family}.txt",
+        "routes_files": [{"path": f"{world}{family}.txt",
                           "next_hops": {str(hop.number): hop.address(family) for hop in NEXT_HOPS}} for family in (4, 6)],
         "neighbours": [{"address": address, "mac": text_mac(mac), "interface": f"p{port}"}
                        for address, mac, port in stations()],
     }
+    if memory == "bounce":
+        made["interfaces"][f"p{BOUNCED_PORT}"]["payload"] = "bounce"
+    return made
 
 
 def stations():
@@ -37,5 +42,5 @@ def stations():
             yield host_address(family, port, SENDER), host_mac(port, SENDER), port
 
 
-def text(memory):
-    return json.dumps(configuration(memory), indent=2)
+def text(memory, world):
+    return json.dumps(configuration(memory, world), indent=2)

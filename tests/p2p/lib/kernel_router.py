@@ -15,8 +15,9 @@ MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_
 class KernelRouter:
     name = "kernel"
 
-    def __init__(self, machine, memory, environment=""):
-        self.machine, self.guest, self.memory, self.environment = machine, machine.guest, memory, environment
+    def __init__(self, machine, memory, world, environment=""):
+        self.what = (machine, memory, world, environment)
+        self.machine, self.guest = machine, machine.guest
 
     def running(self):
         return True

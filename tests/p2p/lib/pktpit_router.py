@@ -12,9 +12,12 @@ SHOW = f"pktpit --instance {INSTANCE}"
 class PktpitRouter:
     name = "pktpit"
 
-    def __init__(self, machine, memory, environment=""):
-        """`memory`: where payloads wait; `environment`: NAME=VALUE for the daemon."""
-        self.machine, self.guest, self.memory, self.environment = machine, machine.guest, memory, environment
+    def __init__(self, machine, memory, world, environment=""):
+        """`memory`: where payloads wait; `world`: the name of a table; `environment`: NAME=VALUE for the daemon."""
+        self.what = (machine, memory, world, environment)
+        self.machine, self.guest = machine, machine.guest
+        self.file = f"/etc/pktpit/{memory}-{world}.json"
+        self.environment = environment
         self.log_file = "/run/pktpitd.log"
         self.pid = None
 
@@ -26,7 +29,7 @@ class PktpitRouter:
     def launch(self):
         # Linux's own driver has the NVMe at boot; the daemon refuses a device that is in use.
         self.guest.run(f"nvme=/sys/bus/pci/devices/{NVME}/driver; [ ! -e $nvme ] || echo {NVME} > $nvme/unbind")
-        command = f"{self.environment} pktpitd --config /etc/pktpit/{self.memory}.json >>{self.log_file} 2>&1 & echo $!"
+        command = f"{self.environment} pktpitd --config {self.file} >>{self.log_file} 2>&1 & echo $!"
         self.pid = int(self.guest.output(command))
 
     def running(self):

@@ -41,39 +41,46 @@ class Outcome:
 
 
 class Burst:
-    def __init__(self, table, oracle, count, seed, families=(4, 6)):
-        chance = self.chance = random.Random(seed)
-        self.marker = chance.randbytes(8)
-        self.ports = chance.randbytes(4)
+    """`count` frames of both families into all `ports`, to random addresses inside random routes; `wanted(egress)` and
+    the sizes, without FCS, narrow the choice."""
+
+    def __init__(self, table, oracle, count, seed, ports=range(PORTS), wanted=lambda egress: True, smallest=SMALLEST, largest=LARGEST):
+        self.chance = random.Random(seed)
+        self.marker, self.ports = self.chance.randbytes(8), self.chance.randbytes(4)
         self.senders = {family: {packed(host_address(family, port, SENDER)) for port in range(PORTS)} for family in (4, 6)}
         self.frames = {}  # tag: Frame
         self.decided = 0  # by a longer prefix, against a covering one that leads to another port
-        prefixes = {family: list(table.routes[family]) for family in families}
-        for number in range(count):
-            family = families[number % len(families)]
-            network, length = chance.choice(prefixes[family])
-            bits = 32 if family == 4 else 128
-            destination = network | chance.getrandbits(bits - length) if length < bits else network
-            self._add(oracle, number, family, destination, chance)
+        self.sizes = smallest, largest
+        prefixes = {family: list(table.routes[family]) for family in (4, 6)}
+        while len(self.frames) < count:
+            number = len(self.frames)
+            family = 4 if number % 2 else 6
+            destination = self._address(family, *self.chance.choice(prefixes[family]))
+            matches = oracle.matches(family, destination)
+            if wanted(matches[0].port):
+                self._add(oracle, number, family, destination, ports[number // 2 % len(ports)])
+                self.decided += any(hop.port != matches[0].port for hop in matches)
 
-    def _add(self, oracle, number, family, destination, chance):
-        ingress = number // 2 % PORTS
-        smallest = max(SMALLEST, HEADERS[family] + TAG)
-        size = chance.choice(SIZES) if chance.random() < 0.3 else chance.randint(smallest, LARGEST)
-        tag = self.marker + number.to_bytes(4, "big") + chance.randbytes(4)
-        payload = self._payload(tag, max(size, smallest) - HEADERS[family], chance)
+    def _address(self, family, network, length):
+        bits = 32 if family == 4 else 128
+        return network | self.chance.getrandbits(bits - length) if length < bits else network
+
+    def _size(self, family):
+        smallest, largest = max(self.sizes[0], HEADERS[family] + TAG), self.sizes[1]
+        size = self.chance.choice(SIZES) if self.chance.random() < 0.3 else self.chance.randint(smallest, largest)
+        return min(max(size, smallest), largest)
+
+    def _add(self, oracle, number, family, destination, ingress):
+        tag = self.marker + number.to_bytes(4, "big") + self.chance.randbytes(4)
+        payload = self._payload(tag, self._size(family) - HEADERS[family])
         macs = mac(ingress) + host_mac(ingress, SENDER)
         source = packed(host_address(family, ingress, SENDER))
-        if family == 4:
-            sent = udp4(macs, source, destination.to_bytes(4, "big"), self.ports, payload, chance.randint(2, 255), number & 0xFFFF)
-        else:
-            sent = udp6(macs, source, destination.to_bytes(16, "big"), self.ports, payload, chance.randint(2, 255), number & 0xFFFFF)
-        egress, expected = oracle.forwarded(sent)
-        self.decided += any(hop.port != egress for hop in oracle.matches(family, destination))
-        self.frames[tag] = Frame(ingress, sent, egress, expected)
+        make, bytes_, most = (udp4, 4, 0xFFFF) if family == 4 else (udp6, 16, 0xFFFFF)
+        sent = make(macs, source, destination.to_bytes(bytes_, "big"), self.ports, payload, self.chance.randint(2, 255), number & most)
+        self.frames[tag] = Frame(ingress, sent, *oracle.forwarded(sent))
 
-    def _payload(self, tag, size, chance):
-        filler = chance.randbytes(size)
+    def _payload(self, tag, size):
+        filler = self.chance.randbytes(size)
         pieces = [tag + filler[TAG:64]]
         for start in range(64, size, 64):
             pieces.append(self.marker + filler[start + 8:start + 64])
