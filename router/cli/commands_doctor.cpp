@@ -138,6 +138,8 @@ int doctor(const Session& session, const DoctorOptions& options) {
         answer["about"] = snapshot->about;
         print_json(session, answer);
     } else {
+        if (!options.tree.empty() && !snapshot->about.empty())
+            session.terminal.out << printable(snapshot->about) << "\n\n";
         session.terminal.out << doctor_text(tree, report, session.terminal);
     }
     return static_cast<int>(report.verdict);

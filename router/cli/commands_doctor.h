@@ -42,9 +42,17 @@ struct DoctorPair {
     DoctorVerdict verdict = DoctorVerdict::direct;
 };
 
+/// Two NICs, whatever memory there is: the worse of both directions.
+struct DoctorNeighbours {
+    offload::PciAddress one;
+    offload::PciAddress other;
+    offload::P2pWay way = offload::P2pWay::none;
+};
+
 struct DoctorReport {
     DoctorQuestion question;
-    std::vector<DoctorPair> pairs;  ///< by memory, then NIC
+    std::vector<DoctorPair> pairs;             ///< by memory, then NIC
+    std::vector<DoctorNeighbours> neighbours;  ///< every two NICs once
     /// Of all pairs, each once; those that differ in nothing but the place have a list of places.
     offload::Findings findings;
     /// Whole machine only: the memory that suits the NICs best. The verdict is about it.
@@ -53,7 +61,7 @@ struct DoctorReport {
     std::string summary;  ///< one sentence
 };
 
-/// All Ethernet NICs and all memories that payload could wait in.
+/// All Ethernet NICs, virtual functions left out, and all memories that payload could wait in.
 DoctorQuestion whole_machine(const offload::PciTree& tree);
 DoctorReport examine(const offload::PciTree& tree, DoctorQuestion question);
 

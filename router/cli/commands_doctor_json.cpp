@@ -95,12 +95,17 @@ json doctor_json(const PciTree& tree, const DoctorReport& report) {
     json pairs = json::array();
     for (const DoctorPair& pair : report.pairs)
         pairs.push_back(pair_json(pair));
+    json neighbours = json::array();
+    for (const DoctorNeighbours& two : report.neighbours)
+        neighbours.push_back(
+            {{"nics", {two.one.to_string(), two.other.to_string()}}, {"way", to_string(two.way)}});
     return {{"verdict", verdict_text(report.verdict)},
             {"summary", report.summary},
             {"best_memory", report.best_memory ? json(report.best_memory->to_string()) : json()},
             {"nics", std::move(nics)},
             {"memories", std::move(memories)},
             {"pairs", std::move(pairs)},
+            {"neighbours", std::move(neighbours)},
             {"findings", findings_json(report.findings)}};
 }
 

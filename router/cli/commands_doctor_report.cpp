@@ -102,6 +102,16 @@ std::optional<PciAddress> best_memory(const std::vector<DoctorPair>& pairs) {
     return best == scores.end() ? std::nullopt : std::optional(best->first);
 }
 
+std::vector<DoctorNeighbours> neighbours_of(const PciTree& tree, const std::vector<PciAddress>& nics) {
+    std::vector<DoctorNeighbours> all;
+    for (size_t i = 0; i < nics.size(); i++)
+        for (size_t j = i + 1; j < nics.size(); j++)
+            all.push_back({nics[i], nics[j],
+                           std::min(offload::find_path(tree, nics[i], nics[j]).way,
+                                    offload::find_path(tree, nics[j], nics[i]).way)});
+    return all;
+}
+
 std::string counted(size_t count, const char* noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -138,7 +148,7 @@ DoctorQuestion whole_machine(const PciTree& tree) {
     DoctorQuestion question;
     question.whole_machine = true;
     for (const PciFunction* function : tree.functions()) {
-        if (function->is_ethernet()) question.nics.push_back(function->address);
+        if (function->is_ethernet() && !function->physical) question.nics.push_back(function->address);
         if (function->is_memory_candidate()) question.memories.push_back({function->address, {}});
     }
     return question;
@@ -151,6 +161,7 @@ DoctorReport examine(const PciTree& tree, DoctorQuestion question) {
     for (const DoctorMemory& memory : report.question.memories)
         for (const PciAddress nic : report.question.nics)
             report.pairs.push_back(examine_pair(tree, nic, memory, of_groups, report.question.configured));
+    report.neighbours = neighbours_of(tree, report.question.nics);
     report.findings = merged(report.pairs, report.question.findings);
     if (report.question.whole_machine) report.best_memory = best_memory(report.pairs);
     if (report.pairs.empty() || offload::any_of(report.question.findings, Severity::blocker))

@@ -83,6 +83,14 @@ std::string switches_text(const PciTree& tree, const DoctorReport& report, const
     return table.empty() ? "" : table.render(terminal);
 }
 
+/// Where there is no memory to talk about: how the NICs lie to each other.
+std::string neighbours_text(const DoctorReport& report, const Terminal& terminal) {
+    Table table({{"NIC"}, {"NIC"}, {"WAY"}});
+    for (const DoctorNeighbours& two : report.neighbours)
+        table.add_row({two.one.to_string(), two.other.to_string(), std::string(to_string(two.way))});
+    return table.empty() ? "" : "\n" + table.render(terminal);
+}
+
 std::string finding_text(const Finding& finding, const Terminal& terminal) {
     const Colour colour = finding.severity == Severity::blocker     ? Colour::red
                           : finding.severity == Severity::hindrance ? Colour::yellow
@@ -104,7 +112,7 @@ std::string doctor_text(const PciTree& tree, const DoctorReport& report, const T
         const std::string switches = switches_text(tree, report, terminal);
         if (!switches.empty()) text += "\n" + switches;
     }
-    if (!report.pairs.empty()) text += "\n" + pairs_text(report, terminal);
+    text += report.pairs.empty() ? neighbours_text(report, terminal) : "\n" + pairs_text(report, terminal);
     if (!report.findings.empty()) text += "\n";
     for (const Finding& finding : report.findings)
         text += finding_text(finding, terminal);
