@@ -5,21 +5,11 @@
 
 #include <array>
 #include <cerrno>
-#include <string_view>
 
 #include "fib/errno_text.h"
+#include "offload/pci/uevent.h"
 
 namespace pktpit::router {
-
-std::optional<offload::PciAddress> removed_function(std::span<const char> message) {
-    const std::string_view whole(message.data(), message.size());
-    const std::string_view head = whole.substr(0, whole.find('\0'));
-    constexpr std::string_view begin = "remove@/devices/";
-    if (!head.starts_with(begin)) return std::nullopt;
-    const auto address = offload::PciAddress::parse(head.substr(head.rfind('/') + 1));
-    if (!address) return std::nullopt;
-    return *address;
-}
 
 Result<DeviceEvents> DeviceEvents::open() {
     Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
@@ -40,7 +30,7 @@ bool DeviceEvents::poll(const Removed& removed) const {
                                      reinterpret_cast<sockaddr*>(&sender), &length);
         if (got < 0) return errno != ENOBUFS;
         if (sender.nl_pid != 0) continue;  // only the kernel's word counts
-        if (const auto function = removed_function({message.data(), static_cast<size_t>(got)}))
+        if (const auto function = offload::removed_function({message.data(), static_cast<size_t>(got)}))
             removed(*function);
     }
 }

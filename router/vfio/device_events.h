@@ -3,19 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "fib/fd.h"
 #include "fib/result.h"
 #include "offload/pci/address.h"
 
 namespace pktpit::router {
-
-/// The PCI function that an event says is gone; nothing for all other events, and for what is none.
-/// `message`: as from NETLINK_KOBJECT_UEVENT, "remove@/devices/…" and then NUL-terminated KEY=value strings.
-std::optional<offload::PciAddress> removed_function(std::span<const char> message);
 
 class DeviceEvents {
   public:

@@ -101,10 +101,14 @@ class SignalledIo : public PortIo {
 
 struct WorkerRig {
     explicit WorkerRig(config::Polling polling) {
-        fill_test_router(image.image(), image.base());
         queues.for_daemon_wakeup = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        worker = std::make_unique<Worker>(io, image.view(), epochs, counters, queues, polling);
+        worker = std::make_unique<Worker>(io, view(), epochs, counters, queues, polling);
         worker->watch_interrupt(io.interrupt.get());
+    }
+    static ImageView view() {
+        static HeapImage image;
+        static const bool filled = (fill_test_router(image.image(), image.base()), true);
+        return filled ? image.view() : ImageView{};
     }
     /// False after ten seconds.
     template <class Condition>
@@ -126,7 +130,6 @@ struct WorkerRig {
         return true;
     }
 
-    HeapImage image;
     SignalledIo io;
     fib::Epochs epochs;
     WorkerCounters counters;
