@@ -22,6 +22,7 @@ stty raw -echo
 say "ready for commands"
 echo @ready
 while IFS= read -r line; do
+    [ -n "$line" ] || continue # a nudge
     number=${line%% *}
     sh -c "${line#* }" >/run/answer 2>&1 </dev/null
     status=$?
