@@ -118,9 +118,9 @@ pp_verdict NicPacketIo::bounce(TxFrame& frame) {
         return PP_DROP_NO_SLOT;
     // The header stays in its cell; it is the payload that has to be where the port reaches it. So the header
     // is copied, too: its cell goes back with its slot.
-    uint8_t* from = slots_.header(frame.slot) + (frame.header - slots_.header_iova(frame.slot));
-    uint8_t* to = slots_.header(copy) + (frame.header - slots_.header_iova(frame.slot));
-    std::memcpy(to, from, frame.header_length);
+    const auto moved = static_cast<std::ptrdiff_t>(frame.header - slots_.header_iova(frame.slot));
+    uint8_t* to = slots_.header(copy) + moved;
+    std::memcpy(to, slots_.header(frame.slot) + moved, frame.header_length);
     std::memcpy(slots_.main_payload(copy), peer_->readable(slots_.payload_offset(frame.slot)),
                 frame.payload_length);
     slots_.pool(frame.slot.region).give({&frame.slot, 1}, SlotOwner::control_loop);
