@@ -18,8 +18,7 @@ namespace pktpit::offload {
 
 class PeerMemory {
   public:
-    PeerMemory(MemorySource source, Backing backing)
-        : source_(std::move(source)), backing_(std::move(backing)) {}
+    PeerMemory(const MemorySource& source, Backing backing) : source_(source), backing_(std::move(backing)) {}
     /// Releases: what is still mapped is unmapped, and the CPU's mapping goes.
     ~PeerMemory();
     PeerMemory(const PeerMemory&) = delete;

@@ -37,6 +37,7 @@ bool FrameQueue::push(const pp_punt& head, std::span<const std::span<const uint8
     if (frame.empty()) return false;
     size_t at = 0;
     for (const auto& part : parts) {
+        if (part.empty()) continue;  // which may be at no address
         std::memcpy(frame.data() + at, part.data(), part.size());
         at += part.size();
     }
