@@ -27,6 +27,13 @@
 #define PP_MAP_COUNTED_ROUTES "counted_routes" /* HASH: struct pp_counted_route -> counter; not for eBPF */
 #define PP_MAP_TX_PORTS "tx_ports"             /* DEVMAP: port -> ifindex */
 #define PP_MAP_PUNTS "punts"                   /* PERF_EVENT_ARRAY: struct pp_punt, then the frame */
+#define PP_MAP_SPLIT "split_sockets"           /* XSKMAP: port * PP_PORT_QUEUES + queue -> AF_XDP socket */
+
+/* Receive queues of a port that can have a socket. */
+#define PP_PORT_QUEUES 16
+/* Largest frame that an AF_XDP socket takes: a 4 KiB chunk without the headroom in front. Longer ones are
+ * punted. */
+#define PP_SPLIT_BYTES 3584
 
 /* Counters of one port on one CPU. Verdicts and rx count at the ingress port, tx at the egress port. */
 struct pp_port_counters {

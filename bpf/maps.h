@@ -7,6 +7,11 @@
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
 const volatile __u32 port_id;
+/* Where the table that is asked begins (struct pp_fib_table): the whole one, or the part that the port holds.
+ */
+const volatile __u32 table_offset;
+/* What that table does not have goes to the control loop's socket, and not to the slow path. */
+const volatile __u32 split;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
@@ -45,6 +50,13 @@ struct {
     __uint(key_size, sizeof(__u32));
     __uint(value_size, sizeof(__u32));
 } punts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_XSKMAP);
+    __uint(max_entries, PP_MAX_PORTS* PP_PORT_QUEUES);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u32));
+} split_sockets SEC(".maps");
 
 PP_INLINE const void* pp_image(void) {
     __u32 zero = 0;

@@ -32,7 +32,12 @@ PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
     PP_BARRIER(index);
     index &= PP_VERDICT_CAPACITY - 1;
     __u32 action = pp_actions[index];
-    if (action == PP_ACTION_PUNT) {
+    if (split && verdict == PP_PUNT_NO_ROUTE && length <= PP_SPLIT_BYTES) {
+        /* Counted by whoever takes it there. */
+        __u32 queue = port_id * PP_PORT_QUEUES + (ctx->rx_queue_index & (PP_PORT_QUEUES - 1));
+        if (bpf_redirect_map(&split_sockets, queue, XDP_DROP) == XDP_REDIRECT) return XDP_REDIRECT;
+        index = PP_DROP_PUNT_FULL;
+    } else if (action == PP_ACTION_PUNT) {
         index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
         PP_BARRIER(index);
         index &= PP_VERDICT_CAPACITY - 1;

@@ -18,6 +18,7 @@
 namespace pktpit::config {
 
 enum class XdpMode : uint8_t { automatic, native, generic };  ///< automatic: native, else generic, said aloud
+enum class Forwarding : uint8_t { inline_, split };  ///< decided by the port stage, or by the control loop
 enum class PayloadPlace : uint8_t {
     automatic,
     bounce
@@ -35,6 +36,7 @@ struct Interface {
     std::vector<InterfaceAddress> addresses;
     std::optional<uint32_t> mtu;  ///< set on the device if given
     XdpMode xdp_mode = XdpMode::automatic;
+    Forwarding forwarding = Forwarding::inline_;
     std::string pci;  ///< address of the NIC with its domain, lower case; ports of `vfio` only
     PayloadPlace payload = PayloadPlace::automatic;
     bool operator==(const Interface&) const = default;

@@ -62,6 +62,9 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
         if (std::ranges::find(wanted.addresses, one) == wanted.addresses.end())
             out.push_back(name + "remove address " + one.to_string());
     if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
+    if (running.forwarding != wanted.forwarding)
+        out.push_back(name + "forwarding: " + to_string(running.forwarding) + " → " +
+                      to_string(wanted.forwarding));
     if (running.payload != wanted.payload)
         out.push_back(name + "payloads: " + to_string(running.payload) + " → " + to_string(wanted.payload));
     if (running.xdp_mode != wanted.xdp_mode)

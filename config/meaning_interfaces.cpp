@@ -58,6 +58,9 @@ void check_vlan_keys(const PlacedInterface& one, Errors& errors) {
     if (one.has_vlan_protocol && !value.parent && value.vlan.empty())
         errors.push_back({at(one.where, "vlan_protocol"), "a port has no VLAN tag of its own",
                           "\"vlan_protocol\" beside \"parent\" and \"vlan\" only", ""});
+    if (one.has_forwarding && value.parent)
+        errors.push_back({at(one.where, "forwarding"), "a VLAN interface forwards as its port does",
+                          "\"forwarding\" at its parent " + in_quotes(*value.parent), ""});
     if (one.has_xdp_mode && value.parent)
         errors.push_back({at(one.where, "xdp_mode"), "a VLAN interface has no XDP program of its own",
                           "\"xdp_mode\" at its parent " + in_quotes(*value.parent), ""});

@@ -48,6 +48,7 @@ json interface_json(const Interface& interface) {
         out["payload"] = to_string(interface.payload);
     } else {
         out["xdp_mode"] = to_string(interface.xdp_mode);
+        out["forwarding"] = to_string(interface.forwarding);
     }
     out["addresses"] = json::array();
     for (const InterfaceAddress& address : interface.addresses)

@@ -14,6 +14,10 @@ std::string to_string(XdpMode mode) {
     return "auto";
 }
 
+std::string to_string(Forwarding forwarding) {
+    return forwarding == Forwarding::split ? "split" : "inline";
+}
+
 std::string to_string(PayloadPlace place) {
     return place == PayloadPlace::bounce ? "bounce" : "auto";
 }

@@ -47,9 +47,10 @@ if [ "$(id -u)" = 0 ]; then
     counted "differential tests: eBPF and C++ on the same packets" make -s test-differential
     counted "system tests: netlink and the data path" make -s test-system
     counted "end-to-end tests" make -s test-e2e
+    counted "end-to-end tests, every port split" make -s test-e2e-split
 else
     echo "not root: differential, system and end-to-end tests are skipped"
-    skipped=$((skipped + 3))
+    skipped=$((skipped + 4))
 fi
 counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p
 counted "AddressSanitizer and UndefinedBehaviorSanitizer" make -s test-asan

@@ -70,7 +70,7 @@ class PortStageForwarder : public Forwarder {
         if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
             fail_errno("fill the port map");
         const router::Fd program =
-            must(router::load_port_stage(maps_, geometry, port), "load the port stage");
+            must(router::load_port_stage(maps_, geometry, {port}), "load the port stage");
         links_.emplace_back(bpf_link_create(program.get(), static_cast<int>(ifindex), BPF_XDP, nullptr));
         if (!links_.back().valid()) fail_errno("attach the port stage");
     }

@@ -102,7 +102,7 @@ json Daemon::ports() {
             {"mode", port.attachment ? json(to_string(port.attachment->mode)) : json()},
             {"attach",
              port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
-            {"forwarding", dataplane_->forwarding()},
+            {"forwarding", dataplane_->forwarding(port.port)},
             {"addresses", addresses_of(interface)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},

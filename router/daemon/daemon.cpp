@@ -49,9 +49,12 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     route_counters_ = std::make_unique<RouteCounters>(dataplane_->route_counters());
     image_ = std::make_unique<fib::FibImage>(dataplane_->image_memory(), dataplane_->geometry(),
                                              dataplane_->reclamation());
+    const auto port_table = image_->add_table();
+    if (!port_table) return tl::unexpected(port_table.error());
+    dataplane_->set_port_table(*port_table);
     routing_ = std::make_unique<Routing>(
         *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
-        [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); });
+        [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); }, *port_table);
     environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_, *route_counters_);
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
     state_ = std::make_unique<KernelState>(RouteFilter{}, *this);

@@ -115,7 +115,8 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
             routing_.remove_address(changed.interface, address);
         }
     });
-    if (is_port(wanted) && wanted.xdp_mode != before.xdp_mode && port.attachment) {
+    const bool other_program = wanted.xdp_mode != before.xdp_mode || wanted.forwarding != before.forwarding;
+    if (is_port(wanted) && other_program && port.attachment) {
         // A link keeps the mode it was made with, so the port is without a program for a moment.
         dataplane_.detach(port.port);
         port.attachment.reset();
@@ -132,7 +133,7 @@ Result<void> Ports::attach_all(Transaction& transaction) {
     for (auto& [name, port] : ports_)
         if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
     for (const Port* port : unattached)
-        if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config.name); !prepared)
+        if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config); !prepared)
             return prepared;
     for (Port* port : unattached) {
         if (auto attached = attach(*port); !attached) return attached;
@@ -164,7 +165,9 @@ void Ports::make_modes_alike() {
                      culprit->first);
         dataplane_.detach(port.port);
         port.attachment.reset();
-        auto attached = dataplane_.attach(port.port, port.ifindex, name, config::XdpMode::generic);
+        config::Interface generic = port.config;
+        generic.xdp_mode = config::XdpMode::generic;
+        auto attached = dataplane_.attach(port.port, port.ifindex, generic);
         if (!attached) {
             spdlog::error("{}; trying again", attached.error().to_string());
             continue;
@@ -174,7 +177,7 @@ void Ports::make_modes_alike() {
 }
 
 Result<void> Ports::attach(Port& port) {
-    auto attached = dataplane_.attach(port.port, port.ifindex, port.config.name, port.config.xdp_mode);
+    auto attached = dataplane_.attach(port.port, port.ifindex, port.config);
     if (!attached) return tl::unexpected(attached.error());
     port.attachment = *attached;
     port.failure_told = false;

@@ -61,8 +61,10 @@ class Dataplane {
     [[nodiscard]] virtual const pp_fib_geometry& geometry() const = 0;
     [[nodiscard]] virtual fib::Reclamation reclamation() = 0;
 
-    /// "inline" or "split": who decides about a packet.
-    [[nodiscard]] virtual std::string_view forwarding() const = 0;
+    /// The table (of image_memory()) with what a split port's own stage has to know: the host's addresses.
+    virtual void set_port_table(fib::TableId table) = 0;
+    /// "inline" or "split": who decides about a port's packets.
+    [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;
     /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
     [[nodiscard]] virtual const std::map<uint32_t, uint16_t>& previous_ports() const = 0;
 
@@ -71,10 +73,9 @@ class Dataplane {
     virtual Result<void> create_device(const config::Interface& port) = 0;
     virtual void destroy_device(const std::string& name) = 0;
     /// To be called for every port before the first is attached: from then on a packet may leave by it.
-    virtual Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device) = 0;
+    virtual Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) = 0;
     /// Begins forwarding on a device (prepare() is done if it was not).
-    virtual Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
-                                      config::XdpMode mode) = 0;
+    virtual Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) = 0;
     /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
     virtual void detach(uint16_t port) = 0;
     /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.

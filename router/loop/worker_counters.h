@@ -2,6 +2,7 @@
 /// read-modify-write: the worker is the only writer.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace pktpit::router {
 
 class WorkerCounters {
   public:
-    WorkerCounters() : ports_(PP_MAX_PORTS), routes_(PP_ROUTE_COUNTERS) {}
+    WorkerCounters() : ports_(PP_MAX_PORTS), routes_(PP_ROUTE_COUNTERS), cleared_(PP_ROUTE_COUNTERS) {}
 
     // The worker's.
     void received(uint16_t port, uint64_t packets, uint64_t bytes) {
@@ -32,7 +33,7 @@ class WorkerCounters {
         add(routes_[counter].bytes, bytes);
     }
 
-    // Anybody's; reset and clear while the worker is paused.
+    // The daemon's. reset_port() only while no worker counts for the port.
     [[nodiscard]] pp_port_counters port(uint16_t port) const {
         const Port& from = ports_[port];
         pp_port_counters values{};
@@ -44,12 +45,18 @@ class WorkerCounters {
             values.verdict[i] = from.verdict[i].load(std::memory_order_relaxed);
         return values;
     }
+    /// Since clear_route().
     [[nodiscard]] pp_route_counters route(uint16_t counter) const {
-        return {routes_[counter].packets.load(std::memory_order_relaxed),
-                routes_[counter].bytes.load(std::memory_order_relaxed)};
+        const pp_route_counters& before = cleared_[counter];
+        return {routes_[counter].packets.load(std::memory_order_relaxed) - before.packets,
+                routes_[counter].bytes.load(std::memory_order_relaxed) - before.bytes};
     }
     void reset_port(uint16_t port) { ports_[port] = Port(); }
-    void clear_route(uint16_t counter) { routes_[counter] = Route(); }
+    /// The worker is the only one that writes its counts; so what they are now is remembered instead.
+    void clear_route(uint16_t counter) {
+        cleared_[counter] = {routes_[counter].packets.load(std::memory_order_relaxed),
+                             routes_[counter].bytes.load(std::memory_order_relaxed)};
+    }
 
   private:
     struct Counter : std::atomic<uint64_t> {
@@ -61,7 +68,7 @@ class WorkerCounters {
     };
     struct Port {
         Counter rx_packets, rx_bytes, tx_packets, tx_bytes;
-        Counter verdict[PP_VERDICT_CAPACITY];
+        std::array<Counter, PP_VERDICT_CAPACITY> verdict;
     };
     struct Route {
         Counter packets, bytes;
@@ -72,6 +79,7 @@ class WorkerCounters {
 
     std::vector<Port> ports_;
     std::vector<Route> routes_;
+    std::vector<pp_route_counters> cleared_;
 };
 
 }  // namespace pktpit::router

@@ -4,8 +4,9 @@
 
 namespace pktpit::router {
 
-Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused)
+Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::TableId port_table)
     : image_(image),
+      port_table_(port_table),
       resolve_(std::move(resolve)),
       refused_(std::move(refused)),
       adjacencies_(image, interfaces_),
@@ -13,14 +14,26 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused)
             [this](const IpAddress& address, const fib::Rib::VisitContaining& visit) {
                 rib_.for_each_containing(address, visit);
             }),
-      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best) -> Result<void> {
-          if (best) return image_.set(prefix, sets_.group_of(best->next_hops));
-          if (auto erased = image_.erase(prefix); !erased) return tl::unexpected(erased.error());
-          return {};
+      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best) {
+          return write_best(prefix, best);
       }) {
     sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) {
         if (auto set = rib_.set_usable(id, usable); !set) refused_(set.error());
     });
+}
+
+Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::Route>& best) {
+    if (port_table_ != PP_FIB_DEFAULT_TABLE) {
+        const auto kind = best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID;
+        if (kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST) {
+            if (auto set = image_.set(prefix, sets_.group_of(best->next_hops), port_table_); !set) return set;
+        } else if (auto erased = image_.erase(prefix, port_table_); !erased) {
+            return tl::unexpected(erased.error());
+        }
+    }
+    if (best) return image_.set(prefix, sets_.group_of(best->next_hops));
+    if (auto erased = image_.erase(prefix); !erased) return tl::unexpected(erased.error());
+    return {};
 }
 
 Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,

@@ -38,7 +38,10 @@ class Routing {
     /// A connected route could not be written (FIB full): nobody can be refused, so somebody must be told.
     using Refused = std::function<void(const Error& error)>;
 
-    Routing(fib::FibImage& image, Resolve resolve, Refused refused);
+    /// `port_table`: a table of the image that gets the host's own addresses only, for ports whose packets
+    /// are decided about elsewhere; the default table: there is none.
+    Routing(fib::FibImage& image, Resolve resolve, Refused refused,
+            fib::TableId port_table = PP_FIB_DEFAULT_TABLE);
 
     // Interfaces. Ports bring their port id; VLANs are on a port that was added before.
     Result<InterfaceId> add_interface(const std::string& name, PortId port, const std::vector<uint16_t>& vlan,
@@ -79,6 +82,7 @@ class Routing {
     [[nodiscard]] bool is_broadcast(const IpAddress& address) const;
 
   private:
+    Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best);
     void wish(const Prefix& prefix, const ConnectedWish& wish, bool add);
     void install_connected(const Prefix& prefix);
     void neighbour_wish(InterfaceId interface, const IpAddress& address);
@@ -86,6 +90,7 @@ class Routing {
     void interface_changed(InterfaceId id);
 
     fib::FibImage& image_;
+    fib::TableId port_table_;
     Resolve resolve_;
     Refused refused_;
     InterfaceTable interfaces_;

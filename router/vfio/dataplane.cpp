@@ -184,7 +184,8 @@ Result<void> VfioDataplane::create_device(const config::Interface& interface) {
     watch((*port)->tap.descriptor());
     watch((*port)->removal.get());
     if (slots_) choose_payload_place(**port, interface.payload);
-    if (slots_ && payload_.memory && !(*port)->direct) {
+    if (slots_ && payload_.memory && !payload_.memory->revoked() && !(*port)->direct) {
+        const WorkerPause paused(*worker_);
         if (auto readable = payload_.memory->seal(true); !readable) return readable;
     }
     spdlog::info("{}: {} at {}, MAC address {}", interface.name, (*port)->nic->model(), interface.pci,
@@ -203,19 +204,19 @@ void VfioDataplane::destroy_device(const std::string& name) {
     ports_.erase(found);  // its descriptors leave the epoll set as they close
 }
 
-Result<void> VfioDataplane::prepare(uint16_t id, uint32_t, const std::string& device) {
-    const auto found = ports_.find(device);
+Result<void> VfioDataplane::prepare(uint16_t id, uint32_t, const config::Interface& settings) {
+    const auto found = ports_.find(settings.name);
     if (found == ports_.end())
-        return fail("/interfaces/" + device, "the NIC of this port is not there", "a NIC that was opened",
-                    "");
+        return fail("/interfaces/" + settings.name, "the NIC of this port is not there",
+                    "a NIC that was opened", "");
     found->second->id = id;
     return {};
 }
 
-Result<Dataplane::Attachment> VfioDataplane::attach(uint16_t id, uint32_t ifindex, const std::string& device,
-                                                    config::XdpMode) {
-    if (auto prepared = prepare(id, ifindex, device); !prepared) return tl::unexpected(prepared.error());
-    if (auto started = start(*ports_.at(device)); !started) return tl::unexpected(started.error());
+Result<Dataplane::Attachment> VfioDataplane::attach(uint16_t id, uint32_t ifindex,
+                                                    const config::Interface& settings) {
+    if (auto prepared = prepare(id, ifindex, settings); !prepared) return tl::unexpected(prepared.error());
+    if (auto started = start(*ports_.at(settings.name)); !started) return tl::unexpected(started.error());
     Attachment attachment;
     attachment.mode = AttachMode::user;
     return attachment;

@@ -29,14 +29,14 @@ class VfioDataplane : public Dataplane {
     [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.bytes(); }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override { return fib::Reclamation(epochs_); }
-    [[nodiscard]] std::string_view forwarding() const override { return "split"; }
+    void set_port_table(fib::TableId) override {}
+    [[nodiscard]] std::string_view forwarding(uint16_t) const override { return "split"; }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override { return no_ports_; }
 
     Result<void> create_device(const config::Interface& port) override;
     void destroy_device(const std::string& name) override;
-    Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device) override;
-    Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
-                              config::XdpMode mode) override;
+    Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
+    Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     void detach(uint16_t port) override;
     Result<std::vector<uint32_t>> commit() override;
 

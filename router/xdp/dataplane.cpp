@@ -4,6 +4,8 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,14 +57,16 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
                                 self->pins_.get(PP_MAP_COUNTED_ROUTES)});
     if (!maps) return tl::unexpected(maps.error());
     self->maps_ = std::move(*maps);
-    self->route_counters_ = std::make_unique<RouteCounterMaps>(self->maps_.route_counters.get(),
-                                                               self->maps_.counted_routes.get());
+    self->route_counters_ = std::make_unique<RouteCounterMaps>(
+        self->maps_.route_counters.get(), self->maps_.counted_routes.get(), self->worker_counters_);
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
-    auto punts = PuntReader::open(self->maps_.punts.get(), std::move(on_punt));
+    self->on_punt_ = std::move(on_punt);
+    auto punts = PuntReader::open(self->maps_.punts.get(), self->on_punt_);
     if (!punts) return tl::unexpected(punts.error());
     self->punts_ = std::move(*punts);
+    if (auto watched = self->watch_punts(); !watched) return tl::unexpected(watched.error());
     return self;
 }
 
@@ -108,7 +112,10 @@ Result<void> XdpDataplane::adopt() {
 }
 
 fib::Reclamation XdpDataplane::reclamation() {
-    return fib::Reclamation(grace_period);
+    return fib::Reclamation([this] {
+        grace_period();
+        epochs_.wait();
+    });
 }
 
 void XdpDataplane::grace_period() {
@@ -116,13 +123,86 @@ void XdpDataplane::grace_period() {
     if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
 }
 
-Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const std::string& device) {
+Result<void> XdpDataplane::watch_punts() {
+    epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    wakeup_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    for (const int descriptor : {punts_->descriptor(), wakeup_.get()}) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+            return fail("epoll", "cannot watch for punted frames: " + errno_text(errno));
+    }
+    return {};
+}
+
+void XdpDataplane::poll() {
+    punts_->poll();
+    uint64_t rung = 0;
+    if (::read(wakeup_.get(), &rung, sizeof rung) == sizeof rung && split_) split_->poll(on_punt_);
+}
+
+pp_port_counters XdpDataplane::counters(uint16_t port) const {
+    pp_port_counters sum = read_port_counters(maps_.counters.get(), port);
+    add_counters(sum, worker_counters_.port(port));
+    return sum;
+}
+
+PortProgram XdpDataplane::program_of(uint16_t port) const {
+    const bool split = split_ports_.contains(port);
+    return {port, split ? port_table_ : PP_FIB_DEFAULT_TABLE, split};
+}
+
+// Once there is a split port, every port has a socket to send by.
+Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
+    const bool split = settings.forwarding == config::Forwarding::split;
+    if (devices_.contains(port) && split == split_ports_.contains(port)) return {};
+    end_split(port);
+    if (!split && !split_) {
+        devices_[port] = {ifindex, settings.name};
+        return {};
+    }
+    if (!split_) {
+        auto path =
+            SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, wakeup_.get());
+        if (!path) return tl::unexpected(path.error());
+        split_ = std::move(*path);
+        for (const auto& [other, device] : devices_)
+            if (auto sender = split_->add(other, device.first, device.second, true); !sender)
+                return tl::unexpected(sender.error());
+    }
+    auto sockets = split_->add(port, ifindex, settings.name, !split);
+    if (!sockets) return tl::unexpected(sockets.error());
+    devices_[port] = {ifindex, settings.name};
+    if (!split) return {};
+    for (const auto& [queue, socket] : *sockets) {
+        const uint32_t key = port * uint32_t{PP_PORT_QUEUES} + queue;
+        if (bpf_map_update_elem(maps_.split_sockets.get(), &key, &socket, BPF_ANY) != 0)
+            return fail(settings.name, "the port stage cannot have the socket: " + errno_text(errno));
+        split_ports_[port].push_back(key);
+    }
+    return {};
+}
+
+void XdpDataplane::end_split(uint16_t port) {
+    if (devices_.erase(port) == 0) return;
+    if (const auto found = split_ports_.find(port); found != split_ports_.end()) {
+        for (const uint32_t key : found->second)
+            bpf_map_delete_elem(maps_.split_sockets.get(), &key);
+        split_ports_.erase(found);
+    }
+    if (split_) split_->remove(port);
+}
+
+Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const uint32_t key = port;
     if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
-        return fail(device, "cannot make it an egress port: " + errno_text(errno),
+        return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
-    auto program = load_port_stage(maps_, geometry_, port);
+    auto split = set_split(port, ifindex, settings);
+    auto program = split ? load_port_stage(maps_, geometry_, program_of(port))
+                         : Result<Fd>(tl::unexpected(split.error()));
     if (!program) {
+        end_split(port);
         bpf_map_delete_elem(maps_.tx_ports.get(), &key);
         return tl::unexpected(program.error());
     }
@@ -130,26 +210,30 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const std::s
     return {};
 }
 
-Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex, const std::string& device,
-                                                   config::XdpMode mode) {
+Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
+                                                   const config::Interface& settings) {
     if (!prepared_.contains(port))
-        if (auto prepared = prepare(port, ifindex, device); !prepared)
+        if (auto prepared = prepare(port, ifindex, settings); !prepared)
             return tl::unexpected(prepared.error());
     const uint32_t key = port;
+    const std::string& device = settings.name;
     Attachment attachment;
-    if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, mode, attachment)) return attachment;
-    auto attached = attach_by_link(port, ifindex, device, mode);
-    if (!attached)
+    if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, settings.xdp_mode, attachment))
+        return attachment;
+    auto attached = attach_by_link(port, ifindex, device, settings.xdp_mode);
+    if (!attached) {
+        end_split(port);
         bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    else
+    } else {
         attached->why_no_dispatcher = attachment.why_no_dispatcher;
+    }
     return attached;
 }
 
 bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                                         config::XdpMode mode, Attachment& attachment) {
     const auto earlier = dispatched_port_stages(ifindex);
-    const auto dispatched = dispatch_port(maps_, geometry_, port, ifindex, device, mode);
+    const auto dispatched = dispatch_port(maps_, geometry_, program_of(port), ifindex, device, mode);
     if (!dispatched) {
         attachment.why_no_dispatcher = dispatched.error().message;
         return false;
@@ -209,6 +293,7 @@ void XdpDataplane::detach(uint16_t port) {
     const uint32_t key = port;
     bpf_map_delete_elem(maps_.tx_ports.get(), &key);
     end(found->second);
+    end_split(port);
     ports_.erase(found);
 }
 
@@ -235,6 +320,7 @@ void XdpDataplane::reset_counters(uint16_t port) {
     const uint32_t key = port;
     const std::vector<pp_port_counters> zero(static_cast<size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(maps_.counters.get(), &key, zero.data(), BPF_ANY);
+    worker_counters_.reset_port(port);
 }
 
 bool XdpDataplane::transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) {

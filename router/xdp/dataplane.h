@@ -25,6 +25,7 @@
 #include "router/xdp/port_link.h"
 #include "router/xdp/punt_reader.h"
 #include "router/xdp/route_counter_maps.h"
+#include "router/xdp/split_path.h"
 #include "router/xdp/transmitter.h"
 
 namespace pktpit::router {
@@ -45,7 +46,10 @@ class XdpDataplane : public Dataplane {
     [[nodiscard]] fib::Reclamation reclamation() override;
     /// Waits until no port stage runs that could have read the image before the call.
     static void grace_period();
-    [[nodiscard]] std::string_view forwarding() const override { return "inline"; }
+    void set_port_table(fib::TableId table) override { port_table_ = table; }
+    [[nodiscard]] std::string_view forwarding(uint16_t port) const override {
+        return split_ports_.contains(port) ? "split" : "inline";
+    }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
     }
@@ -54,23 +58,20 @@ class XdpDataplane : public Dataplane {
     Result<void> create_device(const config::Interface&) override { return {}; }
     void destroy_device(const std::string&) override {}
     /// Loads the port's program and makes it an egress port of the others.
-    Result<void> prepare(uint16_t port, uint32_t ifindex, const std::string& device) override;
+    Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     /// Swaps the program of a pinned link, or makes and pins a new link.
-    Result<Attachment> attach(uint16_t port, uint32_t ifindex, const std::string& device,
-                              config::XdpMode mode) override;
+    Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     void detach(uint16_t port) override;
     /// Pins this generation's maps, and detaches what an earlier daemon has left on ports that are configured
     /// no more.
     Result<std::vector<uint32_t>> commit() override;
 
-    [[nodiscard]] pp_port_counters counters(uint16_t port) const override {
-        return read_port_counters(maps_.counters.get(), port);
-    }
+    [[nodiscard]] pp_port_counters counters(uint16_t port) const override;
     void reset_counters(uint16_t port) override;
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
-    [[nodiscard]] int descriptor() const override { return punts_->descriptor(); }
-    void poll() override { punts_->poll(); }
+    [[nodiscard]] int descriptor() const override { return epoll_.get(); }
+    void poll() override;
     void tick() override {}
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
@@ -85,6 +86,11 @@ class XdpDataplane : public Dataplane {
     };
     XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter);
     Result<void> adopt();
+    Result<void> watch_punts();
+    [[nodiscard]] PortProgram program_of(uint16_t port) const;
+    /// The sockets that the port needs, and the end of them.
+    Result<void> set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings);
+    void end_split(uint16_t port);
     Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
                                       config::XdpMode mode);
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
@@ -99,7 +105,16 @@ class XdpDataplane : public Dataplane {
     PortMaps maps_;
     MappedImage image_;
     std::unique_ptr<PuntReader> punts_;
+    WorkerCounters worker_counters_;  ///< of split ports
     std::unique_ptr<RouteCounterMaps> route_counters_;
+    PuntHandler on_punt_;
+    fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;
+    fib::Epochs epochs_;  ///< of the worker, where there are split ports
+    Fd epoll_;            ///< of the two below
+    Fd wakeup_;           ///< eventfd: the worker has frames for the daemon
+    std::map<uint16_t, std::pair<uint32_t, std::string>> devices_;  ///< ifindex and name of each port
+    std::map<uint16_t, std::vector<uint32_t>> split_ports_;         ///< their places in the map of sockets
+    std::unique_ptr<SplitPath> split_;
     std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;

@@ -47,20 +47,21 @@ tl::unexpected<Error> no_dispatcher(const std::string& device, const std::string
 
 }  // namespace
 
-Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port,
-                                     uint32_t ifindex, const std::string& device, config::XdpMode mode) {
+Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry& geometry,
+                                     const PortProgram& program, uint32_t ifindex, const std::string& device,
+                                     config::XdpMode mode) {
     libxdp_set_print(silence);
-    auto skeleton = open_port_stage(maps, geometry, port);
+    auto skeleton = open_port_stage(maps, geometry, program);
     if (!skeleton) return tl::unexpected(skeleton.error());
     DECLARE_LIBXDP_OPTS(xdp_program_opts, options);
     options.obj = (*skeleton)->obj;
     options.prog_name = program_name;
     xdp_program* made = xdp_program__create(&options);
     if (const long error = libxdp_get_error(made)) return no_dispatcher(device, libxdp_text(error));
-    const Program program(made, xdp_program__close);
+    const Program loaded(made, xdp_program__close);
 
     const auto try_mode = [&](xdp_attach_mode attach_mode) {
-        return xdp_program__attach(program.get(), static_cast<int>(ifindex), attach_mode, 0);
+        return xdp_program__attach(loaded.get(), static_cast<int>(ifindex), attach_mode, 0);
     };
     DispatchedPort dispatched;
     int error = mode == config::XdpMode::generic ? -EOPNOTSUPP : try_mode(XDP_MODE_NATIVE);
@@ -76,7 +77,7 @@ Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry
         if (attached) xdp_multiprog__detach(attached.get());
         return no_dispatcher(device, "libxdp attached the program without one");
     }
-    dispatched.program_id = xdp_program__id(program.get());
+    dispatched.program_id = xdp_program__id(loaded.get());
     return dispatched;
 }
 

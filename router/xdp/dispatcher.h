@@ -22,8 +22,9 @@ struct DispatchedPort {
 };
 
 /// Adds the port stage to the device's dispatcher, which is made if need be. An Error says why there is none.
-Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port,
-                                     uint32_t ifindex, const std::string& device, config::XdpMode mode);
+Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry& geometry,
+                                     const PortProgram& program, uint32_t ifindex, const std::string& device,
+                                     config::XdpMode mode);
 
 /// Port stages that the device's dispatcher runs, oldest first.
 std::vector<uint32_t> dispatched_port_stages(uint32_t ifindex);

@@ -118,7 +118,8 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.counters, declared.counters},
                                {&maps.route_counters, declared.route_counters},
                                {&maps.tx_ports, declared.tx_ports},
-                               {&maps.punts, declared.punts}}) {
+                               {&maps.punts, declared.punts},
+                               {&maps.split_sockets, declared.split_sockets}}) {
         if (*target) continue;
         auto made = make_map_like(map);
         if (!made) return tl::unexpected(made.error());
@@ -127,8 +128,9 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
     return maps;
 }
 
-Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port) {
-    auto opened = open_port_stage(maps, geometry, port);
+Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
+                           const PortProgram& program) {
+    auto opened = open_port_stage(maps, geometry, program);
     if (!opened) return tl::unexpected(opened.error());
     port_stage& skeleton = **opened;
     std::vector<char> log(1 << 20, '\0');

@@ -36,6 +36,14 @@ struct PortMaps {
     Fd counted_routes;
     Fd tx_ports;
     Fd punts;
+    Fd split_sockets;
+};
+
+/// What a port's program is loaded with.
+struct PortProgram {
+    uint16_t port = 0;
+    fib::TableId table = PP_FIB_DEFAULT_TABLE;  ///< that it asks
+    bool split = false;                         ///< what that table does not have goes to the control loop
 };
 
 /// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of
@@ -50,7 +58,7 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
 
 /// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
 /// lines.
-Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
+Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, const PortProgram& program);
 
 /// Sum over all CPUs.
 pp_port_counters read_port_counters(int counters_map, uint16_t port);

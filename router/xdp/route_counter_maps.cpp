@@ -42,7 +42,8 @@ std::vector<pp_route_counters> one_for_each_cpu() {
 RouteCount RouteCounterMaps::read(uint16_t counter) const {
     auto values = one_for_each_cpu();
     const uint32_t key = counter;
-    RouteCount sum;
+    const pp_route_counters split = worker_.route(counter);
+    RouteCount sum{split.packets, split.bytes};
     if (bpf_map_lookup_elem(route_counters_, &key, values.data()) != 0) return sum;
     for (const auto& value : values) {
         sum.packets += value.packets;
@@ -52,6 +53,7 @@ RouteCount RouteCounterMaps::read(uint16_t counter) const {
 }
 
 void RouteCounterMaps::clear(uint16_t counter) {
+    worker_.clear_route(counter);
     const auto zero = one_for_each_cpu();
     const uint32_t key = counter;
     bpf_map_update_elem(route_counters_, &key, zero.data(), BPF_ANY);

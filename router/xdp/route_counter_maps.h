@@ -1,15 +1,16 @@
 /// The counters of routes where the port stages count, and the pinned list of whose each one is. One thread.
 #pragma once
 
+#include "router/loop/worker_counters.h"
 #include "router/routing/route_counters.h"
 
 namespace pktpit::router {
 
 class RouteCounterMaps : public RouteCounterStore {
   public:
-    /// The descriptors are the caller's and stay open for as long as this lives.
-    RouteCounterMaps(int route_counters, int counted_routes)
-        : route_counters_(route_counters), counted_routes_(counted_routes) {}
+    /// The descriptors and the counters of split ports' worker are the caller's and outlive this.
+    RouteCounterMaps(int route_counters, int counted_routes, WorkerCounters& worker)
+        : route_counters_(route_counters), counted_routes_(counted_routes), worker_(worker) {}
 
     [[nodiscard]] RouteCount read(uint16_t counter) const override;
     void clear(uint16_t counter) override;
@@ -20,6 +21,7 @@ class RouteCounterMaps : public RouteCounterStore {
   private:
     int route_counters_;
     int counted_routes_;
+    WorkerCounters& worker_;
 };
 
 }  // namespace pktpit::router

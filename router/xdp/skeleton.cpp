@@ -24,17 +24,22 @@ Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
     return skeleton;
 }
 
-Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port) {
+Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
+                                 const PortProgram& program) {
     auto opened = open_skeleton(geometry);
     if (!opened) return opened;
     port_stage& skeleton = **opened;
     skeleton.rodata->geometry = geometry;
-    skeleton.rodata->port_id = port;
+    skeleton.rodata->port_id = program.port;
+    skeleton.rodata->table_offset =
+        geometry.table_offset + program.table * static_cast<uint32_t>(sizeof(pp_fib_table));
+    skeleton.rodata->split = program.split;
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},
                            {skeleton.maps.tx_ports, &maps.tx_ports},
-                           {skeleton.maps.punts, &maps.punts}})
+                           {skeleton.maps.punts, &maps.punts},
+                           {skeleton.maps.split_sockets, &maps.split_sockets}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)
             return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
     return opened;

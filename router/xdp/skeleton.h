@@ -18,7 +18,8 @@ using Skeleton = std::unique_ptr<port_stage, void (*)(port_stage*)>;
 
 Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry);
 /// Constants set, maps shared: ready to be loaded.
-Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry, uint16_t port);
+Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
+                                 const PortProgram& program);
 
 /// What to do about EPERM; empty for other errors.
 std::string privileges_hint(int error);

@@ -61,6 +61,7 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         std::unique_ptr<port_stage, PortStageDelete> skeleton(port_stage::open());
         if (!skeleton) throw std::runtime_error("port stage does not open");
         skeleton->rodata->port_id = port;
+        skeleton->rodata->table_offset = geometry.table_offset;
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
         check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
               "value size");

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lib.namespaces import end, run
 from lib.packets import counted, token, udp4, udp6, wait_for_crossing
-from lib.pktpit_router import DAEMON, TOOL, PktpitRouter
+from lib.pktpit_router import DAEMON, TOOL, PktpitRouter, inline_only
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
@@ -34,6 +34,7 @@ def has_xdp(net, port="p1"):
 
 @requirement("kill -9 under load loses nothing on known routes; a restart adopts, and loses and reorders nothing")
 @pytest.mark.parametrize("family", [4, 6])
+@inline_only
 def test_kill_9_and_restart_lose_nothing(build_net, stream, family):
     net = build_net()
     running = stream(net.a, net.b, family=family, rate=30000)
@@ -48,6 +49,7 @@ def test_kill_9_and_restart_lose_nothing(build_net, stream, family):
 
 
 @requirement("killed and restarted again and again under load: still nothing lost")
+@inline_only
 def test_repeated_kills_lose_nothing(build_net, stream):
     net = build_net()
     running = stream(net.a, net.b, rate=20000)
@@ -59,6 +61,7 @@ def test_repeated_kills_lose_nothing(build_net, stream):
 
 
 @requirement("a restart reconciles what it finds with a configuration that has changed meanwhile")
+@inline_only
 def test_restart_reconciles_with_a_changed_configuration(build_net, stream):
     net = build_net(config={"routes": [{"prefix": "203.0.113.0/24", "via": "10.2.0.2"}]})
     running = stream(net.a, net.b)
@@ -100,6 +103,7 @@ def test_clean_stop_leaves_nothing(build_net, how):
 
 
 @requirement("--detach: the data path stays when the daemon stops, and the next one adopts it")
+@inline_only
 def test_detach_leaves_the_data_path_running(build_net, stream):
     net = build_net(start=False)
     net.router.start("--detach")

@@ -22,7 +22,7 @@ def crosses(net):
 def test_fib_full(net, prefixes, via):
     if ":" not in via:
         # A host route alone in its /16 takes a KiB: the FIB is nearly full of them before the first is typed.
-        net.router.config["routes"] += [{"prefix": f"{30 + i // 256}.{i % 256}.1.1/32", "via": via} for i in range(740)]
+        net.router.config["routes"] += [{"prefix": f"{30 + i // 256}.{i % 256}.1.1/32", "via": via} for i in range(700)]
         net.router.write()
         net.router.reload()
     added, refused = [], None

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from lib.packets import fence, token, udp4, udp6, wait_for_crossing
+from lib.pktpit_router import inline_only
 from lib.waiting import wait_for
 from test_paths import flows4, flows6, spread
 
@@ -179,6 +180,7 @@ def test_counts_survive_a_reload(net):
 
 
 @requirement("counts stay over kill -9 and a restart, and packets in between are counted too")
+@inline_only
 def test_counts_survive_a_restart(net):
     net.router.route("add", "203.0.113.0/24", "via", net.b.ip4, "counters")
     spread(net, flows4(10, "198.51.100.9") + flows4(5, "203.0.113.9"))

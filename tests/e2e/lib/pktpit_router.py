@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from lib.namespaces import end, run
 from lib.waiting import wait_for
 
@@ -15,6 +16,10 @@ DAEMON = BUILD / "router" / "pktpitd"
 TOOL = BUILD / "router" / "pktpit"
 PINS = Path("/sys/fs/bpf/pktpit")
 SOCKETS = Path("/run/pktpit")
+
+# Who decides about packets where a test does not say so itself: every test holds for both.
+FORWARDING = os.environ.get("PKTPIT_FORWARDING", "inline")
+inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is forwarded inline outlives the daemon")
 
 INSTANCE_PREFIX = f"e2e{os.getpid()}"
 _count = 0
@@ -26,13 +31,22 @@ def new_instance():
     return f"{INSTANCE_PREFIX}n{_count}"
 
 
+def with_forwarding(config):
+    """The configuration, with FORWARDING at each port that does not say."""
+    if FORWARDING == "inline":
+        return config
+    interfaces = {name: settings if "parent" in settings else {"forwarding": FORWARDING, **settings}
+                  for name, settings in config.get("interfaces", {}).items()}
+    return {**config, "interfaces": interfaces}
+
+
 class PktpitRouter:
     name = "pktpit"
 
     def __init__(self, topology, config, directory, instance=None):
         self.topology = topology
         self.namespace = topology.router_namespace
-        self.config = {"instance": instance or new_instance(), "log_level": "debug", **config}
+        self.config = {"instance": instance or new_instance(), "log_level": "debug", **with_forwarding(config)}
         self.instance = self.config["instance"]
         self.directory = Path(directory)
         self.file = self.directory / f"{self.instance}.json"
@@ -49,7 +63,7 @@ class PktpitRouter:
         return SOCKETS / f"{self.instance}.sock"
 
     def write(self, config=None):
-        self.file.write_text(json.dumps(self.config if config is None else config, indent=2))
+        self.file.write_text(json.dumps(self.config if config is None else with_forwarding(config), indent=2))
 
     def launch(self, *options, before=()):
         """The daemon, started but perhaps not ready; `before` is a command that it is run through."""

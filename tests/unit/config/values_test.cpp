@@ -36,6 +36,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   {address("192.0.2.1/24"), address("2001:db8:0:1::1/64")},
                                                   1500,
                                                   XdpMode::generic,
+                                                  Forwarding::split,
                                                   "",
                                                   PayloadPlace::automatic}));
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
@@ -47,6 +48,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   {address("fe80::1/64")},
                                                   std::nullopt,
                                                   XdpMode::automatic,
+                                                  Forwarding::inline_,
                                                   "",
                                                   PayloadPlace::automatic}));
     EXPECT_EQ(c.interfaces.at("v100").vlan_protocol, 0x8100);
@@ -166,6 +168,7 @@ class Generator {
             one.payload = static_cast<PayloadPlace>(pick(2));
         } else {
             one.xdp_mode = static_cast<XdpMode>(pick(3));
+            one.forwarding = static_cast<Forwarding>(pick(2));
         }
         if (pick(2)) one.mtu = 1280 + pick(c.dataplane == "vfio" ? c.vfio.slot_bytes - 1279 : 65536 - 1280);
         for (uint32_t v = pick(3); v > 0; v--) {

@@ -1,0 +1,99 @@
+"""Split ports: the port stage hands headers to the daemon's control loop, which decides."""
+
+import signal
+
+import pytest
+from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("who decides is Pktpit's own affair")
+
+
+def start(build_net, **forwarding):
+    """A router whose ports forward as said, by their names; the others inline."""
+    net = build_net(start=False)
+    for name, interface in net.router.config["interfaces"].items():
+        if "parent" not in interface:
+            interface["forwarding"] = forwarding.get(name, "inline")
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    return net
+
+
+def forwarding_of(net):
+    return {port["name"]: port["forwarding"] for port in net.router.json("show", "ports")["ports"]}
+
+
+@requirement("each port has its own way: split and inline ports forward to each other, both families, all sizes")
+def test_split_beside_inline(build_net):
+    net = start(build_net, p1="split")
+    assert forwarding_of(net) == {"p1": "split", "p2": "inline", "p3": "inline"}
+    for make in (udp4, udp6):
+        for sender, receiver in ((net.a, net.b), (net.b, net.a)):
+            wait_for_crossing(sender, receiver, make)
+            for size in (0, 1, 60, 86, 87, 500, 1400):
+                mark = token() + bytes(size)
+                sender.send(make(sender, receiver, mark))
+                assert receiver.receive(mark).dst == receiver.mac
+
+
+@requirement("split loses nothing under a load that it can carry, and keeps the order of a flow")
+@pytest.mark.parametrize("family", [4, 6])
+def test_split_stream(build_net, stream, family):
+    net = start(build_net, p1="split", p2="split")
+    running = stream(net.a, net.b, family=family, rate=20000)
+    running.flows_again(20000)
+    assert_nothing_lost(running.finish())
+    ports = net.router.json("show", "counters")["ports"]
+    assert ports["p1"]["verdicts"]["forwarded"] >= 20000
+    assert ports["p2"]["tx_packets"] >= 20000
+
+
+@requirement("a reload moves a port from inline to split and back, and refuses nothing that runs")
+def test_reload_changes_who_decides(build_net):
+    net = start(build_net)
+    for wanted in ("split", "inline", "split"):
+        net.router.config["interfaces"]["p1"]["forwarding"] = wanted
+        net.router.write()
+        net.router.reload()
+        assert forwarding_of(net)["p1"] == wanted
+        wait_for_crossing(net.a, net.b)
+        wait_for_crossing(net.b, net.a)
+
+
+@requirement("the daemon stands still: inline ports forward on, split ones wait or drop; it goes on: both forward")
+def test_stopped_daemon(build_net, stream):
+    net = start(build_net, p1="split")
+    wait_for_crossing(net.a, net.b)
+    wait_for_crossing(net.b, net.a)
+    net.router.process.send_signal(signal.SIGSTOP)
+    try:
+        inline = stream(net.b, net.a, rate=10000)
+        inline.flows_again(5000)
+        assert_nothing_lost(inline.finish())
+    finally:
+        net.router.process.send_signal(signal.SIGCONT)
+    wait_for_crossing(net.a, net.b, deadline=2.0)
+
+
+@requirement("the daemon dies: a split port's packets are dropped under a name; the next daemon forwards them again")
+def test_kill_and_restart(build_net):
+    net = start(build_net, p1="split")
+    wait_for_crossing(net.a, net.b)
+    before = net.router.counters().get("drop_punt_full", 0)
+    net.router.kill()
+    for _ in range(10):
+        net.a.send(udp4(net.a, net.b, token()))
+    net.router.start()
+    wait_for_crossing(net.a, net.b)
+    wait_for(lambda: net.router.counters().get("drop_punt_full", 0) >= before + 10, 5, "the drops are counted")
+
+
+@requirement("what the host owns reaches the host's stack from a split port: ping of the router, both families")
+def test_the_host_answers(build_net):
+    net = start(build_net, p1="split")
+    for address in ("10.1.0.1", "2001:db8:1::1", "10.2.0.1", "2001:db8:2::1"):
+        net.a.namespace.run("ping", "-c", "2", "-W", "2", address)
