@@ -24,7 +24,7 @@ from lib.routes import BUILD  # noqa: E402
 
 # The proof first, then what makes it believable. With each memory in turn, as far as a test has one.
 ORDER = ("test_doctor", "test_forwarding", "test_host", "test_restart", "test_revocation", "test_bounce", "test_payload_in_ram",
-         "test_unmapped", "test_igb")
+         "test_unmapped", "test_jumbo", "test_igb")
 
 _began = time.monotonic()
 _report = Report()
@@ -148,7 +148,9 @@ def memory(request):
 
 @pytest.fixture
 def router(bench, routers, machine, memory):
-    return routers.want(machine, memory, bench.full)
+    wanted = routers.want(machine, memory, bench.full)
+    wanted.settle()
+    return wanted
 
 
 @pytest.fixture(autouse=True)

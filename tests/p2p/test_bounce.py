@@ -1,5 +1,5 @@
 """A port that takes its payloads by way of main memory, among ports that do not: it works, it is said, and nobody
-else's payload goes there."""
+else's payload goes there. The daemon sleeps between frames here: interrupts have to wake it."""
 
 import pytest
 from lib.configuration import BOUNCED_PORT

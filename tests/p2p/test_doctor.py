@@ -29,4 +29,4 @@ def test_finds_the_switch(machine, report):
 def test_verdict_on_a_configuration(machine, memory, statuses):
     status, said = machine.guest.run(f"pktpit doctor /etc/pktpit/{memory}-few.json", check=False)
     assert status in statuses, said
-    assert MEMORIES[memory].get("pci", "hugepages") in said
+    assert MEMORIES[memory]["payload_memory"].get("pci", "hugepages") in said

@@ -41,6 +41,7 @@ def seen(bench, igb, routers, report, seed):
     found = {"ram": ram.payloads(burst), "peer": peer.payloads(burst), "headers": peer.headers(burst),
              "split": router.hardware_split() - before}
     report.row("igb, longer frames, in ivshmem", outcome, **found)
+    router.settle()
     answered = all(ping(igb, port, family) for port in range(PORTS) for family in (4, 6))
     yield (outcome, short), found, answered, igb.iommu_faults()
     routers.stop()

@@ -63,11 +63,11 @@ class Routers:
 
     def want(self, machine, memory, world, environment=""):
         """A router on this machine with its payloads in this memory and this world's routes."""
-        wanted = (machine, memory, world.name, environment)
-        if self.current and self.current.what == wanted and self.current.running():
+        router = self.bench.router(machine, memory, world, environment)
+        if self.current and self.current.what == router.what and self.current.running():
             return self.current
         self.stop()
-        router = self.current = self.bench.router(*wanted)
+        self.current = router
         began = time.monotonic()
         router.start()
         self.progress(f"a router with its payloads in {memory} is up after {time.monotonic() - began:.1f} s")

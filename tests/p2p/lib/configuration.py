@@ -6,13 +6,17 @@ from lib.routes import NEXT_HOPS, host_address, host_mac
 from lib.topology import IVSHMEM, IVSHMEM_BAR, NIC_ADDRESSES, NVME, PORTS, text_mac
 from lib.traffic import SENDER
 
+BAR = {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR}
+# Where payloads wait, and what else is set in `vfio`.
 MEMORIES = {
-    "ivshmem": {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR},
-    "cmb": {"kind": "nvme_cmb", "pci": NVME},
-    "hugepages": {"kind": "hugepages"},
-    "bounce": {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR},
+    "ivshmem": {"payload_memory": BAR},
+    "cmb": {"payload_memory": {"kind": "nvme_cmb", "pci": NVME}},
+    "hugepages": {"payload_memory": {"kind": "hugepages"}, "polling": "busy"},
+    "bounce": {"payload_memory": BAR, "polling": "interrupt"},
+    "jumbo": {"payload_memory": BAR, "slot_bytes": 9216},
 }
 BOUNCED_PORT = 3  # of "bounce": takes its payloads to and from main memory, the others do not
+JUMBO_MTU = 9000
 
 
 def configuration(memory, world):
@@ -22,7 +26,7 @@ def configuration(memory, world):
         "interfaces": {f"p{port}": {"pci": NIC_ADDRESSES[port],
                                     "addresses": [f"{host_address(4, port, 1)}/24", f"{host_address(6, port, 1)}/64"]}
                        for port in range(PORTS)},
-        "vfio": {"payload_memory": MEMORIES[memory], "slot_bytes": 2048},
+        "vfio": MEMORIES[memory],
         "routes_files": [{"path": f"{world}{family}.txt",
                           "next_hops": {str(hop.number): hop.address(family) for hop in NEXT_HOPS}} for family in (4, 6)],
         "neighbours": [{"address": address, "mac": text_mac(mac), "interface": f"p{port}"}
@@ -30,6 +34,9 @@ def configuration(memory, world):
     }
     if memory == "bounce":
         made["interfaces"][f"p{BOUNCED_PORT}"]["payload"] = "bounce"
+    if memory == "jumbo":
+        for interface in made["interfaces"].values():
+            interface["mtu"] = JUMBO_MTU
     return made
 
 

@@ -4,8 +4,6 @@ import json
 import socket
 import time
 
-NUDGE = 0.5  # seconds of silence
-
 
 class CommandFailed(AssertionError):
     pass
@@ -69,7 +67,7 @@ class Guest:
 
     def _more(self, end, what, alive=lambda: None):
         alive()
-        self.socket.settimeout(max(0.01, min(NUDGE, end - time.monotonic())))
+        self.socket.settimeout(max(0.01, min(0.5, end - time.monotonic())))
         try:
             got = self.socket.recv(1 << 16)
             if not got:
@@ -78,8 +76,6 @@ class Guest:
         except TimeoutError:
             if time.monotonic() > end:
                 raise CommandFailed(f"the guest did not answer in time: {what}") from None
-            # The emulated serial line now and then loses an interrupt; one more byte brings the next.
-            self.socket.sendall(b"\n")
 
     def close(self):
         self.socket.close()

@@ -17,15 +17,20 @@ done </lib/modules/order
 ip link set lo up
 say "modules are loaded"
 
-exec <>/dev/ttyS1 >&0
-stty raw -echo
-say "ready for commands"
-echo @ready
-while IFS= read -r line; do
-    [ -n "$line" ] || continue # a nudge
-    number=${line%% *}
-    sh -c "${line#* }" >/run/answer 2>&1 </dev/null
-    status=$?
-    echo "@$number $status $(wc -c </run/answer)"
-    cat /run/answer
-done
+answer() {
+    stty raw -echo
+    say "ready for commands"
+    echo @ready
+    while IFS= read -r line; do
+        number=${line%% *}
+        sh -c "${line#* }" >/run/answer 2>&1 </dev/null
+        status=$?
+        echo "@$number $status $(wc -c </run/answer)"
+        cat /run/answer
+    done
+}
+
+# Not by process 1 itself: it is told of every orphan's end, and a shell that is told in the middle of `read` forgets
+# what it has read.
+answer <>/dev/ttyS1 >&0 &
+wait $!

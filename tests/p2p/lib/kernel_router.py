@@ -16,7 +16,7 @@ class KernelRouter:
     name = "kernel"
 
     def __init__(self, machine, memory, world, environment=""):
-        self.what = (machine, memory, world, environment)
+        self.what = (machine, memory, world.name, environment)
         self.machine, self.guest = machine, machine.guest
 
     def running(self):
@@ -24,6 +24,9 @@ class KernelRouter:
 
     def hardware_split(self):
         return 0
+
+    def settle(self):
+        pass
 
     def start(self):
         """Once a machine: Linux goes on forwarding."""

@@ -2,47 +2,63 @@
 
 import json
 
-from lib.topology import NVME
+from lib.topology import NVME, PORTS
 from lib.waiting import wait_for
 
 INSTANCE = "p2p"
 SHOW = f"pktpit --instance {INSTANCE}"
+LOG, PID, STATUS = "/run/pktpitd.log", "/run/pktpitd.pid", "/run/pktpitd.status"
 
 
 class PktpitRouter:
     name = "pktpit"
 
     def __init__(self, machine, memory, world, environment=""):
-        """`memory`: where payloads wait; `world`: the name of a table; `environment`: NAME=VALUE for the daemon."""
-        self.what = (machine, memory, world, environment)
+        """`memory`: where payloads wait; `world`: whose routes; `environment`: NAME=VALUE for the daemon."""
+        self.what = (machine, memory, world.name, environment)
         self.machine, self.guest = machine, machine.guest
-        self.file = f"/etc/pktpit/{memory}-{world}.json"
+        self.file = f"/etc/pktpit/{memory}-{world.name}.json"
         self.environment = environment
-        self.log_file = "/run/pktpitd.log"
-        self.pid = None
+        self.expected = sum(len(routes) for routes in world.table.routes.values())
+        self.pid, self.settled = None, False
 
     def start(self, deadline=40.0):
-        """Started, its ports up."""
+        """Started, its ports up, its routes in place."""
         self.launch()
         self.wait_ready(deadline)
 
     def launch(self):
+        self.settled = False
         # Linux's own driver has the NVMe at boot; the daemon refuses a device that is in use.
         self.guest.run(f"nvme=/sys/bus/pci/devices/{NVME}/driver; [ ! -e $nvme ] || echo {NVME} > $nvme/unbind")
-        command = f"{self.environment} pktpitd --config {self.file} >>{self.log_file} 2>&1 & echo $!"
-        self.pid = int(self.guest.output(command))
+        daemon = f"echo $$ >{PID}; exec env {self.environment} pktpitd --config {self.file}"
+        self.guest.run(f"rm -f {PID} {STATUS}; (sh -c '{daemon}' >>{LOG} 2>&1; echo $? >{STATUS}) &")
+        self.pid = int(self.guest.wait_for(f"cat {PID} | grep .", 5))
 
     def running(self):
-        return self.pid is not None and self.guest.run(f"kill -0 {self.pid}", check=False)[0] == 0
+        return self.pid is not None and self.guest.run(f"[ ! -s {STATUS} ]", check=False)[0] == 0
 
     def wait_ready(self, deadline):
-        def ready():
-            if not self.running():
-                raise AssertionError(f"pktpitd ended at its start:\n{self.log()}")
-            status, said = self.guest.run(f"{SHOW} show ports --json", check=False)
-            return status == 0 and all(port["up"] for port in json.loads(said)["ports"])
+        """Asks the kernel, not `pktpit`: the tool's start is what costs most in an emulated machine. A daemon that was
+        killed has left its socket: only a newer one counts."""
+        carriers = " ".join(f"/sys/class/net/p{port}/carrier" for port in range(PORTS))
+        ready = f"[ /run/pktpit/{INSTANCE}.sock -nt {PID} ] && [ $(cat {carriers} 2>/dev/null | grep -c 1) = {PORTS} ]"
 
-        wait_for(ready, deadline, "the daemon's ports are up", 0.1)
+        def event():
+            said = self.guest.output(f"if [ -s {STATUS} ]; then echo ended; elif {ready}; then echo ready; fi")
+            if said.strip() == "ended":
+                raise AssertionError(f"pktpitd ended at its start:\n{self.log()}")
+            return said.strip() == "ready"
+
+        wait_for(event, deadline, "the daemon's ports are up", 0.1)
+        wait_for(lambda: self.routes() >= self.expected, deadline, f"{self.expected} routes are in place")
+
+    def settle(self):
+        """The kernel has found its IPv6 addresses free to use (RFC 4862 5.4): before, it does not answer for them."""
+        if self.settled:
+            return
+        self.guest.wait_for("! awk '{print $5}' /proc/net/if_inet6 | grep -q '^[4-7c-f]'", 10, "duplicate address detection")
+        self.settled = True
 
     def json(self, *words):
         return self.guest.json(f"{SHOW} {' '.join(words)} --json")
@@ -66,16 +82,21 @@ class PktpitRouter:
         self._wait_gone(10)
 
     def stop(self):
+        """SIGTERM; a daemon that does not end well is a failure."""
         if self.running():
             self.guest.run(f"kill {self.pid}")
-            self._wait_gone(15)
+            status = self._wait_gone(15)
+            if status != 0:
+                raise AssertionError(f"pktpitd ended with {status} on SIGTERM:\n{self.log()}")
         self.pid = None
 
     def _wait_gone(self, deadline):
+        """Its exit status, as the shell gives it."""
         wait_for(lambda: not self.running(), deadline, "the daemon's end", 0.05)
+        return int(self.guest.output(f"cat {STATUS}"))
 
     def log(self, lines=60):
-        return self.guest.run(f"tail -n {lines} {self.log_file}", check=False)[1]
+        return self.guest.run(f"tail -n {lines} {LOG}", check=False)[1]
 
     def describe(self):
         said = [f"--- log of pktpitd\n{self.log()}", f"--- kernel\n{self.guest.run('dmesg | tail -n 15', check=False)[1]}"]

@@ -67,7 +67,7 @@ class Burst:
 
     def _size(self, family):
         smallest, largest = max(self.sizes[0], HEADERS[family] + TAG), self.sizes[1]
-        size = self.chance.choice(SIZES) if self.chance.random() < 0.3 else self.chance.randint(smallest, largest)
+        size = self.chance.choice((*SIZES, smallest, largest)) if self.chance.random() < 0.3 else self.chance.randint(smallest, largest)
         return min(max(size, smallest), largest)
 
     def _add(self, oracle, number, family, destination, ingress):
