@@ -69,8 +69,7 @@ class PortStageForwarder : public Forwarder {
         const uint32_t key = port;
         if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
             fail_errno("fill the port map");
-        const Fd program =
-            must(router::load_port_stage(maps_, geometry, {port}), "load the port stage");
+        const Fd program = must(router::load_port_stage(maps_, geometry, {port}), "load the port stage");
         links_.emplace_back(bpf_link_create(program.get(), static_cast<int>(ifindex), BPF_XDP, nullptr));
         if (!links_.back().valid()) fail_errno("attach the port stage");
     }

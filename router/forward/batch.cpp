@@ -18,9 +18,7 @@ struct Forwarder::Scratch {
 };
 
 Forwarder::Forwarder(const ImageView& image, fib::CpuVariant variant)
-    : image_(image),
-      reader_(image.base, *image.geometry, variant),
-      scratch_(std::make_unique<Scratch>()) {}
+    : image_(image), reader_(image.base, *image.geometry, variant), scratch_(std::make_unique<Scratch>()) {}
 
 Forwarder::~Forwarder() = default;
 
