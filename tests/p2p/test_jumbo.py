@@ -3,7 +3,7 @@
 import pytest
 from lib.configuration import JUMBO_MTU
 from lib.scan import Memory
-from lib.topology import NIC_ADDRESSES, PORTS
+from lib.topology import PORTS
 from lib.traffic import exchange
 
 requirement = pytest.mark.requirement
@@ -30,9 +30,6 @@ def test_jumbo_frames(bench, machine, routers, report, seed):
 
 @requirement("SIGTERM: exit status 0; the NICs go back to whoever had them, taps and socket are gone, no DMA goes on")
 def test_clean_stop_leaves_nothing(bench, machine, routers):
-    routers.stop()
-    for address in NIC_ADDRESSES:  # a daemon that was killed has left them there
-        machine.guest.run(f"cd /sys/bus/pci/devices/{address}; [ ! -e driver ] || echo {address} >driver/unbind; echo >driver_override")
     routers.want(machine, "jumbo", bench.few)
     machine.forget_messages()
     assert "p0" in interfaces(machine)

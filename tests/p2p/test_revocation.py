@@ -40,7 +40,7 @@ def revoked(bench, machine, memory, routers, report, progress, seed):
     router = routers.want(machine, memory, bench.full)
     device = MEMORIES[memory]["payload_memory"]["pci"]
     machine.peer_memory(memory)  # its address is known from now on
-    flow = Flow(machine.wires, bench.full.burst(20_000, f"{seed} revoked {memory}"))
+    flow = Flow(machine.wires, bench.full.burst(8_000, f"{seed} revoked {memory}"))
     probe = bench.full.burst(40, f"{seed} probe {memory}")
     try:
         wait_for(lambda: flow.good > 200, 20, "frames flow")
@@ -61,6 +61,7 @@ def revoked(bench, machine, memory, routers, report, progress, seed):
         dropped = router.verdicts().get(COUNTER, 0) - counted
         progress(f"{memory} was taken away; {dropped} drops since")
         report.row(f"control: {memory} taken away", outcome)
+        report.note(f"{memory} taken away: {flow.outcome.good:,} frames before, none after; {dropped} drops counted as {COUNTER}.")
         router.settle()
         pings = [ping(machine, port, family) for port in range(PORTS) for family in (4, 6)]
         yield flow.outcome, outcome, before == after, dropped, pings

@@ -2,7 +2,7 @@
 PCIe switch, an IOMMU before it. The firmware numbers buses depth first, hence the addresses."""
 
 PORTS = 4
-BAR_MIB = 64
+BAR_MIB = 32
 RAM_MIB = 768
 
 NIC_ADDRESSES = [f"0000:{3 + port:02x}:00.0" for port in range(PORTS)]
