@@ -4,7 +4,6 @@ costs five seconds.
 --router=kernel runs what can be asked of any router against Linux forwarding on virtio NICs, as a check of the tests.
 """
 
-import os
 import random
 import signal
 import sys
@@ -24,8 +23,8 @@ from lib.routes import BUILD  # noqa: E402
 
 # Before the first kill -9 what needs a machine without its traces, then the proof, then what makes it believable. With
 # each memory in turn, as far as a test has one.
-ORDER = ("test_doctor", "test_jumbo", "test_forwarding", "test_host", "test_restart", "test_revocation", "test_bounce", "test_payload_in_ram",
-         "test_unmapped", "test_igb")
+ORDER = ("test_doctor", "test_jumbo", "test_forwarding", "test_host", "test_restart", "test_revocation", "test_bounce",
+         "test_payload_in_ram", "test_unmapped", "test_igb")
 
 _began = time.monotonic()
 _report = Report()
@@ -121,7 +120,8 @@ def bench(request, seed, progress):
         made = Bench(seed, request.config.getoption("router"), progress)
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)
-    _report.note(f"Routes: {len(made.full.table.routes[4]):,} IPv4 and {len(made.full.table.routes[6]):,} IPv6, of {made.full.table.origin}; seed {seed}.")
+    table = made.full.table
+    _report.note(f"Routes: {len(table.routes[4]):,} IPv4 and {len(table.routes[6]):,} IPv6, of {table.origin}; seed {seed}.")
     _report.note("RAM and the ivshmem BAR are files and were searched in place; the NVMe's buffer was read on the bus, by QMP.")
     return made
 

@@ -23,7 +23,10 @@ def find_qemu(device="e1000e", progress=print):
         raise NotAvailable(f"{PROGRAM} is missing: install qemu-system-x86 (make deps)")
     if has_device([installed], device):
         return [installed]
-    newer = _from_backports(progress)
+    try:
+        newer = _from_backports(progress)
+    except NotAvailable as error:
+        raise NotAvailable(f"{version([installed])} has no {device}, and Debian's backports cannot be had: {error}") from None
     if not has_device(newer, device):
         raise NotAvailable(f"neither {installed} ({version([installed])}) nor the backports' QEMU ({version(newer)}) has {device}")
     return newer

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 INIT = Path(__file__).with_name("init.sh")
@@ -90,5 +91,6 @@ def _stripped(program):
     strip = shutil.which("strip")
     if strip is None:
         return program.read_bytes()
-    done = subprocess.run([strip, "-o", "/dev/stdout", program], capture_output=True)
-    return done.stdout if done.returncode == 0 and done.stdout[:4] == b"\x7fELF" else program.read_bytes()
+    with tempfile.NamedTemporaryFile() as out:
+        done = subprocess.run([strip, "-o", out.name, program], capture_output=True)
+        return Path(out.name if done.returncode == 0 else program).read_bytes()

@@ -9,7 +9,8 @@ from lib.routes import host_address, prefix_text
 from lib.topology import PORTS, mac, text_mac
 
 NIC = "virtio-net-pci"
-MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover", "net_failover", "virtio_net")
+MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover", "net_failover",
+           "virtio_net")
 
 
 class KernelRouter:
@@ -33,8 +34,8 @@ class KernelRouter:
         if self.guest.run("ip link show p0", check=False)[0] == 0:
             return
         self.guest.run("""for d in /sys/class/net/eth*; do n=$(cat $d/address); ip link set ${d##*/} name p${n##*:0}; done""")
-        self.guest.run("echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; "
-                       "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; echo 0 > /proc/sys/net/ipv4/route/error_cost; echo 0 > /proc/sys/net/ipv6/icmp/ratelimit; "
+        self.guest.run("cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding; echo 0 > ipv4/icmp_ratelimit; "
+                       "echo 0 > ipv4/route/error_cost; echo 0 > ipv6/icmp/ratelimit; "
                        "for f in /proc/sys/net/ipv4/conf/*/rp_filter /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 > $f; done")
         self.guest.run("for file in /etc/kernel/*; do iproute -batch $file || exit; done", deadline=120)
 
