@@ -69,6 +69,7 @@ struct pp_frame {
     void* end; /* of the linear part */
     const void* image;
     const struct pp_fib_geometry* geometry;
+    __u32 table;  /* offset of the table to ask */
     __u32 length; /* the frame as far as it was looked at: its linear part, or all of it */
     __u32 l3_offset;
     __u32 interface; /* L3 interface it arrived on */

@@ -7,11 +7,12 @@
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
 const volatile __u32 port_id;
-/* Where the table that is asked begins (struct pp_fib_table): the whole one, or the part that the port holds.
- */
+/* Where the table that is asked begins (struct pp_fib_table). */
 const volatile __u32 table_offset;
-/* What that table does not have goes to the control loop's socket, and not to the slow path. */
-const volatile __u32 split;
+/* Of a split port: the table that is asked while the queue has a socket, where all else that has a route
+ * goes. Without a socket, since its daemon has died, the port decides as an inline one does. 0: an inline
+ * port. */
+const volatile __u32 split_table_offset;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */

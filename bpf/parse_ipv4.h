@@ -5,7 +5,6 @@
 #include "bpf/bpf_common.h"
 #include "bpf/checksum.h"
 #include "bpf/flow_hash.h"
-#include "bpf/maps.h"
 #include "bpf/route.h"
 
 #define PP_IPV4_OPTION_END 0
@@ -102,7 +101,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         if (destination == 0xffffffff) return PP_HOST_BROADCAST;
     }
 
-    __u32 group = pp_fib_walk4(f->image, f->geometry, pp_fib_load32(f->image, table_offset), destination);
+    __u32 group = pp_fib_walk4(f->image, f->geometry, pp_fib_load32(f->image, f->table), destination);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);

@@ -4,7 +4,6 @@
 
 #include "bpf/bpf_common.h"
 #include "bpf/flow_hash.h"
-#include "bpf/maps.h"
 #include "bpf/route.h"
 
 #define PP_IPV6_HEADER 40
@@ -83,7 +82,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(destination >> 56 == 0xff)) return PP_HOST_MULTICAST;
     if (unlikely(destination >> 54 == 0xfe80 >> 6)) return PP_HOST_LINK_LOCAL;
 
-    __u32 group = pp_fib_walk6(f->image, f->geometry, pp_fib_load32(f->image, table_offset + 4), ip + 24);
+    __u32 group = pp_fib_walk6(f->image, f->geometry, pp_fib_load32(f->image, f->table + 4), ip + 24);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);

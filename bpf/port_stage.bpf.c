@@ -12,6 +12,18 @@
 #include "bpf/parse_l2.h"
 #include "bpf/rewrite.h"
 
+/* Where the socket of this port and queue is in the map of sockets. */
+PP_INLINE __u32 pp_socket_key(const struct xdp_md* ctx) {
+    return port_id * PP_PORT_QUEUES + (ctx->rx_queue_index & (PP_PORT_QUEUES - 1));
+}
+
+/* The table to ask: of a split port with a socket the one that holds what is not to go there. */
+PP_INLINE __u32 pp_table(const struct xdp_md* ctx) {
+    if (!split_table_offset) return table_offset;
+    __u32 key = pp_socket_key(ctx);
+    return bpf_map_lookup_elem(&split_sockets, &key) ? split_table_offset : table_offset;
+}
+
 /* The whole frame to the daemon, with frags; the frame itself ends here. */
 PP_INLINE enum pp_verdict pp_punt_frame(struct xdp_md* ctx, enum pp_verdict verdict, __u32 length) {
     struct pp_punt punt = {.port = (__u16)port_id, .verdict = (__u8)verdict, .frame_length = length};
@@ -32,12 +44,10 @@ PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
     PP_BARRIER(index);
     index &= PP_VERDICT_CAPACITY - 1;
     __u32 action = pp_actions[index];
-    if (split && verdict == PP_PUNT_NO_ROUTE && length <= PP_SPLIT_BYTES) {
-        /* Counted by whoever takes it there. */
-        __u32 queue = port_id * PP_PORT_QUEUES + (ctx->rx_queue_index & (PP_PORT_QUEUES - 1));
-        if (bpf_redirect_map(&split_sockets, queue, XDP_DROP) == XDP_REDIRECT) return XDP_REDIRECT;
-        index = PP_DROP_PUNT_FULL;
-    } else if (action == PP_ACTION_PUNT) {
+    if (split_table_offset && verdict == PP_PUNT_NO_ROUTE && length <= PP_SPLIT_BYTES &&
+        bpf_redirect_map(&split_sockets, pp_socket_key(ctx), XDP_DROP) == XDP_REDIRECT)
+        return XDP_REDIRECT; /* counted by whoever takes it there */
+    if (action == PP_ACTION_PUNT) {
         index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
         PP_BARRIER(index);
         index &= PP_VERDICT_CAPACITY - 1;
@@ -93,6 +103,7 @@ int port_stage(struct xdp_md* ctx) {
         .end = PP_END(ctx),
         .image = pp_image(),
         .geometry = pp_geometry(),
+        .table = pp_table(ctx),
     };
     if (!f.image) return XDP_ABORTED;
     f.length = (__u32)((long)f.end - (long)f.data);

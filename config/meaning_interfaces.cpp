@@ -90,7 +90,8 @@ void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors&
                                   "at most " + std::to_string(max_ports) + " interfaces without \"parent\"",
                                   ""});
             // A port that is known by its NIC gets its device, a tap, from the daemon.
-            if (exists && value.pci.empty() && !exists(value.name))
+            const bool is_nic = !value.pci.empty() || draft.settings.dataplane == "vfio";
+            if (exists && !is_nic && !exists(value.name))
                 errors.push_back({one.where,
                                   "there is no interface " + in_quotes(value.name) + " on this machine",
                                   "the name of a Linux device", "`ip -br link` lists them"});

@@ -98,7 +98,8 @@ void check_vfio(const Draft& draft, Errors& errors) {
         if (one.value.parent || !one.value.vlan.empty())
             check_no_vfio_keys(one, "a VLAN interface is no NIC", errors);
         else if (!vfio)
-            check_no_vfio_keys(one, "a port of the xdp dataplane is known by its device's name", errors);
+            check_no_vfio_keys(one, "a port of the xdp dataplane is a Linux device, not a NIC of our own",
+                               errors);
         else
             check_port(one, draft, by_address, errors);
     }

@@ -36,9 +36,11 @@ constexpr unsigned flag_up = 1;  // IFF_UP
 
 /// A network interface of the device that somebody has set up.
 std::string interface_in_use(const PciFunction& function, const std::string& sysfs) {
-    for (const std::string& name : function.interfaces)
-        if (std::strtoul(read_word(sysfs + "/class/net/" + name + "/flags").c_str(), nullptr, 16) & flag_up)
-            return name;
+    for (const std::string& name : function.interfaces) {
+        const std::string flags =
+            read_word(std::string(sysfs).append("/class/net/").append(name).append("/flags"));
+        if (std::strtoul(flags.c_str(), nullptr, 16) & flag_up) return name;
+    }
     return "";
 }
 

@@ -115,14 +115,22 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
             routing_.remove_address(changed.interface, address);
         }
     });
-    const bool other_program = wanted.xdp_mode != before.xdp_mode || wanted.forwarding != before.forwarding;
-    if (is_port(wanted) && other_program && port.attachment) {
+    if (!is_port(wanted) || !port.attachment) return {};
+    if (wanted.xdp_mode != before.xdp_mode) {
         // A link keeps the mode it was made with, so the port is without a program for a moment.
         dataplane_.detach(port.port);
         port.attachment.reset();
         transaction.on_rollback([this, name = wanted.name] {
             Port& again = ports_.at(name);
             if (!again.attachment) (void)attach(again);
+        });
+    } else if (wanted.forwarding != before.forwarding) {
+        // Another program on the same link: no packet passes without one.
+        if (auto attached = attach(port); !attached) return attached;
+        transaction.on_rollback([this, before] {
+            Port& again = ports_.at(before.name);
+            again.config = before;
+            (void)attach(again);
         });
     }
     return {};

@@ -55,7 +55,8 @@ Result<std::unique_ptr<VfioDataplane>> VfioDataplane::open(const config::Config&
                                                            PuntHandler on_punt) {
     auto lock = lock_instance(config.instance);
     if (!lock) return tl::unexpected(lock.error());
-    std::unique_ptr<VfioDataplane> self(new VfioDataplane(std::move(*lock), std::move(on_punt), config.vfio));
+    std::unique_ptr<VfioDataplane> self(
+        new VfioDataplane(config.instance, std::move(*lock), std::move(on_punt), config.vfio));
     if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
     return self;
 }
@@ -67,6 +68,7 @@ VfioDataplane::~VfioDataplane() {
             stop(*port);
     }
     worker_.reset();
+    ::unlink(run_path(instance_, ".lock").c_str());
 }
 
 Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capacity& capacity) {

@@ -53,8 +53,11 @@ class VfioDataplane : public Dataplane {
     void leave_running(bool) override {}
 
   private:
-    VfioDataplane(Fd lock, PuntHandler on_punt, const config::Vfio& settings)
-        : lock_(std::move(lock)), on_punt_(std::move(on_punt)), settings_(settings) {}
+    VfioDataplane(std::string instance, Fd lock, PuntHandler on_punt, const config::Vfio& settings)
+        : instance_(std::move(instance)),
+          lock_(std::move(lock)),
+          on_punt_(std::move(on_punt)),
+          settings_(settings) {}
     Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
     Result<void> set_up_iova_space();
     Result<void> set_up_slots(const config::Config& config);
@@ -68,6 +71,7 @@ class VfioDataplane : public Dataplane {
     void stop_payload_use();
     NicPort* by_id(uint16_t id) const;
 
+    std::string instance_;
     Fd lock_;
     PuntHandler on_punt_;
     config::Vfio settings_;

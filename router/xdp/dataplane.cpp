@@ -148,8 +148,8 @@ pp_port_counters XdpDataplane::counters(uint16_t port) const {
 }
 
 PortProgram XdpDataplane::program_of(uint16_t port) const {
-    const bool split = split_ports_.contains(port);
-    return {port, split ? port_table_ : PP_FIB_DEFAULT_TABLE, split};
+    if (!split_ports_.contains(port)) return {port};
+    return {port, port_table_};
 }
 
 // Once there is a split port, every port has a socket to send by.
@@ -218,6 +218,13 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
     const uint32_t key = port;
     const std::string& device = settings.name;
     Attachment attachment;
+    if (const auto running = ports_.find(port); running != ports_.end() && running->second.link) {
+        const Fd program = std::move(prepared_.extract(port).mapped());
+        if (auto swapped = swap_program(running->second.link.get(), program.get(), device); !swapped)
+            return tl::unexpected(swapped.error());
+        attachment.mode = attached_program(ifindex).mode;
+        return attachment;
+    }
     if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, settings.xdp_mode, attachment))
         return attachment;
     auto attached = attach_by_link(port, ifindex, device, settings.xdp_mode);

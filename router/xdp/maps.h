@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "bpf/abi.h"
@@ -42,8 +43,8 @@ struct PortMaps {
 /// What a port's program is loaded with.
 struct PortProgram {
     uint16_t port = 0;
-    fib::TableId table = PP_FIB_DEFAULT_TABLE;  ///< that it asks
-    bool split = false;                         ///< what that table does not have goes to the control loop
+    /// Of a split port: the table with what does not go to the control loop.
+    std::optional<fib::TableId> split_table{};
 };
 
 /// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of

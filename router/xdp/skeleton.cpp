@@ -31,9 +31,10 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     port_stage& skeleton = **opened;
     skeleton.rodata->geometry = geometry;
     skeleton.rodata->port_id = program.port;
-    skeleton.rodata->table_offset =
-        geometry.table_offset + program.table * static_cast<uint32_t>(sizeof(pp_fib_table));
-    skeleton.rodata->split = program.split;
+    skeleton.rodata->table_offset = geometry.table_offset;
+    if (program.split_table)
+        skeleton.rodata->split_table_offset =
+            geometry.table_offset + *program.split_table * static_cast<uint32_t>(sizeof(pp_fib_table));
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},

@@ -1,7 +1,10 @@
 #include "router/xdp/socket_io.h"
 
-#include <dirent.h>
+#include <linux/ethtool.h>
 #include <linux/if_xdp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -10,6 +13,7 @@
 #include <cstring>
 
 #include "fib/errno_text.h"
+#include "fib/fd.h"
 
 namespace pktpit::router {
 
@@ -31,14 +35,16 @@ uint64_t monotonic_nanoseconds() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// Asked of the device itself: /sys may be that of another network namespace.
 uint32_t receive_queues(const std::string& device) {
-    uint32_t count = 0;
-    if (DIR* directory = opendir(("/sys/class/net/" + device + "/queues").c_str())) {
-        while (const dirent* entry = readdir(directory))
-            count += std::strncmp(entry->d_name, "rx-", 3) == 0;
-        closedir(directory);
-    }
-    return std::clamp(count, 1U, uint32_t{PP_PORT_QUEUES});
+    ethtool_channels channels{};
+    channels.cmd = ETHTOOL_GCHANNELS;
+    ifreq request{};
+    std::strncpy(request.ifr_name, device.c_str(), IFNAMSIZ - 1);
+    request.ifr_data = reinterpret_cast<char*>(&channels);
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (ioctl(socket.get(), SIOCETHTOOL, &request) != 0) return 1;
+    return std::max(channels.rx_count + channels.combined_count, 1U);
 }
 
 }  // namespace
@@ -84,7 +90,8 @@ Result<SocketIo::Socket*> SocketIo::make(uint32_t ifindex, uint32_t queue, const
     if (error != 0) {
         sockets_.erase({ifindex, queue});
         return fail(device, "no AF_XDP socket on queue " + std::to_string(queue) + ": " + errno_text(-error),
-                    "a device that AF_XDP can be bound to", "\"forwarding\": \"inline\" does without");
+                    "a device that AF_XDP can be bound to, and a queue that no other program has",
+                    "\"forwarding\": \"inline\" does without");
     }
     place = std::move(socket);
     return place.get();
@@ -95,6 +102,10 @@ Result<std::map<uint32_t, int>> SocketIo::add(uint16_t port, uint32_t ifindex, c
     std::map<uint32_t, int> descriptors;
     std::vector<Socket*> made;
     const uint32_t queues = egress_only ? 1 : receive_queues(device);
+    if (queues > PP_PORT_QUEUES)
+        return fail(device, "it has " + std::to_string(queues) + " receive queues",
+                    "at most " + std::to_string(PP_PORT_QUEUES) + " on a split port",
+                    "ethtool -L " + device + " combined " + std::to_string(PP_PORT_QUEUES));
     for (uint32_t queue = 0; queue < queues; queue++) {
         auto socket = make(ifindex, queue, device);
         if (!socket) return tl::unexpected(socket.error());

@@ -79,17 +79,47 @@ def test_stopped_daemon(build_net, stream):
     wait_for_crossing(net.a, net.b, deadline=2.0)
 
 
-@requirement("the daemon dies: a split port's packets are dropped under a name; the next daemon forwards them again")
-def test_kill_and_restart(build_net):
-    net = start(build_net, p1="split")
+@requirement("the daemon dies: a split port forwards on, as an inline one does; the next daemon has it split again")
+def test_kill_and_restart(build_net, stream):
+    net = start(build_net, p1="split", p2="split")
     wait_for_crossing(net.a, net.b)
-    before = net.router.counters().get("drop_punt_full", 0)
+    wait_for_crossing(net.b, net.a)
     net.router.kill()
-    for _ in range(10):
-        net.a.send(udp4(net.a, net.b, token()))
+    running = stream(net.a, net.b, rate=10000)
+    running.flows_again(5000)
+    assert_nothing_lost(running.finish())
     net.router.start()
     wait_for_crossing(net.a, net.b)
-    wait_for(lambda: net.router.counters().get("drop_punt_full", 0) >= before + 10, 5, "the drops are counted")
+    assert forwarding_of(net)["p1"] == "split"
+
+
+@requirement("a reload that changes who decides loses nothing of what is under way")
+def test_reload_under_load(build_net, stream):
+    net = start(build_net)
+    running = stream(net.a, net.b, rate=10000)
+    running.flows_again(2000)
+    lost = running.finish
+    for wanted in ("split", "inline", "split"):
+        net.router.config["interfaces"]["p1"]["forwarding"] = wanted
+        net.router.write()
+        net.router.reload()
+        running.flows_again(2000)
+    result = lost()
+    assert result["lost"] == 0, result
+
+
+@requirement("every receive queue of a split port is served")
+def test_queues(build_net):
+    net = start(build_net)
+    net.topology.router_namespace.run("ethtool", "-L", "p1", "rx", "2", check=False)
+    net.router.config["interfaces"]["p1"]["forwarding"] = "split"
+    net.router.write()
+    net.router.reload()
+    wait_for_crossing(net.a, net.b)
+    for port in range(64):
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark, sport=4000 + port))
+        net.b.receive(mark)
 
 
 @requirement("what the host owns reaches the host's stack from a split port: ping of the router, both families")

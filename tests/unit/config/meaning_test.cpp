@@ -124,9 +124,9 @@ TEST(Meaning, PortsOfTheVfioDataplane) {
              "/interfaces/p0/pci", "is the payload memory's device", "", ""},
         });
     expect_cases(with_interfaces, {{R"("p0": {"pci": "0000:03:00.0"})", "/interfaces/p0/pci",
-                                    "known by its device's name", "\"dataplane\": \"vfio\"", ""},
+                                    "is a Linux device, not a NIC of our own", "\"dataplane\": \"vfio\"", ""},
                                    {R"("p0": {"payload": "auto"})", "/interfaces/p0/payload",
-                                    "known by its device's name", "", ""}});
+                                    "is a Linux device, not a NIC of our own", "", ""}});
     EXPECT_THAT(errors_of(with_vfio(port), [](std::string_view) { return false; }), testing::IsEmpty())
         << "the device is made by the daemon";
 }
