@@ -18,12 +18,18 @@ using offload::PciAddress;
 using offload::PciSnapshot;
 using offload::PciTree;
 
+/// A place inside a file, unless it names the file already.
+std::string place_in(const std::string& path, const std::string& where) {
+    if (where.starts_with(path)) return where;
+    return where.empty() ? path : path + ": " + where;
+}
+
 Result<PciSnapshot> load_snapshot(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) return fail(path, std::strerror(errno ? errno : EIO));
     auto snapshot = offload::parse_snapshot(text.str());
-    if (!snapshot) snapshot.error().where = path + snapshot.error().where;
+    if (!snapshot) snapshot.error().where = place_in(path, snapshot.error().where);
     return snapshot;
 }
 
@@ -62,13 +68,13 @@ Result<DoctorQuestion> question_of(const std::string& path) {
     const auto config = config::load(path);
     if (!config) {
         Error error = config.error().front();
-        error.where = path + error.where;
+        error.where = place_in(path, error.where);
         if (error.hint.empty()) error.hint = "pktpit check " + path;
         return tl::unexpected(error);
     }
     if (config->dataplane != "vfio")
-        return fail(path + "/dataplane", "is \"" + config->dataplane + "\", which does no P2P", "\"vfio\"",
-                    "pktpit doctor without a file looks at the whole machine");
+        return fail(place_in(path, "/dataplane"), "is \"" + config->dataplane + "\", which does no P2P",
+                    "\"vfio\"", "pktpit doctor without a file looks at the whole machine");
     DoctorQuestion question;
     question.configured = true;
     for (const auto& [name, interface] : config->interfaces) {
