@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <thread>
 
 #include "router/dataplane/instance_lock.h"
 #include "router/dataplane/run_directory.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr uint32_t main_slots_beside_peer = 4096;
 constexpr uint32_t most_slots = 65536;
 constexpr size_t queued_per_poll = 256;
+constexpr std::chrono::milliseconds link_poll_period{10};
+constexpr int most_link_polls =
+    100;  // a second; negotiation of a copper link takes longer, and comes as an event
 constexpr size_t tap_frames_per_poll = 64;
 constexpr size_t largest_frame = 16384;
 
@@ -90,6 +94,7 @@ Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capa
     for (const auto& [name, interface] : config.interfaces)
         if (!interface.parent)
             if (auto made = create_device(interface); !made) return made;
+    wait_for_links();
     if (auto done = set_up_iova_space(); !done) return done;
     if (auto done = set_up_slots(config); !done) return done;
     for (auto& [name, port] : ports_)
@@ -103,6 +108,21 @@ Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capa
                                        queues_, settings_.polling);
     worker_->resume();
     return {};
+}
+
+// Routes over a port whose link is down are not in the FIB, and a large table takes a second to go there: it
+// is to be loaded once, with the links as they will be.
+void VfioDataplane::wait_for_links() {
+    for (int waited = 0; waited < most_link_polls; waited++) {
+        bool all = true;
+        for (const auto& [name, port] : ports_) {
+            const bool up = port->nic->link().up;
+            port->tap.set_carrier(up);
+            all = all && up;
+        }
+        if (all) return;
+        std::this_thread::sleep_for(link_poll_period);
+    }
 }
 
 Result<void> VfioDataplane::set_up_iova_space() {

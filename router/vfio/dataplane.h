@@ -59,6 +59,7 @@ class VfioDataplane : public Dataplane {
           on_punt_(std::move(on_punt)),
           settings_(settings) {}
     Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
+    void wait_for_links();
     Result<void> set_up_iova_space();
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
