@@ -51,7 +51,7 @@ void KernelRoutes::exchange(std::shared_ptr<Connection> next) {
     close();
     connection_ = std::move(next);
     if (connection_)
-        loop_.watch(connection_->kernel->descriptor(), [this, connection = connection_] {
+        loop_.watch(connection_->kernel->descriptor(), [connection = connection_] {
             if (auto followed = follow(*connection->kernel, *connection->state); !followed)
                 spdlog::warn("kernel routes: {}; reading them all again", followed.error().to_string());
         });
