@@ -126,12 +126,12 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
         });
     } else if (wanted.forwarding != before.forwarding) {
         // Another program on the same link: no packet passes without one.
-        if (auto attached = attach(port); !attached) return attached;
         transaction.on_rollback([this, before] {
             Port& again = ports_.at(before.name);
             again.config = before;
             (void)attach(again);
         });
+        if (auto attached = attach(port); !attached) return attached;
     }
     return {};
 }

@@ -249,8 +249,10 @@ Result<void> VfioDataplane::start(NicPort& port) {
     auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
     if (!memory) return tl::unexpected(memory.error());
     const WorkerPause paused(*worker_);
-    if (auto started = port.start(settings_, {std::move(memory->mapping), memory->iova}); !started)
+    if (auto started = port.start(settings_, {std::move(memory->mapping), memory->iova}); !started) {
+        release_rings(port);
         return started;
+    }
     io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up});
     io_->look();
     worker_->watch_interrupt(port.interrupt.get());
@@ -266,7 +268,11 @@ void VfioDataplane::stop(NicPort& port) {
     std::vector<offload::Slot> left;
     port.stop(left);
     io_->take_back(left);
-    // Only now: the NIC has stopped.
+    release_rings(port);
+}
+
+// The NIC does no DMA any more, or never did.
+void VfioDataplane::release_rings(NicPort& port) {
     (void)container_->unmap(port.rings.iova, port.rings.mapping.bytes().size());
     iova_space_->free(port.rings.iova, port.rings.mapping.bytes().size());
     port.rings.mapping.reset();
@@ -405,6 +411,7 @@ void VfioDataplane::stop_payload_use() {
                               : Result<void>(tl::unexpected(memory.error()));
         if (!started) {
             spdlog::error("{}", started.error().to_string());
+            if (memory) release_rings(*port);
             continue;
         }
         io_->add({port->id, port->nic.get(), false, lost, &port->link_up});

@@ -65,6 +65,7 @@ class VfioDataplane : public Dataplane {
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
     Result<void> start(NicPort& port);
     void stop(NicPort& port);
+    void release_rings(NicPort& port);
     void watch(int descriptor);
     void poll_queue();
     void poll_tap(NicPort& port);

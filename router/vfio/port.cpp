@@ -77,10 +77,10 @@ size_t NicPort::ring_bytes(const config::Vfio& settings) const {
 }
 
 Result<void> NicPort::start(const config::Vfio& settings, SlotMemory::Shared memory) {
+    rings = std::move(memory);
     if (auto mastering = device->set_bus_master(true); !mastering) return mastering;
     if (settings.polling != config::Polling::busy)
         if (auto set = device->set_interrupt(interrupt.get()); !set) return set;
-    rings = std::move(memory);
     auto done = nic->start(layout(settings), {rings.mapping.bytes(), rings.iova}, false);
     started = done.has_value();
     if (!done) done.error().where = "/interfaces/" + name;

@@ -165,10 +165,10 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         auto path =
             SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
-        split_ = std::move(*path);
         for (const auto& [other, device] : devices_)
-            if (auto sender = split_->add(other, device.first, device.second, true); !sender)
+            if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)
                 return tl::unexpected(sender.error());
+        split_ = std::move(*path);
     }
     auto sockets = split_->add(port, ifindex, settings.name, !split);
     if (!sockets) return tl::unexpected(sockets.error());
@@ -203,7 +203,8 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
                          : Result<Fd>(tl::unexpected(split.error()));
     if (!program) {
         end_split(port);
-        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+        // One that runs goes on with the program that it has.
+        if (!ports_.contains(port)) bpf_map_delete_elem(maps_.tx_ports.get(), &key);
         return tl::unexpected(program.error());
     }
     prepared_.insert_or_assign(port, std::move(*program));

@@ -1,5 +1,6 @@
 """Split ports: the port stage hands headers to the daemon's control loop, which decides."""
 
+import copy
 import signal
 
 import pytest
@@ -11,9 +12,9 @@ requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("who decides is Pktpit's own affair")
 
 
-def start(build_net, **forwarding):
+def start(build_net, config=None, **forwarding):
     """A router whose ports forward as said, by their names; the others inline."""
-    net = build_net(start=False)
+    net = build_net(start=False, config=config)
     for name, interface in net.router.config["interfaces"].items():
         if "parent" not in interface:
             interface["forwarding"] = forwarding.get(name, "inline")
@@ -106,6 +107,24 @@ def test_reload_under_load(build_net, stream):
         running.flows_again(2000)
     result = lost()
     assert result["lost"] == 0, result
+
+
+@requirement("a reload that is refused after a port changed sides leaves it as it was, and forwarding")
+def test_refused_reload(build_net):
+    net = start(build_net, config={"fib": {"table_memory_mib": 1}}, p2="split")
+    for wanted in ({"p1": "split"}, {"p2": "inline"}):
+        before = forwarding_of(net)
+        config = copy.deepcopy(net.router.config)
+        for name, forwarding in wanted.items():
+            config["interfaces"][name]["forwarding"] = forwarding
+        config["routes"] += [{"prefix": f"{30 + i // 256}.{i % 256}.1.1/32", "via": "10.2.0.2"} for i in range(2000)]
+        net.router.write(config)
+        assert net.router.cli("reload", check=False).returncode != 0, "a table of 1 MiB holds no 2,000 such routes"
+        assert forwarding_of(net) == before
+        for make in (udp4, udp6):
+            wait_for_crossing(net.a, net.b, make)
+            wait_for_crossing(net.b, net.a, make)
+    net.router.write()
 
 
 @requirement("every receive queue of a split port is served")
