@@ -39,6 +39,7 @@ class Control {
     virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;
     virtual nlohmann::json neighbours() = 0;
     virtual nlohmann::json counters() = 0;
+    virtual nlohmann::json latency() = 0;
     virtual nlohmann::json running_config() = 0;
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) = 0;

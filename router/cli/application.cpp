@@ -172,6 +172,8 @@ class Application {
         add(show, "ports", "ports, how XDP is attached to them, what they carried", &show_ports);
         add(show, "neighbours", "ARP and ND entries", &show_neighbours);
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
+        add(show, "latency", "how long packets take from a port to the egress port's doorbell",
+            &show_latency);
         add(show, "config", "the running configuration", &show_config);
 
         CLI::App* routes =

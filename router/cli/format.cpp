@@ -45,6 +45,20 @@ std::string format_bit_rate(double bits_per_second) {
     return scaled(bits_per_second, "bit/s");
 }
 
+std::string format_nanoseconds(uint64_t nanoseconds) {
+    constexpr const char* units[] = {"ns", "µs", "ms", "s"};
+    auto value = static_cast<double>(nanoseconds);
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < std::size(units)) {
+        value /= 1000;
+        unit++;
+    }
+    const int decimals = unit == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.*f %s", decimals, value, units[unit]);
+    return text;
+}
+
 std::string format_duration(double seconds) {
     if (!std::isfinite(seconds) || seconds < 0) seconds = 0;
     char text[64];

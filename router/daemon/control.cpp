@@ -29,6 +29,18 @@ json counts_of(const pp_port_counters& counters) {
             {"verdicts", verdicts_of(counters)}};
 }
 
+// Percentiles of nothing are null, not 0.
+json latency_of(const LatencyCounts& counts) {
+    const uint64_t count = counts.count();
+    const auto known = [&](uint64_t nanoseconds) { return count == 0 ? json() : json(nanoseconds); };
+    return {{"count", count},
+            {"p50", known(counts.percentile(0.5))},
+            {"p90", known(counts.percentile(0.9))},
+            {"p99", known(counts.percentile(0.99))},
+            {"p999", known(counts.percentile(0.999))},
+            {"max", known(counts.longest)}};
+}
+
 uint64_t drops_of(const pp_port_counters& counters) {
     uint64_t drops = 0;
     for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
@@ -170,6 +182,13 @@ json Daemon::counters() {
             {"totals", counts_of(totals)},
             {"slow_path", std::move(slow_path)},
             {"routes", show_route_counters(*route_counters_)}};
+}
+
+json Daemon::latency() {
+    json ports = json::object();
+    for (const auto& [name, port] : ports_->all())
+        if (!port.config.parent) ports[name] = latency_of(dataplane_->latency(port.port));
+    return {{"ports", std::move(ports)}};
 }
 
 json Daemon::running_config() {

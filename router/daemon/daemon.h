@@ -51,6 +51,7 @@ class Daemon : public Control, public KernelListener {
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;
     nlohmann::json counters() override;
+    nlohmann::json latency() override;
     nlohmann::json running_config() override;
     Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) override;
     tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,

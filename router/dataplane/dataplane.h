@@ -21,6 +21,7 @@
 #include "fib/image.h"
 #include "fib/reclamation.h"
 #include "fib/result.h"
+#include "router/loop/latency.h"
 #include "router/routing/route_counters.h"
 
 namespace pktpit::router {
@@ -84,6 +85,8 @@ class Dataplane {
 
     [[nodiscard]] virtual pp_port_counters counters(uint16_t port) const = 0;
     virtual void reset_counters(uint16_t port) = 0;
+    /// Of packets that came in by the port and that a worker has sent on: from the port to the doorbell.
+    [[nodiscard]] virtual LatencyCounts latency(uint16_t port) const = 0;
     [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
     [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
 

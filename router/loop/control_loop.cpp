@@ -1,16 +1,27 @@
 #include "router/loop/control_loop.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace pktpit::router {
 
 using offload::HeaderSlice;
 
+namespace {
+
+// As HeaderSlice::timestamp: CLOCK_MONOTONIC.
+uint64_t now_nanoseconds() {
+    return static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
 size_t ControlLoop::turn() {
     io_.complete();
     const size_t count = io_.receive(slices_);
     if (count == 0) return 0;
-    egress_count_ = released_count_ = 0;
+    egress_count_ = released_count_ = run_count_ = 0;
     for (size_t i = 0; i < count; i++)
         frames_[i] = {slices_[i].port, {slices_[i].bytes, slices_[i].length}, slices_[i].frame_length};
     {
@@ -20,9 +31,19 @@ size_t ControlLoop::turn() {
     }
     for (size_t i = 0; i < count; i++)
         finish(slices_[i], decisions_[i]);
-    if (egress_count_ != 0) io_.submit(std::span(egress_).first(egress_count_));
+    if (egress_count_ != 0) {
+        io_.submit(std::span(egress_).first(egress_count_));
+        note_latency();
+    }
     if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
     return count;
+}
+
+// The clock is read once a batch.
+void ControlLoop::note_latency() {
+    const uint64_t doorbell = now_nanoseconds();
+    for (const Run& run : std::span(runs_).first(run_count_))
+        counters_.took(run.port, doorbell - run.since, run.packets);
 }
 
 void ControlLoop::finish(HeaderSlice& slice, const Decision& decision) {
@@ -53,6 +74,10 @@ void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
     if (decision.route_counter != 0)
         counters_.route(decision.route_counter,
                         slice.frame_length - decision.consumed + decision.header_length);
+    if (run_count_ == 0 || runs_[run_count_ - 1].since != slice.timestamp ||
+        runs_[run_count_ - 1].port != slice.port)
+        runs_[run_count_++] = {slice.port, 0, slice.timestamp};
+    runs_[run_count_ - 1].packets++;
     egress_[egress_count_++] = {slice.slot, decision.egress_port, header_length, begin,
                                 slice.frame_length - slice.length};
 }

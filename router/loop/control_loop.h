@@ -32,6 +32,7 @@ class ControlLoop {
   private:
     void finish(offload::HeaderSlice& slice, const Decision& decision);
     void forwarded(offload::HeaderSlice& slice, const Decision& decision);
+    void note_latency();
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
@@ -44,6 +45,14 @@ class ControlLoop {
     std::array<Decision, batch> decisions_;
     std::array<offload::EgressDescriptor, batch> egress_;
     std::array<offload::Slot, batch> released_;
+    /// Packets to be sent that were taken from one port at one time, as those of a batch are.
+    struct Run {
+        uint16_t port = 0;
+        uint32_t packets = 0;
+        uint64_t since = 0;
+    };
+    std::array<Run, batch> runs_;
+    size_t run_count_ = 0;
     size_t egress_count_ = 0;
     size_t released_count_ = 0;
     bool wake_ = false;

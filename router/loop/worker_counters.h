@@ -9,12 +9,17 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "router/loop/latency.h"
 
 namespace pktpit::router {
 
 class WorkerCounters {
   public:
-    WorkerCounters() : ports_(PP_MAX_PORTS), routes_(PP_ROUTE_COUNTERS), cleared_(PP_ROUTE_COUNTERS) {}
+    WorkerCounters()
+        : ports_(PP_MAX_PORTS),
+          routes_(PP_ROUTE_COUNTERS),
+          cleared_(PP_ROUTE_COUNTERS),
+          latency_(PP_MAX_PORTS) {}
 
     // The worker's.
     void received(uint16_t port, uint64_t packets, uint64_t bytes) {
@@ -31,6 +36,11 @@ class WorkerCounters {
     void route(uint16_t counter, uint64_t bytes) {
         add(routes_[counter].packets, 1);
         add(routes_[counter].bytes, bytes);
+    }
+    /// Packets that came in by the port: from when they were taken from it to the doorbell of the batch that
+    /// they left in.
+    void took(uint16_t port, uint64_t nanoseconds, uint64_t packets) {
+        latency_[port].add(nanoseconds, packets);
     }
 
     // The daemon's. reset_port() only while no worker counts for the port.
@@ -51,7 +61,11 @@ class WorkerCounters {
         return {routes_[counter].packets.load(std::memory_order_relaxed) - before.packets,
                 routes_[counter].bytes.load(std::memory_order_relaxed) - before.bytes};
     }
-    void reset_port(uint16_t port) { ports_[port] = Port(); }
+    [[nodiscard]] LatencyCounts latency(uint16_t port) const { return latency_[port].read(); }
+    void reset_port(uint16_t port) {
+        ports_[port] = Port();
+        latency_[port].reset();
+    }
     /// The worker is the only one that writes its counts; so what they are now is remembered instead.
     void clear_route(uint16_t counter) {
         cleared_[counter] = {routes_[counter].packets.load(std::memory_order_relaxed),
@@ -80,6 +94,7 @@ class WorkerCounters {
     std::vector<Port> ports_;
     std::vector<Route> routes_;
     std::vector<pp_route_counters> cleared_;
+    std::vector<LatencyHistogram> latency_;  ///< by ingress port
 };
 
 }  // namespace pktpit::router

@@ -42,6 +42,7 @@ class VfioDataplane : public Dataplane {
 
     [[nodiscard]] pp_port_counters counters(uint16_t port) const override { return counters_.port(port); }
     void reset_counters(uint16_t port) override;
+    [[nodiscard]] LatencyCounts latency(uint16_t port) const override { return counters_.latency(port); }
     [[nodiscard]] RouteCounterStore& route_counters() override { return route_counts_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t port) override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }

@@ -68,6 +68,9 @@ class XdpDataplane : public Dataplane {
 
     [[nodiscard]] pp_port_counters counters(uint16_t port) const override;
     void reset_counters(uint16_t port) override;
+    [[nodiscard]] LatencyCounts latency(uint16_t port) const override {
+        return worker_counters_.latency(port);
+    }
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }

@@ -51,6 +51,11 @@ def test_split_stream(build_net, stream, family):
     ports = net.router.json("show", "counters")["ports"]
     assert ports["p1"]["verdicts"]["forwarded"] >= 20000
     assert ports["p2"]["tx_packets"] >= 20000
+    latency = net.router.json("show", "latency")["ports"]
+    taken = latency["p1"]
+    assert taken["count"] >= 20000
+    assert 0 < taken["p50"] <= taken["p90"] <= taken["p99"] <= taken["p999"] <= taken["max"] < 10**9
+    assert latency["p3"] == {"count": 0, "p50": None, "p90": None, "p99": None, "p999": None, "max": None}
 
 
 @requirement("a reload moves a port from inline to split and back, and refuses nothing that runs")

@@ -71,6 +71,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json counters() override { return {}; }
+        nlohmann::json latency() override { return {}; }
         nlohmann::json running_config() override { return {}; }
         Result<nlohmann::json> change_route(RouteChange, const config::StaticRoute&) override { return {}; }
         tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>&,

@@ -46,6 +46,15 @@ TEST(Format, NonsenseIsZero) {
     EXPECT_EQ(format_duration(-1), "0.0 s");
 }
 
+TEST(Format, Nanoseconds) {
+    EXPECT_EQ(format_nanoseconds(0), "0 ns");
+    EXPECT_EQ(format_nanoseconds(870), "870 ns");
+    EXPECT_EQ(format_nanoseconds(9'996), "10.0 µs");
+    EXPECT_EQ(format_nanoseconds(12'345), "12.3 µs");
+    EXPECT_EQ(format_nanoseconds(4'020'000), "4.02 ms");
+    EXPECT_EQ(format_nanoseconds(68'719'476'735), "68.7 s");
+}
+
 TEST(Format, Durations) {
     EXPECT_EQ(format_duration(0.44), "0.4 s");
     EXPECT_EQ(format_duration(9.96), "10 s");

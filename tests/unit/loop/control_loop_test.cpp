@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "tests/differential/random_traffic.h"
 #include "tests/unit/forward/vectors.h"
 #include "tests/unit/loop/loop_rig.h"
@@ -113,6 +115,28 @@ TEST_F(ControlLoops, CountsRoutesInBytesAsTheyLeave) {
     EXPECT_EQ(rig.counters.route(77).packets, 2u) << "forwarded ones only";
     EXPECT_EQ(rig.counters.route(77).bytes, 2 * (counted.size() + 4));
     EXPECT_EQ(rig.counters.route(0).packets, 0u);
+}
+
+TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {
+    const auto ago = [](std::chrono::milliseconds time) {
+        return static_cast<uint64_t>(
+            std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch() - time).count());
+    };
+    const uint64_t long_ago = ago(std::chrono::milliseconds(200));
+    const uint64_t lately = ago(std::chrono::milliseconds(20));
+    rig.io.arrive({1, to_port2, 42, PP_NONE, long_ago});
+    rig.io.arrive({1, to_port2, 42, PP_NONE, lately});
+    rig.io.arrive({1, to_port2, 42, PP_NONE, lately});
+    rig.io.arrive({1, to_port2, 42, PP_DROP_MEMORY_REVOKED, long_ago});
+    rig.io.arrive({1, no_route, 42, PP_NONE, long_ago});
+    rig.io.arrive({2, to_port2, 42, PP_NONE, long_ago});  // another station's
+    rig.run();
+    const LatencyCounts counts = rig.counters.latency(1);
+    EXPECT_EQ(counts.count(), 3u);
+    EXPECT_GE(counts.longest, 200'000'000u);
+    EXPECT_GE(counts.percentile(0.5), 20'000'000u);
+    EXPECT_LT(counts.percentile(0.5), counts.longest);
+    EXPECT_EQ(rig.counters.latency(2).count(), 0u);
 }
 
 TEST(ControlLoopQueue, AFullQueueIsADropUnderItsName) {

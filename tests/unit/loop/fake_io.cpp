@@ -38,6 +38,7 @@ size_t FakeIo::receive(std::span<HeaderSlice> slices) {
         slice.port = arrival.port;
         slice.frame_length = static_cast<uint32_t>(bytes.size());
         slice.veto = static_cast<uint8_t>(arrival.veto);
+        slice.timestamp = arrival.timestamp;
         slice.slot = {0, index};
     }
     return count;

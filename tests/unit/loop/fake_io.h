@@ -22,6 +22,7 @@ class FakeIo : public PortIo {
         Buffer bytes;
         size_t split = PP_SLICE_BYTES;
         pp_verdict veto = PP_NONE;
+        uint64_t timestamp = 0;
     };
     void arrive(Arrival arrival) { arrivals_.push_back(std::move(arrival)); }
     struct Departure {
