@@ -79,7 +79,7 @@ static __always_inline void write_udp(void* at, __u32 flow, __u16 length) {
 static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destination* destination) {
     const __u32 source = *(const volatile __u32*)plan.source;
     const __u32 target = *(const __u32*)destination->address;
-    const __u16 length = bpf_htons(PB_FRAME_BYTES - sizeof(struct ethhdr));
+    const __u16 length = bpf_htons(plan.frame_bytes - sizeof(struct ethhdr));
     *(__u16*)ip = bpf_htons(0x4500);
     ip->tot_len = length;
     ip->id = 0;
@@ -97,7 +97,7 @@ static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destina
 
 static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct pb_destination* destination) {
     *(__u32*)ip = bpf_htonl(6u << 28);
-    ip->payload_len = bpf_htons(PB_FRAME_BYTES - sizeof(struct ethhdr) - sizeof(*ip));
+    ip->payload_len = bpf_htons(plan.frame_bytes - sizeof(struct ethhdr) - sizeof(*ip));
     ip->nexthdr = 17;
     ip->hop_limit = PB_TTL;
     copy_constant(&ip->saddr, plan.source, 16);
@@ -130,11 +130,12 @@ int generate(struct xdp_md* ctx) {
     if (plan.family == 4) {
         eth->h_proto = bpf_htons(ETH_P_IP);
         write_ipv4((void*)(eth + 1), destination);
-        write_udp(data + 34, index, PB_FRAME_BYTES - 34);
+        write_udp(data + 34, index, plan.frame_bytes - 34);
+        if (plan.timestamps) *(__u64*)(data + PB_TIMESTAMP_OFFSET) = bpf_ktime_get_ns();
     } else {
         eth->h_proto = bpf_htons(ETH_P_IPV6);
         write_ipv6((void*)(eth + 1), destination);
-        write_udp(data + 54, index, PB_FRAME_BYTES - 54);
+        write_udp(data + 54, index, plan.frame_bytes - 54);
     }
     *(__u32*)(data + PB_SEQUENCE_OFFSET) = (__u32)(number >> plan.flow_shift);
     return bpf_redirect_map(&source_port, 0, 0);

@@ -56,7 +56,7 @@ static __always_inline const struct udphdr* udp_of(void* data, __u32 family) {
 static __always_inline void look_at(void* data, __u64 length, struct pb_sink_counters* counters) {
     const struct ethhdr* eth = data;
     counters->sampled++;
-    if (length != PB_FRAME_BYTES) counters->bad_length++;
+    if (length != expectation.frame_bytes) counters->bad_length++;
     for (int i = 0; i < 6; i++) {
         if (eth->h_dest[i] != expectation.macs.destination[i] ||
             eth->h_source[i] != expectation.macs.source[i]) {
@@ -66,15 +66,54 @@ static __always_inline void look_at(void* data, __u64 length, struct pb_sink_cou
     }
     if (expectation.family == 4) {
         const struct iphdr* ip = (void*)(eth + 1);
-        if (ip->ttl != PB_TTL - 1) counters->bad_ttl++;
+        if (ip->ttl != expectation.ttl) counters->bad_ttl++;
         if (!header_checksum_is_right(ip)) counters->bad_checksum++;
     } else {
         const struct ipv6hdr* ip = (void*)(eth + 1);
-        if (ip->hop_limit != PB_TTL - 1) counters->bad_ttl++;
+        if (ip->hop_limit != expectation.ttl) counters->bad_ttl++;
     }
     const struct udphdr* udp = udp_of(data, expectation.family);
     if (udp && (bpf_ntohs(udp->source) < PB_PORT_BASE || bpf_ntohs(udp->dest) < PB_PORT_BASE))
         counters->bad_payload++;
+}
+
+/* The pattern behind the headers: every 64th byte, and the last. */
+static __always_inline void look_at_payload(struct xdp_md* ctx, struct pb_sink_counters* counters) {
+    for (__u32 offset = PB_FRAME_BYTES; offset < PB_MOST_FRAME_BYTES; offset += 64) {
+        const __u32 last = expectation.frame_bytes - 1;
+        __u32 place = offset < last ? offset : last;
+        if (place < PB_FRAME_BYTES) return;
+        const __u8* byte = (void*)(long)ctx->data + (place & 2047);
+        if ((void*)(byte + 1) > (void*)(long)ctx->data_end) return; /* its length is wrong, and counted */
+        if (*byte != PB_PATTERN(place)) {
+            counters->bad_payload++;
+            return;
+        }
+        if (place == last) return;
+    }
+}
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, PB_LATENCY_BUCKETS);
+    __type(key, __u32);
+    __type(value, __u64);
+} latencies SEC(".maps");
+
+static __always_inline void count_latency(const void* data) {
+    const __u64 left = *(const __u64*)(data + PB_TIMESTAMP_OFFSET);
+    const __u64 now = bpf_ktime_get_ns();
+    const __u64 took = now > left ? now - left : 0;
+    __u32 shifted = 0;
+    __u64 rest = took < (1ull << 35) ? took : (1ull << 35); /* half a minute */
+    for (int shift = 16; shift > 0; shift /= 2) {
+        if (rest >> (4 + shift) == 0) continue;
+        rest >>= shift;
+        shifted += shift;
+    }
+    const __u32 bucket = shifted * PB_LATENCY_STEPS + (__u32)rest;
+    __u64* count = bpf_map_lookup_elem(&latencies, &bucket);
+    if (count) (*count)++;
 }
 
 static __always_inline void tell_generator(void) {
@@ -101,9 +140,14 @@ static __always_inline struct arrival take(struct xdp_md* ctx) {
     if (data + PB_FRAME_BYTES <= end) arrival.udp = udp_of(data, expectation.family);
     if (!arrival.udp)
         arrival.counters->other++;
-    else if ((arrival.counters->frames++ & expectation.sample_mask) == 0)
+    else if ((arrival.counters->frames++ & expectation.sample_mask) == 0) {
         look_at(data, end - data, arrival.counters);
-    if (arrival.udp) tell_generator();
+        look_at_payload(ctx, arrival.counters);
+    }
+    if (arrival.udp) {
+        tell_generator();
+        if (expectation.timestamps) count_latency(data);
+    }
     return arrival;
 }
 

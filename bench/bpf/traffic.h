@@ -1,20 +1,23 @@
 /* What the benchmark's generator, forwarders and sink agree on: the frame, and the counters.
  * Plain C: compiled for BPF and into C++.
  *
- * A frame is 64 bytes without FCS: Ethernet, IPv4 or IPv6, UDP. Its flow is its destination and its UDP
- * ports, which carry the flow's number; its last 4 bytes carry its sequence number within the flow (in IPv6
- * the first two of them are the UDP checksum, which no router looks at).
+ * A frame is at least 64 bytes without FCS: Ethernet, IPv4 or IPv6, UDP. Its flow is its destination and its
+ * UDP ports, which carry the flow's number; bytes 60 to 63 carry its sequence number within the flow (in IPv6
+ * the first two of them are the UDP checksum, which no router looks at). In IPv4, bytes 48 to 55 tell when it
+ * left. What is behind byte 64 is a pattern.
  */
 #ifndef PKTPIT_BENCH_TRAFFIC_H
 #define PKTPIT_BENCH_TRAFFIC_H
 
 #include <linux/types.h>
 
-#define PB_FRAME_BYTES 64
+#define PB_FRAME_BYTES 64        /* the smallest frame, and what the generator writes anew of each */
+#define PB_MOST_FRAME_BYTES 1514 /* what an MTU of 1500 lets through */
 /* BPF_PROG_RUN lays its frames 48 bytes into a cache line. NICs start them at a line's begin, where a 64-byte
  * frame is one line and not two to fetch: the generator moves its frames up to there. */
 #define PB_ALIGNMENT 16
 #define PB_SEQUENCE_OFFSET 60
+#define PB_TIMESTAMP_OFFSET 48
 #define PB_TTL 64
 #define PB_PORT_BASE \
     1024 /* UDP ports: source = low 15 bits of the flow, destination = the next 15, plus this */
@@ -32,7 +35,9 @@ struct pb_plan {
     struct pb_macs macs;
     __u32 family;           /* 4 or 6 */
     __u32 destination_mask; /* number of destinations - 1 */
-    __u32 flow_shift;       /* log2 of that number: what is above it in the frame's number is the sequence */
+    __u32 frame_bytes;
+    __u32 timestamps; /* frames tell when they left: IPv4 only */
+    __u32 flow_shift; /* log2 of that number: what is above it in the frame's number is the sequence */
 };
 
 /* Frames on their way at most, when the generator is not paced: fewer than a veth ring holds (256), so that
@@ -63,6 +68,14 @@ struct pb_generator_state {
     __u64 waits; /* slots in a row in which nothing arrived */
 };
 
+/* Bytes behind the headers, to be found unchanged by the sink. */
+#define PB_PATTERN(offset) ((__u8)((offset)*167 + 13))
+
+/* Latencies: 16 steps an octave of ns, so that a step is 6 % at most. Below 32 ns a bucket is a ns; above,
+ * bucket = shift * 16 + (ns >> shift), the latter between 16 and 31. */
+#define PB_LATENCY_STEPS 16
+#define PB_LATENCY_BUCKETS (33 * PB_LATENCY_STEPS)
+
 struct pb_destination {
     __u8 address[16];
 };
@@ -71,6 +84,9 @@ struct pb_destination {
 struct pb_expectation {
     struct pb_macs macs; /* from the router's egress port to the sink's */
     __u32 family;
+    __u32 frame_bytes;
+    __u32 ttl;         /* one less than sent, but behind a forwarder that is no router */
+    __u32 timestamps;  /* latencies are counted */
     __u32 sample_mask; /* every (mask + 1)th frame is looked at in full */
 };
 

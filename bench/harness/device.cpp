@@ -134,6 +134,20 @@ void schedule_this_thread(std::optional<unsigned> cpu, int priority) {
     schedule(0, cpu, priority);
 }
 
+size_t schedule_threads(pid_t process, std::string_view name, std::optional<unsigned> cpu, int priority) {
+    size_t found = 0;
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+        std::ifstream file(task.path() / "comm");
+        std::string command;
+        std::getline(file, command);
+        if (!command.starts_with(name)) continue;
+        schedule(static_cast<pid_t>(std::stoi(task.path().filename())), cpu, priority);
+        found++;
+    }
+    return found;
+}
+
 RealTime::RealTime(int priority) {
     schedule(0, std::nullopt, priority);
 }

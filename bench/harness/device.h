@@ -2,6 +2,8 @@
 /// calling thread must be in the device's namespace.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,10 +25,14 @@ uint64_t device_statistic(const std::string& device, std::string_view name);
 /// Where and how the benchmark's threads run: real-time, so that whatever else the machine does cannot take
 /// the cores from one forwarder and not from another.
 struct Schedule {
-    static constexpr int traffic = 1;    ///< generator, NAPI threads
-    static constexpr int measuring = 2;  ///< must be able to read counters while traffic has all cores
+    static constexpr int router = 1;     ///< a router's process, which may poll without end
+    static constexpr int traffic = 2;    ///< generator, NAPI threads
+    static constexpr int measuring = 3;  ///< must be able to read counters while traffic has all cores
 };
 void schedule_this_thread(std::optional<unsigned> cpu, int priority);
+/// The threads of a process whose names begin so ("": all) become real-time, on a CPU if one is given.
+/// Returns how many there were.
+size_t schedule_threads(pid_t process, std::string_view name, std::optional<unsigned> cpu, int priority);
 
 /// The calling thread is real-time as long as this lives.
 class RealTime {

@@ -35,6 +35,7 @@ struct Destroy {
 
 struct Generator::State {
     const Topology* topology;
+    FrameShape shape;
     NetworkNamespace anchor;  ///< whose loopback device the program is attached to
     std::unique_ptr<bench_generator, Destroy> skeleton;
     std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)> link{nullptr, &bpf_link__destroy};
@@ -55,10 +56,12 @@ struct Generator::State {
     void run(unsigned cpu, unsigned batch) {
         const InNamespace here(topology->source());
         schedule_this_thread(cpu, Schedule::traffic);
-        std::vector<uint8_t> frame(PB_ALIGNMENT + PB_FRAME_BYTES);
+        std::vector<uint8_t> frame(PB_ALIGNMENT + shape.bytes);
+        for (unsigned i = PB_FRAME_BYTES; i < shape.bytes; i++)
+            frame[PB_ALIGNMENT + i] = PB_PATTERN(i);
         while (!stopping) {
             LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
-                        .data_size_in = PB_ALIGNMENT + PB_FRAME_BYTES,
+                        .data_size_in = PB_ALIGNMENT + shape.bytes,
                         .repeat = shared().paced ? paced_slots_per_call : frames_per_call,
                         .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
             const int error = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.generate), &options);
@@ -85,10 +88,14 @@ struct Generator::State {
     }
 };
 
-Generator::Generator(const Topology& topology, Family family, std::span<const IpAddress> destinations)
+Generator::Generator(const Topology& topology, Family family, std::span<const IpAddress> destinations,
+                     const FrameShape& shape)
     : state_(std::make_unique<State>()) {
     if (!std::has_single_bit(destinations.size())) throw Failure("number of destinations is no power of two");
+    if (shape.bytes < PB_FRAME_BYTES || shape.bytes > PB_MOST_FRAME_BYTES)
+        throw Failure("frames are of 64 to 1514 bytes");
     state_->topology = &topology;
+    state_->shape = shape;
     state_->skeleton.reset(bench_generator::open());
     bench_generator* skeleton = state_->skeleton.get();
     if (!skeleton) fail_errno("open the generator program");
@@ -97,6 +104,8 @@ Generator::Generator(const Topology& topology, Family family, std::span<const Ip
     std::memcpy(plan.macs.source, topology.source_port().mac.bytes.data(), 6);
     std::memcpy(plan.source, addressing(family).source.bytes.data(), 16);
     plan.family = family == Family::ipv4 ? 4 : 6;
+    plan.frame_bytes = shape.bytes;
+    plan.timestamps = shape.timestamps && family == Family::ipv4;
     plan.destination_mask = static_cast<uint32_t>(destinations.size() - 1);
     plan.flow_shift = static_cast<uint32_t>(std::countr_zero(destinations.size()));
     bpf_map__set_max_entries(skeleton->maps.destinations, static_cast<uint32_t>(destinations.size()));
@@ -156,6 +165,10 @@ uint64_t Generator::stop() {
 
 uint32_t Generator::flows() const {
     return state_->skeleton->rodata->plan.destination_mask + 1;
+}
+
+const FrameShape& Generator::shape() const {
+    return state_->shape;
 }
 
 int Generator::progress_map() const {

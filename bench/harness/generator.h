@@ -13,10 +13,17 @@
 
 namespace pktpit::bench {
 
+/// What the frames are like beside their destinations.
+struct FrameShape {
+    unsigned bytes = 64;      ///< without FCS: PB_FRAME_BYTES to PB_MOST_FRAME_BYTES
+    bool timestamps = false;  ///< each tells when it left, for the sink to count latencies: IPv4 only
+};
+
 class Generator {
   public:
     /// The number of destinations must be a power of two, at most 2^30.
-    Generator(const Topology& topology, Family family, std::span<const IpAddress> destinations);
+    Generator(const Topology& topology, Family family, std::span<const IpAddress> destinations,
+              const FrameShape& shape = {});
     ~Generator();
     Generator(Generator&&) noexcept;
 
@@ -30,6 +37,7 @@ class Generator {
     uint64_t stop();
 
     [[nodiscard]] uint32_t flows() const;
+    [[nodiscard]] const FrameShape& shape() const;
     /// The map through which the sink tells how many frames have arrived.
     [[nodiscard]] int progress_map() const;
 

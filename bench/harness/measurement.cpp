@@ -9,17 +9,35 @@ namespace pktpit::bench {
 using SteadyClock = std::chrono::steady_clock;
 
 std::string name_of(Cores cores) {
-    return cores == Cores::two_core ? "two-core" : "one-core";
+    switch (cores) {
+        case Cores::two_core:
+            return "two-core";
+        case Cores::one_core:
+            return "one-core";
+        case Cores::free_receive:
+            return "free-receive";
+    }
+    return {};
 }
 
 std::string explain(Cores cores) {
-    return cores == Cores::two_core ? "generator on core 0; router and sink on core 1, in the NAPI thread of "
-                                      "the router's ingress port"
-                                    : "generator, router and sink all on core 1, one batch after the other";
+    switch (cores) {
+        case Cores::two_core:
+            return "generator on core 0; router and sink on core 1: the NAPI thread of the router's ingress "
+                   "port, "
+                   "and the router's process where it has one";
+        case Cores::one_core:
+            return "generator, router and sink all on core 1, one batch after the other";
+        case Cores::free_receive:
+            return "generator and the router's receive softirq on core 0; the router's process, what it "
+                   "sends and "
+                   "the sink on core 1";
+    }
+    return {};
 }
 
 unsigned generator_cpu(Cores cores) {
-    return cores == Cores::two_core ? generator_core : router_core;
+    return cores == Cores::one_core ? router_core : generator_core;
 }
 
 void place_cores(const Topology& topology, Cores cores) {
@@ -29,8 +47,8 @@ void place_cores(const Topology& topology, Cores cores) {
 }
 
 Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
-               const Timing& timing) {
-    const Sink sink(topology, family, Sink::Mode::count, generator);
+               const Timing& timing, Arrival arrival) {
+    const Sink sink(topology, family, Sink::Mode::count, generator, arrival);
     place_cores(topology, cores);
     const uint64_t router_refusals = topology.refused_by_router();
     const uint64_t sink_refusals = topology.refused_by_sink();

@@ -16,6 +16,8 @@ namespace pktpit::bench {
 enum class Cores {
     two_core,  ///< generator on core 0; router and sink on core 1, in the NAPI thread of the router's ingress
     one_core,  ///< all on core 1, router and sink in the softirq that follows each batch
+    free_receive,  ///< a router that is a process: it and what it sends on core 1, the receive softirq on
+                   ///< core 0
 };
 
 std::string name_of(Cores cores);
@@ -36,7 +38,7 @@ struct Sample {
     std::string faults;              ///< what the sink found wrong
 };
 
-inline constexpr unsigned generator_core = 0;
+inline constexpr unsigned generator_core = 0;  ///< and where testpmd's command line waits
 inline constexpr unsigned router_core = 1;
 
 /// Puts the router's and the sink's NAPI where `cores` says. Again after every attach or detach of XDP there:
@@ -45,6 +47,6 @@ void place_cores(const Topology& topology, Cores cores);
 unsigned generator_cpu(Cores cores);
 
 Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
-               const Timing& timing);
+               const Timing& timing, Arrival arrival = Arrival::routed);
 
 }  // namespace pktpit::bench

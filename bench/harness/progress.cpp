@@ -12,6 +12,13 @@ Progress::~Progress() {
     if (terminal_) fmt::print(stderr, "\r\033[K");
 }
 
+void Progress::say(const std::string& what) const {
+    if (terminal_)
+        fmt::print(stderr, "\r\033[K{}", what);
+    else
+        fmt::print(stderr, "{}\n", what);
+}
+
 void Progress::step(const std::string& what) {
     done_++;
     const auto elapsed = std::chrono::steady_clock::now() - begin_;

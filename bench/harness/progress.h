@@ -11,6 +11,8 @@ class Progress {
   public:
     explicit Progress(size_t steps);
     ~Progress();
+    /// What is going on; no step is done.
+    void say(const std::string& what) const;
     /// One more step is done; `what` says what it gave.
     void step(const std::string& what);
 

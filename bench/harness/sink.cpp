@@ -28,14 +28,20 @@ struct Sink::State {
     std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)> link{nullptr, &bpf_link__destroy};
 };
 
-Sink::Sink(const Topology& topology, Family family, Mode mode, const Generator& generator)
+Sink::Sink(const Topology& topology, Family family, Mode mode, const Generator& generator, Arrival arrival)
     : state_(std::make_unique<State>()) {
     state_->skeleton.reset(bench_sink::open());
     bench_sink* skeleton = state_->skeleton.get();
     if (!skeleton) fail_errno("open the sink program");
     auto& expectation = const_cast<pb_expectation&>(skeleton->rodata->expectation);
-    std::memcpy(expectation.macs.destination, topology.sink_port().mac.bytes.data(), 6);
-    std::memcpy(expectation.macs.source, topology.egress().mac.bytes.data(), 6);
+    const bool routed = arrival != Arrival::as_sent;
+    const Port& sender = routed ? topology.egress() : topology.source_port();
+    const Port& receiver = routed ? topology.sink_port() : topology.ingress();
+    std::memcpy(expectation.macs.destination, receiver.mac.bytes.data(), 6);
+    std::memcpy(expectation.macs.source, sender.mac.bytes.data(), 6);
+    expectation.ttl = arrival == Arrival::routed ? PB_TTL - 1 : PB_TTL;
+    expectation.frame_bytes = generator.shape().bytes;
+    expectation.timestamps = generator.shape().timestamps && family == Family::ipv4;
     expectation.family = family == Family::ipv4 ? 4 : 6;
     expectation.sample_mask = mode == Mode::count ? 63 : 0;
     bpf_map__set_max_entries(skeleton->maps.flows, generator.flows());
@@ -62,6 +68,18 @@ pb_sink_counters Sink::counters() const {
             sum[i] += words[i];
     }
     return std::bit_cast<pb_sink_counters>(sum);
+}
+
+std::vector<uint64_t> Sink::latencies() const {
+    std::vector<uint64_t> buckets(PB_LATENCY_BUCKETS);
+    std::vector<uint64_t> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
+    for (uint32_t bucket = 0; bucket < PB_LATENCY_BUCKETS; bucket++) {
+        if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.latencies), &bucket, per_cpu.data()) != 0)
+            fail_errno("read the sink's latencies");
+        for (const uint64_t count : per_cpu)
+            buckets[bucket] += count;
+    }
+    return buckets;
 }
 
 std::string describe_faults(const pb_sink_counters& counters) {

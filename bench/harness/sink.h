@@ -6,12 +6,20 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/bpf/traffic.h"
 #include "bench/harness/generator.h"
 #include "bench/harness/topology.h"
 
 namespace pktpit::bench {
+
+/// What a forwarder makes of a frame.
+enum class Arrival {
+    routed,    ///< MAC addresses of the egress link, TTL one less
+    as_sent,   ///< nothing: it is no router
+    ttl_kept,  ///< MAC addresses of the egress link, but TTL as sent: l3fwd with IPv6
+};
 
 class Sink {
   public:
@@ -20,11 +28,15 @@ class Sink {
         sequence,  ///< every frame looked at, and every flow's sequence numbers followed
     };
     /// For that generator's frames, which it lets know how many have arrived.
-    Sink(const Topology& topology, Family family, Mode mode, const Generator& generator);
+    Sink(const Topology& topology, Family family, Mode mode, const Generator& generator,
+         Arrival arrival = Arrival::routed);
     ~Sink();
 
     /// Summed over CPUs.
     [[nodiscard]] pb_sink_counters counters() const;
+    /// How many frames were on their way for how long, by bucket (bench/harness/latency.h); all 0 unless
+    /// frames tell when they left.
+    [[nodiscard]] std::vector<uint64_t> latencies() const;
 
   private:
     struct State;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <random>
 
 #include "bench/harness/failure.h"
@@ -92,7 +93,7 @@ std::vector<Prefix> take_evenly(std::vector<Prefix> prefixes, size_t count) {
     return taken;
 }
 
-std::vector<IpAddress> pick_destinations(const std::vector<Prefix>& prefixes, Random& random) {
+std::vector<IpAddress> pick_uniform(const std::vector<Prefix>& prefixes, Random& random) {
     const size_t count = std::clamp(std::bit_ceil(prefixes.size()), fewest_destinations, most_destinations);
     std::vector<uint32_t> order(std::max(count, prefixes.size()));
     for (size_t i = 0; i < order.size(); i++)
@@ -104,9 +105,41 @@ std::vector<IpAddress> pick_destinations(const std::vector<Prefix>& prefixes, Ra
     return destinations;
 }
 
+/// Rank r with probability 1/r over all prefixes, drawn by inversion of the sum.
+std::vector<IpAddress> pick_zipf(const std::vector<Prefix>& prefixes, Random& random) {
+    std::vector<uint32_t> ranking(prefixes.size());
+    std::iota(ranking.begin(), ranking.end(), 0U);
+    std::shuffle(ranking.begin(), ranking.end(), random);
+    std::vector<double> sums;
+    double sum = 0;
+    for (size_t rank = 1; rank <= prefixes.size(); rank++)
+        sums.push_back(sum += 1.0 / static_cast<double>(rank));
+    std::uniform_real_distribution<double> draw(0, sum);
+    std::vector<IpAddress> destinations;
+    for (size_t i = 0; i < most_destinations; i++) {
+        const auto rank = std::upper_bound(sums.begin(), sums.end() - 1, draw(random)) - sums.begin();
+        destinations.push_back(random_address_in(prefixes[ranking[static_cast<size_t>(rank)]], random));
+    }
+    return destinations;
+}
+
+std::vector<IpAddress> pick_destinations(const std::vector<Prefix>& prefixes, Traffic traffic,
+                                         Random& random) {
+    switch (traffic) {
+        case Traffic::uniform:
+            return pick_uniform(prefixes, random);
+        case Traffic::zipf:
+            return pick_zipf(prefixes, random);
+        case Traffic::one_flow:
+            return std::vector<IpAddress>(fewest_destinations,
+                                          random_address_in(prefixes[random() % prefixes.size()], random));
+    }
+    return {};
+}
+
 }  // namespace
 
-Workload make_workload(Family family, Table table, size_t routes, const std::string& data) {
+Workload make_workload(Family family, Table table, size_t routes, const std::string& data, Traffic traffic) {
     Random random(seed);
     Workload workload;
     if (table == Table::dense) {
@@ -132,7 +165,9 @@ Workload make_workload(Family family, Table table, size_t routes, const std::str
                                    : fmt::format("{} routes, taken evenly from the {} of {}",
                                                  workload.prefixes.size(), whole, origin);
     }
-    workload.destinations = pick_destinations(workload.prefixes, random);
+    workload.destinations = pick_destinations(workload.prefixes, traffic, random);
+    if (traffic == Traffic::zipf) workload.description += ", destinations by Zipf's law";
+    if (traffic == Traffic::one_flow) workload.description += ", one destination";
     return workload;
 }
 

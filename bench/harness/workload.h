@@ -15,15 +15,22 @@ enum class Table {
     dense,     ///< consecutive /24 or /48 prefixes, as DPDK's l3fwd is usually measured with
 };
 
+/// How often a destination is sent to.
+enum class Traffic {
+    uniform,   ///< one destination in each prefix, each as often
+    zipf,      ///< prefixes by Zipf's law, exponent 1.0, over a random ranking
+    one_flow,  ///< always the same destination
+};
+
 struct Workload {
     std::string description;
     std::vector<Prefix> prefixes;
-    /// A power of two of them, in random order: one in each prefix, uniform over the table, as far as they
-    /// reach.
+    /// A power of two of them, in random order, as `Traffic` says.
     std::vector<IpAddress> destinations;
 };
 
 /// `routes`: how many prefixes, taken evenly from the table; 0: all of it. `data`: folder of the table files.
-Workload make_workload(Family family, Table table, size_t routes, const std::string& data);
+Workload make_workload(Family family, Table table, size_t routes, const std::string& data,
+                       Traffic traffic = Traffic::uniform);
 
 }  // namespace pktpit::bench

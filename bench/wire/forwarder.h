@@ -1,11 +1,16 @@
 /// A forwarder under measurement: what makes a topology's router namespace route. One object stays on one
-/// topology for the whole run, so that measuring in turns needs no attaching and detaching.
+/// topology for the whole run, so that measuring in turns needs no attaching and detaching. What would take a
+/// core from the others meanwhile is stopped between its turns.
 #pragma once
+
+#include <sys/types.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/harness/measurement.h"
 #include "bench/harness/topology.h"
 #include "bench/harness/workload.h"
 
@@ -17,12 +22,25 @@ class Forwarder {
     [[nodiscard]] virtual std::string name() const = 0;
     /// What it is and how it was set up, one line for the report.
     [[nodiscard]] virtual std::string description() const = 0;
+    /// How its source was changed, as `diff -u` shows it, and how it was started; empty where neither says
+    /// anything. The second is known once it is attached.
+    [[nodiscard]] virtual std::string patch() const { return {}; }
+    [[nodiscard]] virtual std::string command() const { return {}; }
     /// Starts forwarding; routes of both families stay for the object's life.
     virtual void attach(const Topology& topology, const std::vector<const Workload*>& workloads) = 0;
+    /// Whether it can be measured so. By default what runs in softirqs alone: there is no process whose core
+    /// could be another.
+    [[nodiscard]] virtual bool runs_on(Cores cores) const { return cores != Cores::free_receive; }
+    [[nodiscard]] virtual Arrival arrival(Family) const { return Arrival::routed; }
+    /// Its process, and what the threads that forward are called there; 0: it has none.
+    [[nodiscard]] virtual std::pair<pid_t, std::string> process() const { return {0, {}}; }
+    /// Around each of its turns.
+    virtual void wake() {}
+    virtual void rest() {}
 };
 
-/// Pktpit as users run it; `binary` is pktpitd.
-std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary);
+/// Pktpit as users run it; `binary` is pktpitd, `forwarding` the way: inline, split or auto.
+std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding);
 /// The kernel's ip_forward.
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.

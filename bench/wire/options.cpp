@@ -2,12 +2,21 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/wire/dpdk_forwarders.h"
 #include "bench/wire/pktpit_daemon.h"
 
 namespace pktpit::bench {
 namespace {
 
 constexpr unsigned quick_rounds = 5;
+
+std::vector<std::string> forwarder_names() {
+    std::vector<std::string> names{"pktpit", "pktpit-split", "pktpit-auto", "port-stage",
+                                   "kernel", "fib-lookup",   "fixed"};
+    for (const DpdkRow& row : dpdk_rows())
+        names.push_back(row.name);
+    return names;
+}
 
 }  // namespace
 
@@ -23,19 +32,32 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     std::vector<int> families{4, 6};
     std::vector<std::string> cores;
     std::vector<std::string> tables;
+    std::string traffic = "uniform";
     unsigned window = 400, warm_up = 100;
     bool quick = false;
     app.add_option("--families", families, "4 and 6, or one of them")
         ->delimiter(',')
         ->check(CLI::IsMember({4, 6}));
     app.add_option("--cores", cores,
-                   "two-core and one-core, or one of them; both, but with --kill-restart one-core, where no "
-                   "ring overflows")
+                   "two-core, one-core and free-receive, or some of them (docs/benchmarks.md); the first "
+                   "two, but with "
+                   "--kill-restart one-core, where no ring overflows")
         ->delimiter(',')
-        ->check(CLI::IsMember({"two-core", "one-core"}));
+        ->check(CLI::IsMember({"two-core", "one-core", "free-receive"}));
     app.add_option("--forwarders", options.forwarders, "which to measure, in turns")
         ->delimiter(',')
-        ->check(CLI::IsMember({"pktpit", "port-stage", "kernel", "fib-lookup", "fixed"}))
+        ->check(CLI::IsMember(forwarder_names()))
+        ->capture_default_str();
+    app.add_option("--frames", options.frame_sizes, "bytes of a frame, without FCS: one measurement each")
+        ->delimiter(',')
+        ->check(CLI::Range(64, 1514))
+        ->capture_default_str();
+    app.add_option("--traffic", traffic, "destinations: uniform over the routes, Zipf(1.0) over them, or one")
+        ->check(CLI::IsMember({"uniform", "zipf", "one"}))
+        ->capture_default_str();
+    app.add_option("--busy-budget", options.busy_budget,
+                   "of net_af_xdp: frames that a poll of the socket may take; 0: sockets are not polled")
+        ->check(CLI::Range(0, 1024))
         ->capture_default_str();
     app.add_option(
            "--tables", tables,
@@ -65,6 +87,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     app.add_option("--kills", options.kills, "how often; 0: traffic alone")
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
+    app.add_flag("--profile", options.profile,
+                 "then, for each forwarder with a process: the share of each step (needs perf)");
     app.add_flag("--quick", quick, "5 short rounds");
     try {
         app.parse(argc, argv);
@@ -79,7 +103,12 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     if (cores.empty() && options.kill_restart) cores = {"one-core"};
     if (cores.empty()) cores = {"two-core", "one-core"};
     for (const auto& one : cores)
-        options.cores.push_back(one == "two-core" ? Cores::two_core : Cores::one_core);
+        options.cores.push_back(one == "two-core"   ? Cores::two_core
+                                : one == "one-core" ? Cores::one_core
+                                                    : Cores::free_receive);
+    options.traffic = traffic == "zipf"  ? Traffic::zipf
+                      : traffic == "one" ? Traffic::one_flow
+                                         : Traffic::uniform;
     if (tables.empty() && options.kill_restart) tables = {"internet"};
     if (tables.empty()) tables = {"internet", "dense"};
     options.tables.clear();

@@ -14,6 +14,9 @@ struct Options {
     std::vector<Family> families{Family::ipv4, Family::ipv6};
     std::vector<Cores> cores{Cores::two_core, Cores::one_core};
     std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
+    std::vector<unsigned> frame_sizes{64};
+    Traffic traffic = Traffic::uniform;
+    unsigned busy_budget = 0;  ///< of net_af_xdp
     std::vector<Table> tables{Table::internet, Table::dense};
     size_t routes = 16384;
     std::string data;
@@ -23,6 +26,7 @@ struct Options {
     std::string pktpitd;
     bool kill_restart = false;  ///< that test instead of the comparison
     unsigned kills = 3;
+    bool profile = false;  ///< and where the cores' time goes
     std::string command;
 };
 

@@ -17,7 +17,9 @@
 #include <thread>
 
 #include "bench/harness/descriptor.h"
+#include "bench/harness/device.h"
 #include "bench/harness/failure.h"
+#include "bench/harness/measurement.h"
 
 namespace pktpit::bench {
 namespace {
@@ -98,8 +100,11 @@ class Child {
 }  // namespace
 
 PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
-                           const std::vector<const Workload*>& workloads)
-    : binary_(std::move(binary)), topology_(&topology), folder_("/run/bench-" + topology.ingress().device) {
+                           const std::vector<const Workload*>& workloads, std::string forwarding)
+    : binary_(std::move(binary)),
+      topology_(&topology),
+      folder_("/run/bench-" + topology.ingress().device),
+      forwarding_(std::move(forwarding)) {
     if (access(binary_.c_str(), X_OK) != 0)
         fail_errno("the daemon " + binary_ + " (build it, or see --pktpitd)");
     std::filesystem::create_directories(folder_);
@@ -108,6 +113,7 @@ PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
 
 PktpitDaemon::~PktpitDaemon() {
     if (pid_ <= 0) return;
+    thaw();
     ::kill(pid_, SIGTERM);
     const auto deadline = SteadyClock::now() + longest_stop;
     while (waitpid(pid_, nullptr, WNOHANG) == 0) {
@@ -121,7 +127,7 @@ void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workl
     json files = json::array();
     json neighbours = json::array();
     for (const Port* port : {&topology_->ingress(), &topology_->egress()})
-        interfaces[port->device] = {{"addresses", json::array()}};
+        interfaces[port->device] = {{"addresses", json::array()}, {"forwarding", forwarding_}};
     for (const Workload* workload : workloads) {
         const Family family = workload->prefixes.front().address.family;
         const Addressing& net = addressing(family);
@@ -168,6 +174,19 @@ void PktpitDaemon::wait_until_ready(int notifications) {
         }
     }
     throw Failure("pktpitd was not ready after a minute:\n" + log_end());
+}
+
+void PktpitDaemon::place_workers() const {
+    if (schedule_threads(pid_, "pktpit-worker", router_core, Schedule::router) == 0)
+        throw Failure("pktpitd has no worker:\n" + log_end());
+}
+
+void PktpitDaemon::freeze() const {
+    if (pid_ > 0) ::kill(pid_, SIGSTOP);
+}
+
+void PktpitDaemon::thaw() const {
+    if (pid_ > 0) ::kill(pid_, SIGCONT);
 }
 
 void PktpitDaemon::kill() {

@@ -17,7 +17,9 @@ namespace pktpit::bench {
 class PktpitDaemon {
   public:
     /// Writes the configuration; starts nothing. The topology must outlive this.
-    PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads);
+    /// `forwarding`: inline, split or auto.
+    PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads,
+                 std::string forwarding = "inline");
     /// Stops the daemon if it runs, so that it takes away what it has pinned.
     ~PktpitDaemon();
     PktpitDaemon(const PktpitDaemon&) = delete;
@@ -28,6 +30,11 @@ class PktpitDaemon {
     std::chrono::milliseconds start();
     /// kill -9; returns when the process is gone.
     void kill();
+    /// Its workers get the router's core, in real time; it stands still (SIGSTOP), and goes on.
+    void place_workers() const;
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    void freeze() const;
+    void thaw() const;
 
   private:
     void write_configuration(const std::vector<const Workload*>& workloads) const;
@@ -37,6 +44,7 @@ class PktpitDaemon {
     std::string binary_;
     const Topology* topology_;
     std::string folder_;
+    std::string forwarding_;
     pid_t pid_ = -1;
 };
 

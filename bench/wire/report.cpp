@@ -59,10 +59,17 @@ const Series* Panel::find(const std::string& forwarder) const {
     return found == series.end() ? nullptr : &*found;
 }
 
+const Series* Panel::subject() const {
+    for (const char* name : {"pktpit", "pktpit split", "pktpit auto", "port stage"})
+        if (const Series* found = find(name)) return found;
+    return nullptr;
+}
+
 std::vector<Verdict> judge(const Report& report, const Panel& panel) {
     std::vector<Verdict> verdicts;
-    const Series* subject = panel.find(report.subject);
     for (const Target& target : report.targets) {
+        if (panel.routes < target.from_routes || panel.routes > target.to_routes) continue;
+        const Series* subject = panel.find(target.subject);
         const Series* peer = panel.find(target.peer);
         if (subject && peer) verdicts.push_back({target, summarize_ratio(subject->rates(), peer->rates())});
     }
@@ -74,17 +81,17 @@ void print_head(FILE* out, const Report& report) {
         fmt::print(out, "{:12} {}\n", name, value);
     fmt::print(out, "{:12} {}\n\n", "command", report.command);
     for (const auto& [name, description] : report.forwarders)
-        fmt::print(out, "{:22} {}\n", name, description);
+        fmt::print(out, "{:30} {}\n", name, description);
     std::fflush(out);
 }
 
 void print_panel(FILE* out, const Report& report, const Panel& panel) {
+    const Series* subject = panel.subject();
     const size_t rounds = panel.series.empty() ? 0 : panel.series.front().samples.size();
-    fmt::print(out, "\n{}, 64-byte frames, {}; {} rounds\n{}: {}\n", name_of(panel.family), panel.workload,
-               rounds, bench::name_of(panel.cores), explain(panel.cores));
-    fmt::print(out, "{:22} {:>8} {:>8} {:>10} {:>12} {:>7} {:>22}\n", "forwarder", "Mpps", "spread",
-               "ns/frame", "above bound", "lost", report.subject + " is");
-    const Series* subject = panel.find(report.subject);
+    fmt::print(out, "\n{}, {}-byte frames, {}; {} rounds\n{}: {}\n", name_of(panel.family), panel.frame_bytes,
+               panel.workload, rounds, bench::name_of(panel.cores), explain(panel.cores));
+    fmt::print(out, "{:30} {:>8} {:>8} {:>10} {:>12} {:>7} {:>22}\n", "forwarder", "Mpps", "spread",
+               "ns/frame", "above bound", "lost", subject ? subject->forwarder + " is" : "");
     for (const Series& series : panel.series) {
         const Summary rate = summarize(series.rates());
         std::string ratio = "-";
@@ -92,7 +99,7 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
             const Summary summary = summarize_ratio(subject->rates(), series.rates());
             ratio = fmt::format("{:.2f} x ({:.2f}-{:.2f})", summary.median, summary.lowest, summary.highest);
         }
-        fmt::print(out, "{:22} {:8.3f} {:>8} {:10.1f} {:>12} {:>7} {:>22}\n", series.forwarder, rate.median,
+        fmt::print(out, "{:30} {:8.3f} {:>8} {:10.1f} {:>12} {:>7} {:>22}\n", series.forwarder, rate.median,
                    percent(rate.spread()), rate.median > 0 ? 1e3 / rate.median : 0.0,
                    cost_above_bound(panel, series), loss_of(series), ratio);
     }
@@ -106,9 +113,19 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
                        "! {}: rates spread over {:.0f} % of their median: trust the ratios, not the rate\n",
                        series.forwarder, spread * 100);
     for (const Verdict& verdict : judge(report, panel))
-        fmt::print(out, "target {}: {:.2f} x {}, at least {:.1f} wanted{}\n",
-                   verdict.met() ? "met" : "MISSED", verdict.ratio.median, verdict.target.peer,
-                   verdict.target.factor, verdict.met() ? "" : reachable(panel, verdict.target));
+        fmt::print(out, "target {}: {} is {:.2f} x {}, at least {:.1f} wanted{}\n",
+                   verdict.met() ? "met" : "MISSED", verdict.target.subject, verdict.ratio.median,
+                   verdict.target.peer, verdict.target.factor,
+                   verdict.met() ? "" : reachable(panel, verdict.target));
+}
+
+void print_appendix(FILE* out, const Report& report) {
+    if (!report.commands.empty()) fmt::print(out, "\nstarted as\n");
+    for (const auto& [name, command] : report.commands)
+        fmt::print(out, "  {}\n    {}\n", name, command);
+    for (const auto& [name, complaint] : report.refusals)
+        fmt::print(out, "\n{} does not run here: {}\n", name, complaint);
+    if (!report.patch.empty()) fmt::print(out, "\nl3fwd's patch\n{}", report.patch);
 }
 
 }  // namespace pktpit::bench

@@ -38,7 +38,8 @@ json to_json(const Series& series, const Series* subject) {
 }
 
 json to_json(const Verdict& verdict) {
-    return {{"peer", verdict.target.peer},
+    return {{"subject", verdict.target.subject},
+            {"peer", verdict.target.peer},
             {"at_least", verdict.target.factor},
             {"ratio", to_json(verdict.ratio)},
             {"met", verdict.met()}};
@@ -48,11 +49,14 @@ json to_json(const Report& report, const Panel& panel) {
     json out{{"family", panel.family == Family::ipv4 ? "ipv4" : "ipv6"},
              {"cores", name_of(panel.cores)},
              {"workload", panel.workload},
-             {"frame_bytes", PB_FRAME_BYTES},
+             {"frame_bytes", panel.frame_bytes},
+             {"routes", panel.routes},
+             {"subject", panel.subject() ? panel.subject()->forwarder : ""},
+             {"cores_explained", explain(panel.cores)},
              {"series", json::array()},
              {"targets", json::array()}};
     for (const Series& series : panel.series)
-        out["series"].push_back(to_json(series, panel.find(report.subject)));
+        out["series"].push_back(to_json(series, panel.subject()));
     for (const Verdict& verdict : judge(report, panel))
         out["targets"].push_back(to_json(verdict));
     return out;
@@ -80,14 +84,18 @@ json to_json(const KillRestartResult& result) {
 }  // namespace
 
 void write_json(const std::string& path, const Report& report) {
-    json out{{"benchmark", "wire"},       {"format", 1},
-             {"machine", json::object()}, {"command", report.command},
-             {"subject", report.subject}, {"forwarders", json::object()},
-             {"panels", json::array()}};
+    json out{{"benchmark", "wire"},          {"format", 2},
+             {"machine", json::object()},    {"command", report.command},
+             {"forwarders", json::object()}, {"commands", json::object()},
+             {"l3fwd_patch", report.patch},  {"panels", json::array()}};
     for (const auto& [name, value] : report.machine)
         out["machine"][name] = value;
     for (const auto& [name, description] : report.forwarders)
         out["forwarders"][name] = description;
+    for (const auto& [name, command] : report.commands)
+        out["commands"][name] = command;
+    for (const auto& [name, complaint] : report.refusals)
+        out["refusals"][name] = complaint;
     for (const Panel& panel : report.panels)
         out["panels"].push_back(to_json(report, panel));
     out["kill_restart"] = json::array();

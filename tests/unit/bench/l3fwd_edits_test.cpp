@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "bench/dpdk/l3fwd.h"
+
+namespace pktpit::bench {
+namespace {
+
+// The patch fits the source that this Debian ships, and each edit changes something.
+TEST(L3fwdEdits, FitTheSource) {
+    const std::filesystem::path folder = "/usr/share/dpdk/examples/l3fwd";
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no dpdk-doc";
+    std::set<std::string> files;
+    for (const SourceEdit& edit : l3fwd_edits()) {
+        EXPECT_NE(edit.find, edit.write);
+        EXPECT_FALSE(edit.why.empty());
+        files.insert(edit.file);
+    }
+    for (const std::string& name : files) {
+        std::ifstream file(folder / name);
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        EXPECT_NE(apply_edits(name, text, l3fwd_edits()), text) << name;
+    }
+}
+
+}  // namespace
+}  // namespace pktpit::bench
