@@ -119,8 +119,15 @@ struct Vfio {
     uint32_t slot_bytes = 2048;  ///< a multiple of 1,024
     uint32_t rx_descriptors = 256;
     uint32_t tx_descriptors = 512;
-    Polling polling = Polling::adaptive;
     bool operator==(const Vfio&) const = default;
+};
+
+/// The threads that decide about the packets of split ports.
+struct Workers {
+    uint32_t count = 1;
+    std::vector<uint16_t> cpus;  ///< of each worker its CPU; empty: where the kernel puts them
+    Polling polling = Polling::adaptive;
+    bool operator==(const Workers&) const = default;
 };
 
 struct Config {
@@ -135,6 +142,7 @@ struct Config {
     RoutingSettings routing;
     Icmp icmp;
     FibLimits fib;
+    Workers workers;
     Vfio vfio;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour

@@ -27,6 +27,13 @@ std::string text(const std::vector<std::string>& value) {
     return value.empty() ? "all" : list(value);
 }
 
+std::string text(const std::vector<uint16_t>& cpus) {
+    std::vector<std::string> numbers;
+    for (const uint16_t cpu : cpus)
+        numbers.push_back(std::to_string(cpu));
+    return cpus.empty() ? "any" : list(numbers);
+}
+
 template <class T>
 void compare(Lines& out, const std::string& name, const T& running, const T& wanted) {
     if (running != wanted) out.push_back(name + ": " + text(running) + " → " + text(wanted));
@@ -79,10 +86,6 @@ std::string text(const PayloadMemory& memory) {
     return out + (memory.size_mib ? ", " + std::to_string(memory.size_mib) + " MiB" : "");
 }
 
-std::string text(Polling polling) {
-    return to_string(polling);
-}
-
 void describe_vfio(Lines& out, const Vfio& running, const Vfio& wanted) {
     if (running.payload_memory != wanted.payload_memory)
         out.push_back("payload memory: " + text(running.payload_memory) + " → " +
@@ -90,8 +93,13 @@ void describe_vfio(Lines& out, const Vfio& running, const Vfio& wanted) {
     compare(out, "bytes of a slot", running.slot_bytes, wanted.slot_bytes);
     compare(out, "receive descriptors", running.rx_descriptors, wanted.rx_descriptors);
     compare(out, "transmit descriptors", running.tx_descriptors, wanted.tx_descriptors);
+}
+
+void describe_workers(Lines& out, const Workers& running, const Workers& wanted) {
+    compare(out, "workers", running.count, wanted.count);
+    compare(out, "CPUs of the workers", running.cpus, wanted.cpus);
     if (running.polling != wanted.polling)
-        out.push_back("polling: " + text(running.polling) + " → " + text(wanted.polling));
+        out.push_back("polling: " + to_string(running.polling) + " → " + to_string(wanted.polling));
 }
 
 std::string summary(const StaticRoute& route) {
@@ -175,6 +183,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB: MiB of table memory", running.fib.table_memory_mib, wanted.fib.table_memory_mib);
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
+    describe_workers(out, running.workers, wanted.workers);
     describe_vfio(out, running.vfio, wanted.vfio);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);

@@ -42,6 +42,7 @@ std::string no_host_address(const IpAddress& address);
 std::string reserved_in_net(const IpAddress& address, const Prefix& net);
 
 void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors& errors);
+void check_workers(const Config& settings, Errors& errors);
 /// What belongs to a port of the `vfio` dataplane, and to no other.
 void check_vfio(const Draft& draft, Errors& errors);
 void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/draft.h"
+#include "config/words.h"
 
 namespace pktpit::config {
 
@@ -12,6 +13,15 @@ namespace {
 template <class T>
 void take(const json& object, const char* key, T& out) {
     if (auto found = object.find(key); found != object.end()) out = found->get<T>();
+}
+
+void read_workers(const json& node, Workers& out) {
+    take(node, "cpus", out.cpus);
+    if (!out.cpus.empty()) out.count = static_cast<uint32_t>(out.cpus.size());
+    take(node, "count", out.count);
+    if (auto found = node.find("polling"); found != node.end())
+        for (const Polling polling : {Polling::adaptive, Polling::busy, Polling::interrupt})
+            if (to_string(polling) == *found) out.polling = polling;
 }
 
 }  // namespace
@@ -42,6 +52,8 @@ void read_settings(const json& document, Config& settings) {
         take(*found, "next_hop_groups", settings.fib.next_hop_groups);
         take(*found, "adjacencies", settings.fib.adjacencies);
     }
+    if (auto found = document.find("workers"); found != document.end())
+        read_workers(*found, settings.workers);
     if (auto found = document.find("xdp"); found != document.end())
         take(*found, "dispatcher", settings.xdp_dispatcher);
 }

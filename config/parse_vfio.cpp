@@ -43,9 +43,6 @@ void read_vfio(const json& node, Draft& draft) {
         out.rx_descriptors = found->get<uint32_t>();
     if (auto found = node.find("tx_descriptors"); found != node.end())
         out.tx_descriptors = found->get<uint32_t>();
-    if (auto found = node.find("polling"); found != node.end())
-        out.polling = by_word(found->get<std::string>(),
-                              std::array{Polling::adaptive, Polling::busy, Polling::interrupt});
 }
 
 }  // namespace pktpit::config

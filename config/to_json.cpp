@@ -33,8 +33,7 @@ json vfio_json(const Vfio& vfio) {
     return {{"payload_memory", std::move(memory)},
             {"slot_bytes", vfio.slot_bytes},
             {"rx_descriptors", vfio.rx_descriptors},
-            {"tx_descriptors", vfio.tx_descriptors},
-            {"polling", to_string(vfio.polling)}};
+            {"tx_descriptors", vfio.tx_descriptors}};
 }
 
 json interface_json(const Interface& interface) {
@@ -91,6 +90,10 @@ json to_json(const Config& config) {
                  {{"table_memory_mib", config.fib.table_memory_mib},
                   {"next_hop_groups", config.fib.next_hop_groups},
                   {"adjacencies", config.fib.adjacencies}}},
+                {"workers",
+                 {{"count", config.workers.count},
+                  {"cpus", config.workers.cpus},
+                  {"polling", to_string(config.workers.polling)}}},
                 {"vfio", vfio_json(config.vfio)},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};

@@ -4,7 +4,7 @@
 
 namespace pktpit::offload {
 
-SlotPool::SlotPool(uint8_t region, uint32_t count) : region_(region), count_(count) {
+SlotPool::SlotPool(uint8_t region, uint32_t count) : region_(region), count_(count), rings_(count) {
     free_.reserve(count);
     for (uint32_t index = count; index-- > 0;)
         free_.push_back(index);
@@ -36,6 +36,19 @@ void SlotPool::reclaim(Slot slot) {
     owners_[slot.index] = SlotOwner::pool;
 #endif
     free_.push_back(slot.index);
+}
+
+std::vector<Slot> SlotPool::retire(uint16_t ring) {
+    std::vector<bool> free(count_);
+    for (const uint32_t index : free_)
+        free[index] = true;
+    std::vector<Slot> left;
+    for (uint32_t index = 0; index < count_; index++) {
+        if (rings_[index] != ring || free[index]) continue;
+        rings_[index] = 0;
+        left.push_back({region_, index});
+    }
+    return left;
 }
 
 }  // namespace pktpit::offload

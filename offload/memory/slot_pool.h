@@ -35,6 +35,18 @@ class SlotPool {
 #endif
     }
 
+    /// Notes the ring, by a number of the caller's, that a slot goes to. Of all that go to rings which end
+    /// while the daemon runs.
+    void place(uint32_t index, uint16_t ring) {
+        rings_[index] = ring;
+    }
+    [[nodiscard]] uint16_t ring_of(uint32_t index) const {
+        return rings_[index];
+    }
+    /// Slots that were last noted for this ring and have not come back: they are no ring's any more, and their
+    /// owner's until reclaim(). Looks at all slots.
+    std::vector<Slot> retire(uint16_t ring);
+
     [[nodiscard]] uint32_t count() const {
         return count_;
     }
@@ -49,6 +61,7 @@ class SlotPool {
     uint8_t region_;
     uint32_t count_;
     std::vector<uint32_t> free_;
+    std::vector<uint16_t> rings_;  ///< of each slot that is not free; 0: none
 #ifndef NDEBUG
     std::vector<SlotOwner> owners_;
 #endif

@@ -15,7 +15,7 @@ _pktpit() {
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload show route lookup table counters doctor demo" ;;
-                "show ") words="version ports routes route neighbours counters latency config" ;;
+                "show ") words="version ports routes route neighbours counters latency workers config" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
                     words="default via dev weight nexthop blackhole unreachable prohibit preference metric counters -4 -6" ;;

@@ -40,6 +40,7 @@ class Control {
     virtual nlohmann::json neighbours() = 0;
     virtual nlohmann::json counters() = 0;
     virtual nlohmann::json latency() = 0;
+    virtual nlohmann::json workers() = 0;
     virtual nlohmann::json running_config() = 0;
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) = 0;

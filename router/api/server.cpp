@@ -194,6 +194,7 @@ struct ApiServer::State {
         add_plain("/v1/neighbours", &Control::neighbours);
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);
+        add_plain("/v1/workers", &Control::workers);
         add_plain("/v1/config", &Control::running_config);
         add_query("/v1/routes", &parse_route_query, &Control::routes);
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);

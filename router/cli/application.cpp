@@ -174,6 +174,7 @@ class Application {
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
+        add(show, "workers", "worker threads: their CPUs, queues, packets and slots", &show_workers);
         add(show, "config", "the running configuration", &show_config);
 
         CLI::App* routes =

@@ -38,6 +38,7 @@ int show_route(const Session& session, const std::string& address);
 int show_neighbours(const Session& session);
 int show_counters(const Session& session);
 int show_latency(const Session& session);
+int show_workers(const Session& session);
 int show_config(const Session& session);
 
 /// `method`: POST, PUT or DELETE; `words` as typed behind `route add`.

@@ -28,6 +28,7 @@ config::Errors Daemon::fixed_settings(const config::Config& wanted) const {
     fixed(config_.dataplane == wanted.dataplane, "/dataplane");
     fixed(config_.fib == wanted.fib, "/fib");
     fixed(config_.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
+    fixed(config_.workers == wanted.workers, "/workers");
     fixed(config_.vfio == wanted.vfio, "/vfio");
     return errors;
 }

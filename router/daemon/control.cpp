@@ -41,6 +41,23 @@ json latency_of(const LatencyCounts& counts) {
             {"max", known(counts.longest)}};
 }
 
+json slots_of(const offload::SlotCounts& counts) {
+    return {{"total", counts.total},       {"free", counts.free},       {"receive", counts.receive},
+            {"transmit", counts.transmit}, {"retired", counts.retired}, {"lost", counts.lost()}};
+}
+
+std::string_view word_of(config::Polling polling) {
+    switch (polling) {
+        case config::Polling::busy:
+            return "busy";
+        case config::Polling::interrupt:
+            return "interrupt";
+        case config::Polling::adaptive:
+            break;
+    }
+    return "adaptive";
+}
+
 uint64_t drops_of(const pp_port_counters& counters) {
     uint64_t drops = 0;
     for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
@@ -189,6 +206,26 @@ json Daemon::latency() {
     for (const auto& [name, port] : ports_->all())
         if (!port.config.parent) ports[name] = latency_of(dataplane_->latency(port.port));
     return {{"ports", std::move(ports)}};
+}
+
+json Daemon::workers() {
+    std::map<PortId, std::string> names;
+    for (const auto& [name, port] : ports_->all())
+        if (!port.config.parent) names[port.port] = name;
+    json workers = json::array();
+    for (const WorkerState& state : dataplane_->workers()) {
+        json queues = json::array();
+        for (const auto& [port, queue] : state.queues)
+            queues.push_back({{"port", names[port]}, {"queue", queue}});
+        workers.push_back({{"worker", state.index},
+                           {"cpu", state.cpu ? json(*state.cpu) : json()},
+                           {"polling", word_of(state.polling)},
+                           {"queues", std::move(queues)},
+                           {"packets", state.counters.rx_packets},
+                           {"bytes", state.counters.rx_bytes},
+                           {"slots", state.slots ? slots_of(*state.slots) : json()}});
+    }
+    return {{"workers", std::move(workers)}};
 }
 
 json Daemon::running_config() {

@@ -52,6 +52,7 @@ class Daemon : public Control, public KernelListener {
     nlohmann::json neighbours() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
+    nlohmann::json workers() override;
     nlohmann::json running_config() override;
     Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) override;
     tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,

@@ -13,7 +13,8 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
                                                   Dataplane::PuntHandler on_punt) {
 #ifdef PKTPIT_XDP
     if (config.dataplane == "xdp")
-        return XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, std::move(on_punt));
+        return XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, config.workers,
+                                  std::move(on_punt));
 #endif
 #ifdef PKTPIT_VFIO
     if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));

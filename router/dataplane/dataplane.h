@@ -21,6 +21,7 @@
 #include "fib/image.h"
 #include "fib/reclamation.h"
 #include "fib/result.h"
+#include "offload/slot_counts.h"
 #include "router/loop/latency.h"
 #include "router/routing/route_counters.h"
 
@@ -40,6 +41,16 @@ struct NicDetails {
     std::string payload;                  ///< where they wait, and why there
     std::vector<std::string> bounced_to;  ///< ports that payloads from here reach only through main memory
     std::vector<std::pair<std::string, uint64_t>> statistics;
+};
+
+/// A worker thread, for people.
+struct WorkerState {
+    unsigned index = 0;
+    std::optional<uint16_t> cpu;  ///< that it stays on
+    config::Polling polling = config::Polling::adaptive;
+    std::vector<std::pair<uint16_t, uint32_t>> queues;  ///< port and number of those that it receives from
+    pp_port_counters counters{};                        ///< of all ports together
+    std::optional<offload::SlotCounts> slots;
 };
 
 class Dataplane {
@@ -89,6 +100,9 @@ class Dataplane {
     [[nodiscard]] virtual LatencyCounts latency(uint16_t port) const = 0;
     [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
     [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
+
+    /// None while no port needs one.
+    [[nodiscard]] virtual std::vector<WorkerState> workers() = 0;
 
     /// Readable when poll() has something to do.
     [[nodiscard]] virtual int descriptor() const = 0;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <string>
 
 namespace pktpit::router {
 namespace {
@@ -28,10 +29,18 @@ void ring(const Fd& eventfd) {
     [[maybe_unused]] const auto written = ::write(eventfd.get(), &one, sizeof one);
 }
 
+// Which CPUs there are has been looked at (router/loop/cpus.h); one that has gone since is no loss.
+void stay_on(pthread_t thread, uint16_t cpu) {
+    std::vector<cpu_set_t> set(cpu / CPU_SETSIZE + 1U);
+    const size_t bytes = set.size() * sizeof(cpu_set_t);
+    CPU_SET_S(cpu, bytes, set.data());
+    (void)pthread_setaffinity_np(thread, bytes, set.data());
+}
+
 }  // namespace
 
 Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
-               Queues& queues, config::Polling polling)
+               Queues& queues, config::Polling polling, Placement placement)
     : io_(io),
       reader_(epochs),
       loop_(io, image, reader_, counters, queues.for_daemon),
@@ -41,7 +50,8 @@ Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCo
       wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     watch_interrupt(wakeup_.get());
     thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "pktpit-worker");
+    pthread_setname_np(thread_.native_handle(), ("pktpit-w" + std::to_string(placement.index)).c_str());
+    if (placement.cpu) stay_on(thread_.native_handle(), *placement.cpu);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return parked_; });
 }

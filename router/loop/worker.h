@@ -5,7 +5,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "config/config.h"
 #include "fib/epochs.h"
@@ -15,6 +17,12 @@
 
 namespace pktpit::router {
 
+/// Which of the workers it is, and the CPU that it stays on; without one the kernel places it.
+struct WorkerPlacement {
+    unsigned index = 0;
+    std::optional<uint16_t> cpu;
+};
+
 class Worker {
   public:
     struct Queues {
@@ -22,9 +30,14 @@ class Worker {
         FrameQueue to_send{1 << 22};
         Fd for_daemon_wakeup;  ///< eventfd: something is in for_daemon, or a link changed
     };
+    using Placement = WorkerPlacement;
+    static Placement placement(const config::Workers& workers, unsigned index) {
+        if (workers.cpus.empty()) return {index, std::nullopt};
+        return {index, workers.cpus[index]};
+    }
     /// All are the caller's and outlive this. Starts the thread, paused.
     Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters, Queues& queues,
-           config::Polling polling);
+           config::Polling polling, Placement placement = {});
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -63,16 +76,23 @@ class Worker {
     std::thread thread_;
 };
 
-/// pause() and resume() as a scope.
+/// pause() and resume() as a scope, of one worker or of all.
 class WorkerPause {
   public:
-    explicit WorkerPause(Worker& worker) : worker_(worker) { worker_.pause(); }
-    ~WorkerPause() { worker_.resume(); }
+    explicit WorkerPause(Worker& worker) : workers_{&worker} { worker.pause(); }
+    explicit WorkerPause(std::vector<Worker*> workers) : workers_(std::move(workers)) {
+        for (Worker* worker : workers_)
+            worker->pause();
+    }
+    ~WorkerPause() {
+        for (Worker* worker : workers_)
+            worker->resume();
+    }
     WorkerPause(const WorkerPause&) = delete;
     WorkerPause& operator=(const WorkerPause&) = delete;
 
   private:
-    Worker& worker_;
+    std::vector<Worker*> workers_;
 };
 
 }  // namespace pktpit::router

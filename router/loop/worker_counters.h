@@ -55,6 +55,19 @@ class WorkerCounters {
             values.verdict[i] = from.verdict[i].load(std::memory_order_relaxed);
         return values;
     }
+    [[nodiscard]] pp_port_counters all_ports() const {
+        pp_port_counters sum{};
+        for (uint16_t id = 0; id < PP_MAX_PORTS; id++) {
+            const pp_port_counters more = port(id);
+            sum.rx_packets += more.rx_packets;
+            sum.rx_bytes += more.rx_bytes;
+            sum.tx_packets += more.tx_packets;
+            sum.tx_bytes += more.tx_bytes;
+            for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
+                sum.verdict[i] += more.verdict[i];
+        }
+        return sum;
+    }
     /// Since clear_route().
     [[nodiscard]] pp_route_counters route(uint16_t counter) const {
         const pp_route_counters& before = cleared_[counter];

@@ -12,6 +12,7 @@
 
 #include "router/dataplane/instance_lock.h"
 #include "router/dataplane/run_directory.h"
+#include "router/loop/cpus.h"
 
 namespace pktpit::router {
 namespace {
@@ -57,10 +58,11 @@ bool asked_to_leave_payload_unmapped() {
 Result<std::unique_ptr<VfioDataplane>> VfioDataplane::open(const config::Config& config,
                                                            const fib::Capacity& capacity,
                                                            PuntHandler on_punt) {
+    if (auto usable = check_cpus(config.workers, usable_cpus()); !usable) return tl::unexpected(usable.error());
     auto lock = lock_instance(config.instance);
     if (!lock) return tl::unexpected(lock.error());
     std::unique_ptr<VfioDataplane> self(
-        new VfioDataplane(config.instance, std::move(*lock), std::move(on_punt), config.vfio));
+        new VfioDataplane(config, std::move(*lock), std::move(on_punt)));
     if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
     return self;
 }
@@ -105,7 +107,7 @@ Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capa
     events_ = std::make_unique<DeviceEvents>(std::move(*events));
     watch(events_->descriptor());
     worker_ = std::make_unique<Worker>(*io_, ImageView{image_.bytes().data(), &geometry_}, epochs_, counters_,
-                                       queues_, settings_.polling);
+                                       queues_, workers_.polling, Worker::placement(workers_, 0));
     worker_->resume();
     return {};
 }
@@ -249,7 +251,7 @@ Result<void> VfioDataplane::start(NicPort& port) {
     auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
     if (!memory) return tl::unexpected(memory.error());
     const WorkerPause paused(*worker_);
-    if (auto started = port.start(settings_, {std::move(memory->mapping), memory->iova}); !started) {
+    if (auto started = port.start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova}); !started) {
         release_rings(port);
         return started;
     }
@@ -323,6 +325,16 @@ std::optional<NicDetails> VfioDataplane::nic(uint16_t id) {
                                                          {"tx_bad_completion", errors.tx_bad_completion},
                                                          {"dead_reads", errors.dead_reads}});
     return details;
+}
+
+std::vector<WorkerState> VfioDataplane::workers() {
+    WorkerState state;
+    state.cpu = Worker::placement(workers_, 0).cpu;
+    state.polling = workers_.polling;
+    state.counters = counters_.all_ports();
+    for (const auto& [name, port] : ports_)
+        if (port->started) state.queues.emplace_back(port->id, 0);
+    return {state};
 }
 
 void VfioDataplane::watch(int descriptor) {
@@ -407,7 +419,7 @@ void VfioDataplane::stop_payload_use() {
         const bool lost = std::exchange(port->direct, false);
         if (lost) port->why = "nowhere: the payload memory has been revoked";
         auto memory = take_main_memory(port->ring_bytes(settings_), false, *iova_space_, *container_);
-        auto started = memory ? port->start(settings_, {std::move(memory->mapping), memory->iova})
+        auto started = memory ? port->start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova})
                               : Result<void>(tl::unexpected(memory.error()));
         if (!started) {
             spdlog::error("{}", started.error().to_string());

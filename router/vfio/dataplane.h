@@ -45,6 +45,7 @@ class VfioDataplane : public Dataplane {
     [[nodiscard]] LatencyCounts latency(uint16_t port) const override { return counters_.latency(port); }
     [[nodiscard]] RouteCounterStore& route_counters() override { return route_counts_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t port) override;
+    [[nodiscard]] std::vector<WorkerState> workers() override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
     void tick() override;
@@ -54,11 +55,12 @@ class VfioDataplane : public Dataplane {
     void leave_running(bool) override {}
 
   private:
-    VfioDataplane(std::string instance, Fd lock, PuntHandler on_punt, const config::Vfio& settings)
-        : instance_(std::move(instance)),
+    VfioDataplane(const config::Config& config, Fd lock, PuntHandler on_punt)
+        : instance_(config.instance),
           lock_(std::move(lock)),
           on_punt_(std::move(on_punt)),
-          settings_(settings) {}
+          settings_(config.vfio),
+          workers_(config.workers) {}
     Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
     void wait_for_links();
     Result<void> set_up_iova_space();
@@ -78,6 +80,7 @@ class VfioDataplane : public Dataplane {
     Fd lock_;
     PuntHandler on_punt_;
     config::Vfio settings_;
+    config::Workers workers_;
     const std::map<uint32_t, uint16_t> no_ports_;
 
     // In order of construction: each is used by what comes after it.

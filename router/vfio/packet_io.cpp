@@ -17,6 +17,9 @@ using offload::TxFrame;
 
 namespace {
 
+// Frames asked of a NIC at once. It does not say beforehand how long they are.
+constexpr size_t group = 16;
+
 uint64_t monotonic_nanoseconds() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -29,6 +32,7 @@ void NicPacketIo::index() {
     by_id_.fill(0);
     for (size_t at = 0; at < ports_.size(); at++)
         by_id_[ports_[at].id] = static_cast<uint16_t>(at + 1);
+    turns_.resize(ports_.size());
 }
 
 void NicPacketIo::add(const Port& port) {
@@ -69,16 +73,22 @@ void NicPacketIo::fill(const Port& port) {
 size_t NicPacketIo::receive(std::span<HeaderSlice> slices) {
     if (ports_.empty()) return 0;
     const uint64_t now = monotonic_nanoseconds();
-    // Each in turn comes first, and none takes more than its share while others may want theirs.
-    const size_t share = std::max<size_t>(slices.size() / ports_.size(), 8);
-    first_ = (first_ + 1) % ports_.size();
     size_t count = 0;
-    for (size_t turn = 0; turn < ports_.size() && count < slices.size(); turn++) {
-        const Port& port = ports_[(first_ + turn) % ports_.size()];
-        const size_t most = std::min(share, slices.size() - count);
-        count += receive_from(port, slices.subspan(count, most), now);
+    turns_.run(slices.size(), [&](size_t turn, size_t room, int64_t& deficit) {
+        const Port& port = ports_[turn];
+        size_t taken = 0;
+        while (taken < room && deficit > 0) {
+            const size_t most = std::min(room - taken, group);
+            const size_t got = receive_from(port, slices.subspan(count, most), now);
+            for (const HeaderSlice& slice : slices.subspan(count, got))
+                deficit -= slice.frame_length + DeficitRoundRobin::wire_overhead;
+            taken += got;
+            count += got;
+            if (got < most) break;
+        }
         fill(port);
-    }
+        return taken;
+    });
     return count;
 }
 

@@ -9,6 +9,7 @@
 #include "bpf/abi.h"
 #include "offload/nic/nic.h"
 #include "offload/packet_io.h"
+#include "router/loop/deficit_round_robin.h"
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
 #include "router/vfio/slot_memory.h"
@@ -64,7 +65,7 @@ class NicPacketIo : public PortIo {
     WorkerCounters& counters_;
     std::vector<Port> ports_;
     std::array<uint16_t, PP_MAX_PORTS> by_id_{};  ///< 1 + index in ports_
-    size_t first_ = 0;                            ///< whose turn it is to be asked first
+    DeficitRoundRobin turns_;                     ///< by index in ports_
     std::array<offload::TxFrame, batch> tx_;
 };
 

@@ -76,10 +76,11 @@ size_t NicPort::ring_bytes(const config::Vfio& settings) const {
     return nic->ring_bytes(layout(settings));
 }
 
-Result<void> NicPort::start(const config::Vfio& settings, SlotMemory::Shared memory) {
+Result<void> NicPort::start(const config::Vfio& settings, config::Polling polling,
+                            SlotMemory::Shared memory) {
     rings = std::move(memory);
     if (auto mastering = device->set_bus_master(true); !mastering) return mastering;
-    if (settings.polling != config::Polling::busy)
+    if (polling != config::Polling::busy)
         if (auto set = device->set_interrupt(interrupt.get()); !set) return set;
     auto done = nic->start(layout(settings), {rings.mapping.bytes(), rings.iova}, false);
     started = done.has_value();

@@ -23,7 +23,7 @@ class NicPort {
                                                  offload::VfioContainer& container);
 
     /// Lets the NIC receive and send. `rings`: memory for them that it reaches.
-    Result<void> start(const config::Vfio& settings, SlotMemory::Shared memory);
+    Result<void> start(const config::Vfio& settings, config::Polling polling, SlotMemory::Shared memory);
     [[nodiscard]] size_t ring_bytes(const config::Vfio& settings) const;
     /// Ends it; the NIC does no DMA any more. Appends the slots that were in its rings. Worker paused.
     void stop(std::vector<offload::Slot>& left);

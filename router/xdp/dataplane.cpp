@@ -17,6 +17,7 @@
 #include "fib/errno_text.h"
 #include "router/dataplane/instance_lock.h"
 #include "router/dataplane/run_directory.h"
+#include "router/loop/cpus.h"
 #include "router/xdp/dispatcher.h"
 
 namespace pktpit::router {
@@ -30,16 +31,21 @@ int silence(libbpf_print_level, const char*, va_list) {
 
 }  // namespace
 
-XdpDataplane::XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter)
+XdpDataplane::XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter,
+                           const config::Workers& workers)
     : instance_(instance),
       pins_(std::move(pins)),
       lock_(std::move(lock)),
-      transmitter_(std::move(transmitter)) {}
+      transmitter_(std::move(transmitter)),
+      workers_(workers),
+      worker_counters_(workers.count) {}
 
 Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& instance,
                                                          const fib::Capacity& capacity, bool dispatcher,
+                                                         const config::Workers& workers,
                                                          PuntHandler on_punt) {
     libbpf_set_print(silence);
+    if (auto usable = check_cpus(workers, usable_cpus()); !usable) return tl::unexpected(usable.error());
     auto lock = lock_instance(instance);
     if (!lock) return tl::unexpected(lock.error());
     auto pins = PinDirectory::open(instance);
@@ -47,7 +53,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     auto transmitter = Transmitter::open();
     if (!transmitter) return tl::unexpected(transmitter.error());
     std::unique_ptr<XdpDataplane> self(
-        new XdpDataplane(instance, std::move(*pins), std::move(*lock), std::move(*transmitter)));
+        new XdpDataplane(instance, std::move(*pins), std::move(*lock), std::move(*transmitter), workers));
     self->dispatcher_ = dispatcher;
     if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
@@ -141,6 +147,14 @@ void XdpDataplane::poll() {
     if (::read(wakeup_.get(), &rung, sizeof rung) == sizeof rung && split_) split_->poll(on_punt_);
 }
 
+std::vector<WorkerState> XdpDataplane::workers() {
+    if (!split_) return {};
+    auto states = split_->workers();
+    for (WorkerState& state : states)
+        state.counters = worker_counters_.of(state.index).all_ports();
+    return states;
+}
+
 pp_port_counters XdpDataplane::counters(uint16_t port) const {
     pp_port_counters sum = read_port_counters(maps_.counters.get(), port);
     add_counters(sum, worker_counters_.port(port));
@@ -156,14 +170,14 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
 Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const bool split = settings.forwarding == config::Forwarding::split;
     if (devices_.contains(port) && split == split_ports_.contains(port)) return {};
-    end_split(port);
+    forget_sockets(port);
     if (!split && !split_) {
         devices_[port] = {ifindex, settings.name};
         return {};
     }
     if (!split_) {
         auto path =
-            SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, wakeup_.get());
+            SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)
@@ -184,13 +198,17 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
 }
 
 void XdpDataplane::end_split(uint16_t port) {
-    if (devices_.erase(port) == 0) return;
+    forget_sockets(port);
+    if (devices_.erase(port) != 0 && split_) split_->remove(port);
+}
+
+// From here on its port stage decides by itself.
+void XdpDataplane::forget_sockets(uint16_t port) {
     if (const auto found = split_ports_.find(port); found != split_ports_.end()) {
         for (const uint32_t key : found->second)
             bpf_map_delete_elem(maps_.split_sockets.get(), &key);
         split_ports_.erase(found);
     }
-    if (split_) split_->remove(port);
 }
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {

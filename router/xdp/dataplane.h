@@ -33,12 +33,12 @@ namespace pktpit::router {
 class XdpDataplane : public Dataplane {
   public:
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
-    /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it.
+    /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it. `workers`: of split ports.
     /// Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned links of
     /// the instance are in another network namespace.
     static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
                                                       const fib::Capacity& capacity, bool dispatcher,
-                                                      PuntHandler on_punt);
+                                                      const config::Workers& workers, PuntHandler on_punt);
     ~XdpDataplane() override;
 
     [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.memory(); }
@@ -73,9 +73,12 @@ class XdpDataplane : public Dataplane {
     }
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
+    [[nodiscard]] std::vector<WorkerState> workers() override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
-    void tick() override {}
+    void tick() override {
+        if (split_) split_->tick();
+    }
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void leave_running(bool leave) override { leave_running_ = leave; }
@@ -87,13 +90,15 @@ class XdpDataplane : public Dataplane {
         uint32_t dispatched = 0;  ///< program in the device's dispatcher, 0: attached by `link`
         bool adopted = false;
     };
-    XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter);
+    XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter,
+                 const config::Workers& workers);
     Result<void> adopt();
     Result<void> watch_punts();
     [[nodiscard]] PortProgram program_of(uint16_t port) const;
     /// The sockets that the port needs, and the end of them.
     Result<void> set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings);
     void end_split(uint16_t port);
+    void forget_sockets(uint16_t port);
     Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
                                       config::XdpMode mode);
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
@@ -108,7 +113,8 @@ class XdpDataplane : public Dataplane {
     PortMaps maps_;
     MappedImage image_;
     std::unique_ptr<PuntReader> punts_;
-    WorkerCounters worker_counters_;  ///< of split ports
+    config::Workers workers_;
+    WorkerCounterSet worker_counters_;  ///< of split ports
     std::unique_ptr<RouteCounterMaps> route_counters_;
     PuntHandler on_punt_;
     fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;

@@ -1,19 +1,12 @@
 #include "router/xdp/socket_io.h"
 
-#include <linux/ethtool.h>
 #include <linux/if_xdp.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-
-#include "fib/errno_text.h"
-#include "fib/fd.h"
+#include <utility>
 
 namespace pktpit::router {
 
@@ -24,9 +17,6 @@ using offload::SlotOwner;
 
 namespace {
 
-constexpr uint32_t chunk_bytes = 4096;
-constexpr uint32_t chunks = 16384;  // 64 MiB
-constexpr uint32_t ring_entries = 1024;
 constexpr size_t batch = 64;
 
 uint64_t monotonic_nanoseconds() {
@@ -35,214 +25,173 @@ uint64_t monotonic_nanoseconds() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Asked of the device itself: /sys may be that of another network namespace.
-uint32_t receive_queues(const std::string& device) {
-    ethtool_channels channels{};
-    channels.cmd = ETHTOOL_GCHANNELS;
-    ifreq request{};
-    std::strncpy(request.ifr_name, device.c_str(), IFNAMSIZ - 1);
-    request.ifr_data = reinterpret_cast<char*>(&channels);
-    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (ioctl(socket.get(), SIOCETHTOOL, &request) != 0) return 1;
-    return std::max(channels.rx_count + channels.combined_count, 1U);
-}
-
 }  // namespace
 
-SocketIo::SocketIo(WorkerCounters& counters) : counters_(counters), pool_(0, chunks) {}
-
-Result<std::unique_ptr<SocketIo>> SocketIo::open(WorkerCounters& counters) {
-    std::unique_ptr<SocketIo> self(new SocketIo(counters));
-    auto memory = offload::CpuMapping::of_hugepages(size_t{chunks} * chunk_bytes);
-    if (!memory) memory = offload::CpuMapping::of_pages(size_t{chunks} * chunk_bytes);
-    if (!memory) return tl::unexpected(memory.error());
-    self->memory_ = std::move(*memory);
-    xsk_umem_config config{};
-    config.fill_size = ring_entries;
-    config.comp_size = ring_entries;
-    config.frame_size = chunk_bytes;
-    const int error =
-        xsk_umem__create(&self->umem_, self->memory_.bytes().data(), self->memory_.bytes().size(),
-                         &self->first_fill_, &self->first_completion_, &config);
-    if (error != 0)
-        return fail("AF_XDP", "cannot register packet memory: " + errno_text(-error),
-                    "a kernel with AF_XDP, and CAP_NET_RAW", "run as root; ulimit -l");
-    return self;
-}
-
-SocketIo::~SocketIo() {
-    for (auto& [place, socket] : sockets_)
-        if (socket->handle) xsk_socket__delete(socket->handle);
-    if (umem_) xsk_umem__delete(umem_);
-}
-
-Result<SocketIo::Socket*> SocketIo::make(uint32_t ifindex, uint32_t queue, const std::string& device) {
-    auto& place = sockets_[{ifindex, queue}];
-    if (place) return place.get();
-    auto socket = std::make_unique<Socket>();
-    xsk_socket_config config{};
-    config.rx_size = ring_entries;
-    config.tx_size = ring_entries;
-    config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
-    config.bind_flags = XDP_USE_NEED_WAKEUP;
-    const int error = xsk_socket__create_shared(&socket->handle, device.c_str(), queue, umem_, &socket->rx,
-                                                &socket->tx, &socket->fill, &socket->completion, &config);
-    if (error != 0) {
-        sockets_.erase({ifindex, queue});
-        return fail(device, "no AF_XDP socket on queue " + std::to_string(queue) + ": " + errno_text(-error),
-                    "a device that AF_XDP can be bound to, and a queue that no other program has",
-                    "\"forwarding\": \"inline\" does without");
-    }
-    place = std::move(socket);
-    return place.get();
-}
-
-Result<std::map<uint32_t, int>> SocketIo::add(uint16_t port, uint32_t ifindex, const std::string& device,
-                                              bool egress_only) {
-    std::map<uint32_t, int> descriptors;
-    std::vector<Socket*> made;
-    const uint32_t queues = egress_only ? 1 : receive_queues(device);
-    if (queues > PP_PORT_QUEUES)
-        return fail(device, "it has " + std::to_string(queues) + " receive queues",
-                    "at most " + std::to_string(PP_PORT_QUEUES) + " on a split port",
-                    "ethtool -L " + device + " combined " + std::to_string(PP_PORT_QUEUES));
-    for (uint32_t queue = 0; queue < queues; queue++) {
-        auto socket = make(ifindex, queue, device);
-        if (!socket) return tl::unexpected(socket.error());
-        made.push_back(*socket);
-        descriptors.emplace(queue, xsk_socket__fd((*socket)->handle));
-    }
-    for (Socket* socket : made) {
-        socket->port = port;
-        if (egress_only) continue;
-        receiving_.push_back(socket);
+void SocketIo::add(uint16_t id, const DeviceSockets& device) {
+    Port port{id, {}, 0};
+    for (const auto& socket : device.sockets())
+        if (socket->worker == worker_ && socket->receives && (socket->filling || socket->filled != 0))
+            port.queues.push_back(socket.get());
+    std::erase_if(ports_, [&](const Port& other) { return other.id == id; });
+    for (PortSocket* socket : port.queues)
         fill(*socket);
+    if (!port.queues.empty()) ports_.push_back(std::move(port));
+    turns_.resize(ports_.size());
+
+    PortSocket* sender = device.sender(worker_);
+    if (egress_[id] == sender) return;
+    egress_[id] = sender;
+    senders_.push_back(sender);
+    staged_.reserve(senders_.size());
+    by_ring_.resize(std::max<size_t>(by_ring_.size(), sender->rings->number + size_t{1}));
+    by_ring_[sender->rings->number] = sender;
+}
+
+void SocketIo::remove(uint16_t id) {
+    for (const Port& port : ports_)
+        if (port.id == id)
+            for (PortSocket* socket : port.queues)
+                look_at(*socket);
+    std::erase_if(ports_, [&](const Port& port) { return port.id == id; });
+    turns_.resize(ports_.size());
+    returns_.take(worker_, [this](uint32_t index) { sent(index); });
+    if (PortSocket* sender = std::exchange(egress_[id], nullptr)) {
+        std::erase(senders_, sender);
+        by_ring_[sender->rings->number] = nullptr;
     }
-    egress_[port] = made.front();
-    sending_.push_back(made.front());
-    return descriptors;
 }
 
-// Buffers stay in the rings of a socket at rest: it may be taken again.
-void SocketIo::remove(uint16_t port) {
-    egress_[port] = nullptr;
-    const auto is_of_port = [&](const Socket* socket) { return socket->port == port; };
-    std::erase_if(receiving_, is_of_port);
-    std::erase_if(sending_, is_of_port);
-    for (auto& [place, socket] : sockets_)
-        if (socket->port == port) socket->port = 0;
+std::vector<Slot> SocketIo::retire(uint16_t ring) {
+    auto left = pool_.retire(ring);
+    retired_ += static_cast<uint32_t>(left.size());
+    return left;
 }
 
-bool SocketIo::zero_copy(uint16_t port) const {
-    xdp_options options{};
-    socklen_t length = sizeof options;
-    const Socket* socket = egress_[port];
-    return socket &&
-           getsockopt(xsk_socket__fd(socket->handle), SOL_XDP, XDP_OPTIONS, &options, &length) == 0 &&
-           (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+void SocketIo::reclaim(std::span<const Slot> slots) {
+    for (const Slot slot : slots)
+        pool_.reclaim(slot);
+    retired_ -= static_cast<uint32_t>(slots.size());
 }
 
-Slot SocketIo::slot_of(uint64_t offset) const {
-    return {0, static_cast<uint32_t>(offset / chunk_bytes)};
+offload::SlotCounts SocketIo::slots() const {
+    offload::SlotCounts counts;
+    counts.total = pool_.count();
+    counts.free = static_cast<uint32_t>(pool_.free());
+    counts.retired = retired_;
+    for (const Port& port : ports_)
+        for (const PortSocket* socket : port.queues)
+            counts.receive += socket->filled;
+    for (const PortSocket* socket : senders_)
+        counts.transmit += socket->sending;
+    return counts;
 }
 
-void SocketIo::fill(Socket& socket) {
+void SocketIo::fill(PortSocket& socket) {
+    if (!socket.filling) return;
+    xsk_ring_prod& ring = socket.rings->fill;
     std::array<Slot, batch> slots;
     while (true) {
-        const uint32_t room = std::min<uint32_t>(xsk_prod_nb_free(&socket.fill, batch), batch);
+        const uint32_t room = std::min<uint32_t>(xsk_prod_nb_free(&ring, batch), batch);
         const auto taken =
             static_cast<uint32_t>(pool_.take(std::span(slots).first(room), SlotOwner::receive_ring));
         uint32_t index = 0;
-        if (taken == 0 || xsk_ring_prod__reserve(&socket.fill, taken, &index) != taken) {
+        if (taken == 0 || xsk_ring_prod__reserve(&ring, taken, &index) != taken) {
             pool_.give(std::span(slots).first(taken), SlotOwner::receive_ring);
+            socket.starved = room != 0;
             return;
         }
-        for (uint32_t i = 0; i < taken; i++)
-            *xsk_ring_prod__fill_addr(&socket.fill, index + i) = uint64_t{slots[i].index} * chunk_bytes;
-        xsk_ring_prod__submit(&socket.fill, taken);
+        for (uint32_t i = 0; i < taken; i++) {
+            *xsk_ring_prod__fill_addr(&ring, index + i) = PacketMemory::offset_of(worker_, slots[i].index);
+            pool_.place(slots[i].index, socket.rings->number);
+        }
+        xsk_ring_prod__submit(&ring, taken);
+        socket.filled += taken;
+        socket.starved = taken < room;
         if (taken < batch) return;
     }
 }
 
 size_t SocketIo::receive(std::span<HeaderSlice> slices) {
-    if (receiving_.empty()) return 0;
+    if (ports_.empty()) return 0;
     const uint64_t now = monotonic_nanoseconds();
-    const size_t share = std::max<size_t>(slices.size() / receiving_.size(), 8);
-    first_ = (first_ + 1) % receiving_.size();
     size_t count = 0;
-    for (size_t turn = 0; turn < receiving_.size() && count < slices.size(); turn++) {
-        Socket& socket = *receiving_[(first_ + turn) % receiving_.size()];
-        count += receive_from(socket, slices.subspan(count, std::min(share, slices.size() - count)), now);
-        fill(socket);
-        if (xsk_ring_prod__needs_wakeup(&socket.fill))
-            (void)recvfrom(xsk_socket__fd(socket.handle), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
-    }
-    return count;
+    return turns_.run(slices.size(), [&](size_t turn, size_t room, int64_t& deficit) {
+        Port& port = ports_[turn];
+        const size_t before = count;
+        const size_t queues = port.queues.size();
+        for (size_t i = 0; i < queues && count - before < room && deficit > 0; i++) {
+            PortSocket& socket = *port.queues[port.first];
+            const size_t got =
+                receive_from(socket, slices.subspan(count, room - (count - before)), deficit, now);
+            count += got;
+            if (got != 0 || socket.starved) fill(socket);
+            if (xsk_ring_prod__needs_wakeup(&socket.rings->fill))
+                (void)recvfrom(socket.descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+            port.first = port.first + 1 < queues ? port.first + 1 : 0;
+        }
+        return count - before;
+    });
 }
 
-size_t SocketIo::receive_from(Socket& socket, std::span<HeaderSlice> slices, uint64_t now) {
+size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
+                              uint64_t now) {
     uint32_t index = 0;
     const uint32_t got = xsk_ring_cons__peek(&socket.rx, static_cast<uint32_t>(slices.size()), &index);
-    for (uint32_t i = 0; i < got; i++) {
-        const xdp_desc* descriptor = xsk_ring_cons__rx_desc(&socket.rx, index + i);
-        HeaderSlice& slice = slices[i];
+    uint32_t taken = 0;
+    while (taken < got && deficit > 0) {
+        const xdp_desc* descriptor = xsk_ring_cons__rx_desc(&socket.rx, index + taken);
+        HeaderSlice& slice = slices[taken++];
         slice = HeaderSlice();
-        slice.bytes = at(descriptor->addr);
+        slice.bytes = memory_.at(descriptor->addr);
         slice.length = static_cast<uint16_t>(std::min<uint32_t>(descriptor->len, PP_SLICE_BYTES));
         slice.port = socket.port;
         slice.frame_length = descriptor->len;
-        slice.slot = slot_of(descriptor->addr);
+        slice.slot = {static_cast<uint8_t>(worker_), PacketMemory::index_of(descriptor->addr)};
         slice.timestamp = now;
+        deficit -= descriptor->len + DeficitRoundRobin::wire_overhead;
         pool_.pass(slice.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
     }
-    if (got != 0) xsk_ring_cons__release(&socket.rx, got);
-    return got;
+    if (taken != got) xsk_ring_cons__cancel(&socket.rx, got - taken);
+    if (taken != 0) xsk_ring_cons__release(&socket.rx, taken);
+    socket.filled -= taken;
+    return taken;
 }
 
-size_t SocketIo::transmit(Socket& socket, std::span<const EgressDescriptor> frames) {
-    const auto wanted = static_cast<uint32_t>(frames.size());
-    const uint32_t room = std::min(xsk_prod_nb_free(&socket.tx, wanted), wanted);
+bool SocketIo::stage(PortSocket& socket, const EgressDescriptor& descriptor) {
     uint32_t index = 0;
-    if (room == 0 || xsk_ring_prod__reserve(&socket.tx, room, &index) != room) return 0;
-    for (uint32_t i = 0; i < room; i++) {
-        xdp_desc* descriptor = xsk_ring_prod__tx_desc(&socket.tx, index + i);
-        descriptor->addr = static_cast<uint64_t>(frames[i].header - at(0));
-        descriptor->len = frames[i].header_length + frames[i].payload_length;
-        descriptor->options = 0;
-    }
-    xsk_ring_prod__submit(&socket.tx, room);
-    socket.sending += room;
-    return room;
+    if (xsk_ring_prod__reserve(&socket.tx, 1, &index) != 1) return false;
+    xdp_desc* entry = xsk_ring_prod__tx_desc(&socket.tx, index);
+    entry->addr = memory_.offset_of(descriptor.header);
+    entry->len = descriptor.header_length + descriptor.payload_length;
+    entry->options = 0;
+    pool_.pass(descriptor.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
+    pool_.place(descriptor.slot.index, socket.rings->number);
+    if (socket.staged++ == 0) staged_.push_back(&socket);
+    socket.staged_bytes += entry->len;
+    return true;
 }
 
-// In copy mode this is what sends; the kernel takes up to 32 frames a call.
-void SocketIo::kick(Socket& socket) {
+// In copy mode this is what sends.
+void SocketIo::kick(PortSocket& socket) {
     if (socket.sending != 0 && xsk_ring_prod__needs_wakeup(&socket.tx))
-        (void)sendto(xsk_socket__fd(socket.handle), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+        (void)sendto(socket.descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
 }
 
 void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
-    std::array<EgressDescriptor, batch> frames;
-    for (Socket* socket : sending_) {
-        size_t count = 0;
-        for (const EgressDescriptor& descriptor : descriptors) {
-            if (descriptor.port != socket->port) continue;
-            pool_.pass(descriptor.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
-            frames[count++] = descriptor;
-        }
-        if (count == 0) continue;
-        const size_t taken = transmit(*socket, std::span<const EgressDescriptor>(frames).first(count));
-        uint64_t bytes = 0;
-        for (size_t i = 0; i < taken; i++)
-            bytes += frames[i].header_length + frames[i].payload_length;
-        counters_.sent(socket->port, taken, bytes);
-        for (size_t i = taken; i < count; i++)
-            drop(socket->port, PP_DROP_EGRESS_FULL, frames[i].slot, SlotOwner::transmit_ring);
+    for (const EgressDescriptor& descriptor : descriptors) {
+        PortSocket* socket = egress_[descriptor.port];
+        if (!socket)
+            drop(descriptor.port, PP_DROP_NO_EGRESS, descriptor.slot);
+        else if (!stage(*socket, descriptor))
+            drop(descriptor.port, PP_DROP_EGRESS_FULL, descriptor.slot);
+    }
+    for (PortSocket* socket : staged_) {
+        xsk_ring_prod__submit(&socket->tx, socket->staged);
+        counters_.sent(socket->port, socket->staged, std::exchange(socket->staged_bytes, 0));
+        socket->sending += std::exchange(socket->staged, 0);
         kick(*socket);
     }
-    for (const EgressDescriptor& descriptor : descriptors)
-        if (!egress_[descriptor.port])
-            drop(descriptor.port, PP_DROP_NO_EGRESS, descriptor.slot, SlotOwner::control_loop);
+    staged_.clear();
 }
 
 void SocketIo::release(std::span<const Slot> slots) {
@@ -250,23 +199,41 @@ void SocketIo::release(std::span<const Slot> slots) {
 }
 
 void SocketIo::complete() {
-    for (auto& [place, socket] : sockets_) {
+    returns_.take(worker_, [this](uint32_t index) { sent(index); });
+    for (PortSocket* socket : senders_) {
         if (socket->sending == 0) continue;
         kick(*socket);
-        uint32_t index = 0;
-        const uint32_t done = xsk_ring_cons__peek(&socket->completion, ring_entries, &index);
-        for (uint32_t i = 0; i < done; i++) {
-            const Slot slot = slot_of(*xsk_ring_cons__comp_addr(&socket->completion, index + i));
-            pool_.give({&slot, 1}, SlotOwner::transmit_ring);
-        }
-        if (done != 0) xsk_ring_cons__release(&socket->completion, done);
-        socket->sending -= done;
+        reap(*socket->rings);
     }
 }
 
-void SocketIo::drop(uint16_t port, pp_verdict verdict, Slot slot, SlotOwner owner) {
+// A ring of completions has one reader at a time. Who finds another at it leaves it to him: his own slots come
+// back to him by and by.
+void SocketIo::reap(QueueRings& rings) {
+    if (rings.shared && rings.reaping.test_and_set(std::memory_order_acquire)) return;
+    uint32_t index = 0;
+    const uint32_t done = xsk_ring_cons__peek(&rings.completion, socket_ring_entries, &index);
+    for (uint32_t i = 0; i < done; i++) {
+        const uint64_t offset = *xsk_ring_cons__comp_addr(&rings.completion, index + i);
+        const unsigned owner = PacketMemory::worker_of(offset);
+        if (owner == worker_)
+            sent(PacketMemory::index_of(offset));
+        else
+            returns_.put(worker_, owner, PacketMemory::index_of(offset));
+    }
+    if (done != 0) xsk_ring_cons__release(&rings.completion, done);
+    if (rings.shared) rings.reaping.clear(std::memory_order_release);
+}
+
+void SocketIo::sent(uint32_t index) {
+    by_ring_[pool_.ring_of(index)]->sending--;
+    const Slot slot{static_cast<uint8_t>(worker_), index};
+    pool_.give({&slot, 1}, SlotOwner::transmit_ring);
+}
+
+void SocketIo::drop(uint16_t port, pp_verdict verdict, Slot slot) {
     counters_.verdict(port, verdict);
-    pool_.give({&slot, 1}, owner);
+    pool_.give({&slot, 1}, SlotOwner::control_loop);
 }
 
 bool SocketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) {
@@ -275,17 +242,20 @@ bool SocketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) {
 }
 
 void SocketIo::look() {
-    for (Socket* socket : receiving_) {
-        xdp_statistics statistics{};
-        socklen_t length = sizeof statistics;
-        if (getsockopt(xsk_socket__fd(socket->handle), SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0)
-            continue;
-        const uint64_t dropped = statistics.rx_dropped + statistics.rx_ring_full;
-        const uint64_t more = dropped - std::exchange(socket->dropped, dropped);
-        if (more == 0) continue;
-        counters_.received(socket->port, more, 0);
-        counters_.verdict(socket->port, PP_DROP_PUNT_FULL, more);
-    }
+    for (const Port& port : ports_)
+        for (PortSocket* socket : port.queues)
+            look_at(*socket);
+}
+
+void SocketIo::look_at(PortSocket& socket) {
+    xdp_statistics statistics{};
+    socklen_t length = sizeof statistics;
+    if (getsockopt(socket.descriptor(), SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0) return;
+    const uint64_t dropped = statistics.rx_dropped + statistics.rx_ring_full;
+    const uint64_t more = dropped - std::exchange(socket.dropped, dropped);
+    if (more == 0) return;
+    counters_.received(socket.port, more, 0);
+    counters_.verdict(socket.port, PP_DROP_SPLIT_FULL, more);
 }
 
 }  // namespace pktpit::router

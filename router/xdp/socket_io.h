@@ -1,38 +1,47 @@
-/// Ports as a control loop sees them through AF_XDP (offload/packet_io.h): one UMEM of 4 KiB chunks shared by
-/// all ports and queues, a socket for each receive queue. A chunk is a slot: header and payload lie in one
-/// piece, and a frame leaves from where it came in. The worker's thread, but for open(), add() and remove(),
-/// which the daemon calls while the worker is paused.
+/// Ports as one worker's control loop sees them through AF_XDP (offload/packet_io.h): its receive queues, and
+/// for each port a socket to send by. A chunk of the packet memory is a slot: header and payload lie in one
+/// piece, and a frame leaves from where it came in. The worker's thread, but for what says that the daemon
+/// calls it while the worker is paused.
+///
+/// A slot belongs to one worker always. One that was sent through a queue shared with others comes back from
+/// whichever of them saw it sent (offload/memory/slot_returns.h).
 #pragma once
 
-#include <xdp/xsk.h>
-
 #include <array>
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "bpf/abi.h"
-#include "fib/result.h"
-#include "offload/memory/cpu_mapping.h"
 #include "offload/memory/slot_pool.h"
+#include "offload/memory/slot_returns.h"
+#include "offload/slot_counts.h"
+#include "router/loop/deficit_round_robin.h"
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
+#include "router/xdp/device_sockets.h"
 
 namespace pktpit::router {
 
 class SocketIo : public PortIo {
   public:
-    static Result<std::unique_ptr<SocketIo>> open(WorkerCounters& counters);
-    ~SocketIo() override;
+    /// All are the caller's and outlive this.
+    SocketIo(unsigned worker, const PacketMemory& memory, offload::SlotReturns& returns,
+             WorkerCounters& counters)
+        : worker_(worker),
+          memory_(memory),
+          returns_(returns),
+          counters_(counters),
+          pool_(static_cast<uint8_t>(worker), PacketMemory::slots) {}
 
-    /// Sockets for all receive queues of a device, their descriptors by queue; with `egress_only` one that
-    /// just sends. Those of a device that had some before are taken again: the kernel lets go of a queue only
-    /// when the UMEM goes. Error: no AF_XDP there.
-    Result<std::map<uint32_t, int>> add(uint16_t port, uint32_t ifindex, const std::string& device,
-                                        bool egress_only);
+    // The daemon's, while the worker is paused.
+
+    /// The worker's sockets of a port, all of them; again when there are more or they are to be filled.
+    void add(uint16_t port, const DeviceSockets& device);
+    /// Slots that are in the rings of the port stay there: retire() says which.
     void remove(uint16_t port);
-    /// Whether a socket has its frames without copying.
-    [[nodiscard]] bool zero_copy(uint16_t port) const;
+    std::vector<offload::Slot> retire(uint16_t ring);
+    /// Of retire(), when the kernel has let go of them.
+    void reclaim(std::span<const offload::Slot> slots);
+    [[nodiscard]] offload::SlotCounts slots() const;
 
     size_t receive(std::span<offload::HeaderSlice> slices) override;
     void submit(std::span<const offload::EgressDescriptor> descriptors) override;
@@ -47,37 +56,34 @@ class SocketIo : public PortIo {
     void look() override;
 
   private:
-    struct Socket {
-        xsk_socket* handle = nullptr;
-        xsk_ring_cons rx{}, completion{};
-        xsk_ring_prod tx{}, fill{};
-        uint16_t port = 0;  ///< 0: at rest
-        uint32_t sending = 0;
-        uint64_t dropped = 0;  ///< by the kernel, as told before
+    /// A port's receive queues that are this worker's.
+    struct Port {
+        uint16_t id = 0;
+        std::vector<PortSocket*> queues;
+        size_t first = 0;  ///< queue that is asked first
     };
-    explicit SocketIo(WorkerCounters& counters);
-    Result<Socket*> make(uint32_t ifindex, uint32_t queue, const std::string& device);
-    void fill(Socket& socket);
-    size_t receive_from(Socket& socket, std::span<offload::HeaderSlice> slices, uint64_t now);
-    size_t transmit(Socket& socket, std::span<const offload::EgressDescriptor> frames);
-    static void kick(Socket& socket);
-    void drop(uint16_t port, pp_verdict verdict, offload::Slot slot, offload::SlotOwner owner);
-    [[nodiscard]] uint8_t* at(uint64_t offset) const {
-        return reinterpret_cast<uint8_t*>(memory_.bytes().data()) + offset;
-    }
-    [[nodiscard]] offload::Slot slot_of(uint64_t offset) const;
+    void fill(PortSocket& socket);
+    size_t receive_from(PortSocket& socket, std::span<offload::HeaderSlice> slices, int64_t& deficit,
+                        uint64_t now);
+    [[nodiscard]] bool stage(PortSocket& socket, const offload::EgressDescriptor& descriptor);
+    static void kick(PortSocket& socket);
+    void reap(QueueRings& rings);
+    void sent(uint32_t index);
+    void look_at(PortSocket& socket);
+    void drop(uint16_t port, pp_verdict verdict, offload::Slot slot);
 
+    unsigned worker_;
+    const PacketMemory& memory_;
+    offload::SlotReturns& returns_;
     WorkerCounters& counters_;
-    offload::CpuMapping memory_;
-    xsk_umem* umem_ = nullptr;
-    xsk_ring_prod first_fill_{};
-    xsk_ring_cons first_completion_{};
     offload::SlotPool pool_;
-    std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Socket>> sockets_;  ///< by ifindex and queue
-    std::vector<Socket*> receiving_;
-    std::vector<Socket*> sending_;                ///< one a port
-    std::array<Socket*, PP_MAX_PORTS> egress_{};  ///< a port's first queue sends
-    size_t first_ = 0;
+    std::vector<Port> ports_;  ///< with receive queues here
+    DeficitRoundRobin turns_;  ///< by index in ports_
+    std::vector<PortSocket*> senders_;
+    std::vector<PortSocket*> staged_;                 ///< of one submit()
+    std::vector<PortSocket*> by_ring_;                ///< that sends through the ring of this number
+    std::array<PortSocket*, PP_MAX_PORTS> egress_{};  ///< by port
+    uint32_t retired_ = 0;
 };
 
 }  // namespace pktpit::router

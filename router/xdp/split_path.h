@@ -1,37 +1,63 @@
-/// The way of split ports' packets on the `xdp` dataplane: sockets, worker, and what they count. Made when
-/// the first port is split; the daemon's thread.
+/// The way of split ports' packets on the `xdp` dataplane: packet memory, sockets, workers. Made when the
+/// first port is split; the daemon's thread.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 
+#include "config/config.h"
+#include "offload/memory/slot_returns.h"
 #include "router/dataplane/dataplane.h"
 #include "router/loop/worker.h"
+#include "router/loop/worker_counter_set.h"
+#include "router/xdp/retired_slots.h"
 #include "router/xdp/socket_io.h"
 
 namespace pktpit::router {
 
 class SplitPath {
   public:
-    /// `epochs` outlives this. Errors: no AF_XDP, no memory.
+    /// `epochs` and `counters` outlive this. `counters`: as many as workers. Errors: no memory.
     static Result<std::unique_ptr<SplitPath>> open(const ImageView& image, fib::Epochs& epochs,
-                                                   WorkerCounters& counters, int wakeup);
+                                                   WorkerCounterSet& counters, const config::Workers& workers,
+                                                   int wakeup);
     ~SplitPath();
 
-    /// Sockets by queue, to be put where the port stage finds them. An inline port has one, too, to send what
-    /// came in by split ports.
+    /// Sockets by queue, to be put where the port stage finds them. An inline port (`egress_only`) has some,
+    /// too, to send what came in by split ports. A port that is there already keeps those it has.
     Result<std::map<uint32_t, int>> add(uint16_t port, uint32_t ifindex, const std::string& device,
                                         bool egress_only);
     void remove(uint16_t port);
     /// Frames for the slow path.
     void poll(const Dataplane::PuntHandler& on_punt);
+    /// Now and then: slots of sockets that are gone come back.
+    void tick();
+
+    /// Each worker as `pktpit show workers` tells it.
+    [[nodiscard]] std::vector<WorkerState> workers();
+    [[nodiscard]] bool zero_copy(uint16_t port) const;
 
   private:
-    SplitPath() = default;
-    Worker::Queues queues_;
-    std::unique_ptr<SocketIo> io_;
-    std::unique_ptr<Worker> worker_;
-    std::map<uint16_t, std::vector<int>> descriptors_;
+    struct Thread {
+        Worker::Queues queues;
+        std::unique_ptr<SocketIo> io;
+        std::unique_ptr<Worker> worker;
+    };
+    SplitPath(PacketMemory memory, const config::Workers& settings);
+    [[nodiscard]] std::vector<Worker*> all() const;
+    [[nodiscard]] unsigned least_busy() const;
+    uint16_t take_number();
+    void hand_over(uint16_t port, const DeviceSockets& sockets, bool receiving);
+    void count_numbers();
+
+    PacketMemory memory_;
+    config::Workers settings_;
+    offload::SlotReturns returns_;
+    std::map<uint16_t, std::unique_ptr<DeviceSockets>> ports_;
+    std::set<uint16_t> numbers_;  ///< of rings, in use
+    RetiredSlots retired_;
+    std::vector<std::unique_ptr<Thread>> threads_;
 };
 
 }  // namespace pktpit::router

@@ -11,10 +11,11 @@ BAR = {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR}
 MEMORIES = {
     "ivshmem": {"payload_memory": BAR},
     "cmb": {"payload_memory": {"kind": "nvme_cmb", "pci": NVME}},
-    "hugepages": {"payload_memory": {"kind": "hugepages"}, "polling": "busy"},
-    "bounce": {"payload_memory": BAR, "polling": "interrupt"},
+    "hugepages": {"payload_memory": {"kind": "hugepages"}},
+    "bounce": {"payload_memory": BAR},
     "jumbo": {"payload_memory": BAR, "slot_bytes": 9216},
 }
+POLLING = {"hugepages": "busy", "bounce": "interrupt"}  # adaptive with the others
 BOUNCED_PORT = 3  # of "bounce": takes its payloads to and from main memory, the others do not
 JUMBO_MTU = 9000
 
@@ -27,6 +28,7 @@ def configuration(memory, world):
                                     "addresses": [f"{host_address(4, port, 1)}/24", f"{host_address(6, port, 1)}/64"]}
                        for port in range(PORTS)},
         "vfio": MEMORIES[memory],
+        "workers": {"polling": POLLING.get(memory, "adaptive")},
         "routes_files": [{"path": f"{world}{family}.txt",
                           "next_hops": {str(hop.number): hop.address(family) for hop in NEXT_HOPS}} for family in (4, 6)],
         "neighbours": [{"address": address, "mac": text_mac(mac), "interface": f"p{port}"}

@@ -109,6 +109,7 @@ class FakeControl final : public Control {
     nlohmann::json neighbours() override { return note("neighbours"); }
     nlohmann::json counters() override { return note("counters"); }
     nlohmann::json latency() override { return note("latency"); }
+    nlohmann::json workers() override { return note("workers"); }
     nlohmann::json running_config() override { return note("config"); }
     Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& wanted) override {
         route = wanted;

@@ -72,6 +72,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }
+        nlohmann::json workers() override { return {}; }
         nlohmann::json running_config() override { return {}; }
         Result<nlohmann::json> change_route(RouteChange, const config::StaticRoute&) override { return {}; }
         tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>&,

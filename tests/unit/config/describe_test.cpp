@@ -87,14 +87,22 @@ TEST(Describe, VfioDataplane) {
     const Config before = at(R"({})", R"({"pci": "0000:03:00.0"})");
     const Config after =
         at(R"({"payload_memory": {"kind": "pci_bar", "pci": "0000:06:00.0", "bar": 2, "size_mib": 8},
-                                "slot_bytes": 3072, "rx_descriptors": 64, "tx_descriptors": 128, "polling": "busy"})",
+                                "slot_bytes": 3072, "rx_descriptors": 64, "tx_descriptors": 128})",
            R"({"pci": "0000:04:00.0", "payload": "bounce"})");
     EXPECT_THAT(describe_difference(before, after),
                 ElementsAre("interface p0: port, NIC 0000:03:00.0 → port, NIC 0000:04:00.0",
                             "interface p0: payloads: auto → bounce",
                             "payload memory: hugepages → pci_bar of 0000:06:00.0, BAR 2, 8 MiB",
                             "bytes of a slot: 2048 → 3072", "receive descriptors: 256 → 64",
-                            "transmit descriptors: 512 → 128", "polling: adaptive → busy"));
+                            "transmit descriptors: 512 → 128"));
+}
+
+TEST(Describe, Workers) {
+    const auto with = [](const char* workers) {
+        return *parse(std::string(R"({"interfaces": {"p0": {}}, "workers": )") + workers + "}", "");
+    };
+    EXPECT_THAT(describe_difference(with("{}"), with(R"({"cpus": [2, 3], "polling": "busy"})")),
+                ElementsAre("workers: 1 → 2", "CPUs of the workers: any → 2, 3", "polling: adaptive → busy"));
 }
 
 TEST(Describe, OrderIsNoDifferenceInRoutes) {

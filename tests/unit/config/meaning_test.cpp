@@ -85,6 +85,23 @@ TEST(Meaning, ParentsAndVlans) {
         });
 }
 
+std::string with_workers(const std::string& workers) {
+    return R"({"interfaces": {"p": {}}, "workers": )" + workers + "}";
+}
+
+TEST(Meaning, Workers) {
+    expect_cases(with_workers,
+                 {
+                     {R"({"count": 4})", "", "", "", ""},
+                     {R"({"cpus": [0, 7]})", "", "", "", ""},
+                     {R"({"count": 2, "cpus": [5, 4]})", "", "", "", ""},
+                     {R"({"count": 3, "cpus": [0, 1]})", "/workers/count", "3 workers, but 2 in \"cpus\"",
+                      "a CPU for each worker", "without \"count\""},
+                     {R"({"cpus": [1, 2, 1]})", "/workers/cpus/2", "CPU 1 is that of worker 0 already",
+                      "a CPU of its own", ""},
+                 });
+}
+
 std::string with_vfio(const std::string& rest) {
     return R"({"dataplane": "vfio", )" + rest + "}";
 }
@@ -108,6 +125,7 @@ TEST(Meaning, PortsOfTheVfioDataplane) {
              "at most 1024", ""},
             {R"("interfaces": {"p0": {"pci": "0000:03:00.0"}, "v": {"parent": "p0", "vlan": [5], "payload": "auto"}})",
              "/interfaces/v/payload", "a VLAN interface is no NIC", "", ""},
+            {port + R"(, "workers": {"count": 2})", "/workers/count", "found 2", "1 with", ""},
             {port + R"(, "vfio": {"rx_descriptors": 100})", "/vfio/rx_descriptors", "found 100",
              "a power of two", "take 128"},
             {port + R"(, "vfio": {"slot_bytes": 2100})", "/vfio/slot_bytes", "found 2100",

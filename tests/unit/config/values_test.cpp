@@ -24,7 +24,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
-    EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024, Polling::busy}));
+    EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
+    EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
     ASSERT_EQ(c.interfaces.size(), 4U);
@@ -128,9 +129,14 @@ class Generator {
                        static_cast<uint8_t>(has_bar ? pick(6) : 0), pick(65537)},
                       2048 + 1024 * pick(14),
                       64U << pick(7),
-                      64U << pick(7),
-                      static_cast<Polling>(pick(3))};
+                      64U << pick(7)};
+        } else {
+            c.workers.count = 1 + pick(64);
+            if (pick(2) == 0)
+                for (uint32_t i = 0; i < c.workers.count; i++)
+                    c.workers.cpus.push_back(static_cast<uint16_t>(3 * i));
         }
+        c.workers.polling = static_cast<Polling>(pick(3));
         ports_ = 1 + pick(6);
         for (uint32_t i = 0; i < ports_; i++)
             add_port(c, i);

@@ -1,0 +1,46 @@
+/// The memory of split ports' packets: chunks of 4 KiB, 64 MiB for each worker, in huge pages where they can
+/// be had. All devices share it as their UMEM, so that a frame leaves from where it came in, whatever the
+/// port. A chunk is a slot; its offset says which worker it belongs to. Made once; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "fib/result.h"
+#include "offload/memory/cpu_mapping.h"
+
+namespace pktpit::router {
+
+class PacketMemory {
+  public:
+    static constexpr uint32_t chunk_bytes = 4096;
+    static constexpr uint32_t slots = 16384;  ///< of each worker
+
+    /// Error: no memory that can be locked.
+    static Result<PacketMemory> map(unsigned workers);
+
+    [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
+    [[nodiscard]] uint8_t* at(uint64_t offset) const { return base_ + offset; }
+    [[nodiscard]] uint64_t offset_of(const uint8_t* byte) const { return static_cast<uint64_t>(byte - base_); }
+    [[nodiscard]] bool huge() const { return huge_; }
+
+    static unsigned worker_of(uint64_t offset) {
+        return static_cast<unsigned>(offset / (uint64_t{chunk_bytes} * slots));
+    }
+    /// Of its slot among the worker's.
+    static uint32_t index_of(uint64_t offset) { return static_cast<uint32_t>(offset / chunk_bytes % slots); }
+    static uint64_t offset_of(unsigned worker, uint32_t index) {
+        return (uint64_t{worker} * slots + index) * chunk_bytes;
+    }
+
+  private:
+    PacketMemory(offload::CpuMapping memory, bool huge)
+        : memory_(std::move(memory)),
+          base_(reinterpret_cast<uint8_t*>(memory_.bytes().data())),
+          huge_(huge) {}
+
+    offload::CpuMapping memory_;
+    uint8_t* base_;
+    bool huge_;
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,107 @@
+"""Several workers, several queues: who serves what, and that each packet still goes where it should."""
+
+import os
+import time
+
+import pytest
+from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("workers are Pktpit's own")
+
+
+def start(build_net, workers, forwarding=("split", "split", "split"), **options):
+    net = build_net(start=False, config={"workers": workers}, **options)
+    for host, how in zip(net.hosts, forwarding):
+        net.router.config["interfaces"][host.port]["forwarding"] = how
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    return net
+
+
+def workers_of(net):
+    return net.router.json("show", "workers")["workers"]
+
+
+def assert_no_slot_lost(net):
+    for worker in workers_of(net):
+        slots = worker["slots"]
+        assert slots["lost"] == 0, slots
+        assert slots["total"] == slots["free"] + slots["receive"] + slots["transmit"] + slots["retired"]
+
+
+@requirement("two and three workers on ports of one queue: both families, both ways, nothing lost, nothing reordered")
+@pytest.mark.parametrize("count", [2, 3])
+def test_more_workers_than_queues(build_net, stream, count):
+    net = start(build_net, {"count": count})
+    there = workers_of(net)
+    assert [worker["worker"] for worker in there] == list(range(count))
+    assert sorted(len(worker["queues"]) for worker in there) == sorted([3 // count] * (count - 3 % count) + [3 // count + 1] * (3 % count))
+    for make in (udp4, udp6):
+        for sender in net.hosts:
+            for receiver in net.hosts:
+                if sender is not receiver:
+                    wait_for_crossing(sender, receiver, make)
+    both = [stream(net.a, net.b, rate=10000), stream(net.b, net.a, rate=10000), stream(net.c, net.b, rate=5000, family=6)]
+    for one in both:
+        one.flows_again(10000)
+    for one in both:
+        assert_nothing_lost(one.finish())
+    assert all(worker["packets"] >= 10000 for worker in workers_of(net)), workers_of(net)
+    assert_no_slot_lost(net)
+
+
+@requirement("a worker beside an inline port: its frames leave by that one too")
+def test_workers_beside_inline(build_net, stream):
+    net = start(build_net, {"count": 2}, ("split", "split", "inline"))
+    both = [stream(net.a, net.c, rate=5000), stream(net.b, net.c, rate=5000)]
+    for one in both:
+        one.flows_again(5000)
+    for one in both:
+        assert_nothing_lost(one.finish())
+    assert_no_slot_lost(net)
+
+
+@requirement("workers stay on the CPUs that they are given; one that does not exist is refused with what there is")
+def test_cpus(build_net):
+    cpus = sorted(os.sched_getaffinity(0))
+    net = start(build_net, {"cpus": cpus[:2]})
+    for task in os.listdir(f"/proc/{net.router.process.pid}/task"):
+        with open(f"/proc/{net.router.process.pid}/task/{task}/comm") as comm:
+            name = comm.read().strip()
+        if name.startswith("pktpit-w"):
+            assert os.sched_getaffinity(int(task)) == {cpus[int(name.removeprefix("pktpit-w"))]}
+    assert [worker["cpu"] for worker in workers_of(net)] == cpus[:2]
+    net.router.stop()
+    net.router.config["workers"] = {"cpus": [cpus[0], 8000]}
+    net.router.write()
+    net.router.launch()
+    assert net.router.process.wait(10) != 0
+    assert "/workers/cpus/1" in net.router.log() and "there is no CPU 8000" in net.router.log()
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@requirement("an idle router takes next to no CPU, but with \"busy\", where a worker never sleeps; all forward")
+@pytest.mark.parametrize("polling, least, most", [("adaptive", 0, 0.08), ("interrupt", 0, 0.08), ("busy", 0.3, 1.5)])
+def test_idle_cpu(build_net, polling, least, most):
+    net = start(build_net, {"polling": polling}, count=2)
+    assert [worker["polling"] for worker in workers_of(net)] == [polling]
+
+    def share():
+        before, begun = cpu_seconds(net.router.process.pid), time.monotonic()
+        time.sleep(1.0)
+        return (cpu_seconds(net.router.process.pid) - before) / (time.monotonic() - begun)
+
+    wait_for(lambda: least <= share() <= most, 10.0, f"a CPU use between {least} and {most}")
+    for _ in range(20):
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark))
+        net.b.receive(mark, 1.0)
