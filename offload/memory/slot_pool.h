@@ -43,8 +43,8 @@ class SlotPool {
     [[nodiscard]] uint16_t ring_of(uint32_t index) const {
         return rings_[index];
     }
-    /// Slots that were last noted for this ring and have not come back: they are no ring's any more, and their
-    /// owner's until reclaim(). Looks at all slots.
+    /// Slots that were last noted for this ring and have not come back: they are no ring's any more, and
+    /// their owner's until reclaim(). Looks at all slots.
     std::vector<Slot> retire(uint16_t ring);
 
     [[nodiscard]] uint32_t count() const {

@@ -1,6 +1,6 @@
-/// Whose turn it is among ports that have packets waiting: deficit round robin (Shreedhar and Varghese, 1995),
-/// by bytes on the wire, so that each port gets the same share of a worker whatever the size of its frames.
-/// Asked by dataplanes in receive(); the worker's thread.
+/// Whose turn it is among ports that have packets waiting: deficit round robin (Shreedhar and Varghese,
+/// 1995), by bytes on the wire, so that each port gets the same share of a worker whatever the size of its
+/// frames. Asked by dataplanes in receive(); the worker's thread.
 ///
 /// A port's turn ends when it has had its quantum. What its last frame took beyond it is taken off the next
 /// turn (how long a frame is need not be known before it is taken); what is left when it has nothing more is
@@ -29,8 +29,8 @@ class DeficitRoundRobin {
     [[nodiscard]] size_t ports() const { return deficits_.size(); }
 
     /// Up to `room` frames of all ports. take(port, room, deficit) takes up to `room` frames of one while
-    /// `deficit` is above 0, takes their bytes off it, and returns how many there were: fewer than `room` with
-    /// the deficit still above 0 says that the port has no more.
+    /// `deficit` is above 0, takes their bytes off it, and returns how many there were: fewer than `room`
+    /// with the deficit still above 0 says that the port has no more.
     template <class Take>
     size_t run(size_t room, Take&& take);
 

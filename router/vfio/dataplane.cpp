@@ -58,11 +58,11 @@ bool asked_to_leave_payload_unmapped() {
 Result<std::unique_ptr<VfioDataplane>> VfioDataplane::open(const config::Config& config,
                                                            const fib::Capacity& capacity,
                                                            PuntHandler on_punt) {
-    if (auto usable = check_cpus(config.workers, usable_cpus()); !usable) return tl::unexpected(usable.error());
+    if (auto usable = check_cpus(config.workers, usable_cpus()); !usable)
+        return tl::unexpected(usable.error());
     auto lock = lock_instance(config.instance);
     if (!lock) return tl::unexpected(lock.error());
-    std::unique_ptr<VfioDataplane> self(
-        new VfioDataplane(config, std::move(*lock), std::move(on_punt)));
+    std::unique_ptr<VfioDataplane> self(new VfioDataplane(config, std::move(*lock), std::move(on_punt)));
     if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
     return self;
 }
@@ -251,7 +251,8 @@ Result<void> VfioDataplane::start(NicPort& port) {
     auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
     if (!memory) return tl::unexpected(memory.error());
     const WorkerPause paused(*worker_);
-    if (auto started = port.start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova}); !started) {
+    if (auto started = port.start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova});
+        !started) {
         release_rings(port);
         return started;
     }
@@ -419,8 +420,9 @@ void VfioDataplane::stop_payload_use() {
         const bool lost = std::exchange(port->direct, false);
         if (lost) port->why = "nowhere: the payload memory has been revoked";
         auto memory = take_main_memory(port->ring_bytes(settings_), false, *iova_space_, *container_);
-        auto started = memory ? port->start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova})
-                              : Result<void>(tl::unexpected(memory.error()));
+        auto started =
+            memory ? port->start(settings_, workers_.polling, {std::move(memory->mapping), memory->iova})
+                   : Result<void>(tl::unexpected(memory.error()));
         if (!started) {
             spdlog::error("{}", started.error().to_string());
             if (memory) release_rings(*port);

@@ -176,8 +176,8 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path =
-            SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, workers_, wakeup_.get());
+        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, workers_,
+                                    wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)

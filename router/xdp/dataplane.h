@@ -33,9 +33,9 @@ namespace pktpit::router {
 class XdpDataplane : public Dataplane {
   public:
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
-    /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it. `workers`: of split ports.
-    /// Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned links of
-    /// the instance are in another network namespace.
+    /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it. `workers`: of split
+    /// ports. Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned
+    /// links of the instance are in another network namespace.
     static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
                                                       const fib::Capacity& capacity, bool dispatcher,
                                                       const config::Workers& workers, PuntHandler on_punt);

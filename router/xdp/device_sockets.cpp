@@ -57,7 +57,8 @@ Result<void> DeviceSockets::open_queue(uint16_t number) {
     const unsigned worker = (device_.first_worker + rings->queue) % device_.workers;
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (true) {
-        // Without a socket nothing holds the registration: it begins anew, as a failed one leaves it unusable.
+        // Without a socket nothing holds the registration: it begins anew, as a failed one leaves it
+        // unusable.
         if (sockets_.empty()) {
             if (umem_) xsk_umem__delete(umem_);
             umem_ = nullptr;
@@ -99,11 +100,11 @@ Result<void> DeviceSockets::open_socket(QueueRings& rings, unsigned worker, bool
         &socket->handle, device_.name.c_str(), rings.queue, umem_, receives ? &socket->rx : nullptr,
         sends ? &socket->tx : nullptr, &rings.fill, &rings.completion, &config);
     if (error != 0) {
-        auto refused = fail(
-            device_.name,
-            "no AF_XDP socket on queue " + std::to_string(rings.queue) + ": " + errno_text(-error),
-            "a device that AF_XDP can be bound to, and a queue that no other program has",
-            "\"forwarding\": \"inline\" does without");
+        auto refused =
+            fail(device_.name,
+                 "no AF_XDP socket on queue " + std::to_string(rings.queue) + ": " + errno_text(-error),
+                 "a device that AF_XDP can be bound to, and a queue that no other program has",
+                 "\"forwarding\": \"inline\" does without");
         errno = -error;
         return refused;
     }

@@ -20,11 +20,11 @@ inline constexpr uint32_t socket_ring_entries = 1024;
 
 /// What the kernel has of a queue, whichever sockets are on it.
 struct QueueRings {
-    uint16_t number = 0;      ///< by which slots note that they are in it
+    uint16_t number = 0;  ///< by which slots note that they are in it
     uint32_t queue = 0;
-    xsk_ring_prod fill{};     ///< the owner's
+    xsk_ring_prod fill{};  ///< the owner's
     xsk_ring_cons completion{};
-    bool shared = false;      ///< workers beside the owner send by it: completions are whose turn it is
+    bool shared = false;  ///< workers beside the owner send by it: completions are whose turn it is
     std::atomic_flag reaping = ATOMIC_FLAG_INIT;
 };
 
@@ -44,7 +44,7 @@ struct PortSocket {
     uint32_t sending = 0;   ///< slots of the worker that the kernel has for sending
     uint32_t staged = 0;    ///< in the transmit ring, not handed over yet
     uint64_t staged_bytes = 0;
-    uint64_t dropped = 0;   ///< by the kernel, as told before
+    uint64_t dropped = 0;  ///< by the kernel, as told before
     [[nodiscard]] int descriptor() const { return xsk_socket__fd(handle); }
 };
 
@@ -99,8 +99,8 @@ struct QueueCount {
 };
 QueueCount queues_of(const std::string& device);
 
-/// Whether the kernel has let go of a queue that a socket was bound to: only then does nothing of it touch the
-/// packet memory any more. It does so some time after the socket is closed.
+/// Whether the kernel has let go of a queue that a socket was bound to: only then does nothing of it touch
+/// the packet memory any more. It does so some time after the socket is closed.
 bool queue_is_free(uint32_t ifindex, uint32_t queue);
 
 }  // namespace pktpit::router

@@ -20,7 +20,9 @@ class PacketMemory {
 
     [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
     [[nodiscard]] uint8_t* at(uint64_t offset) const { return base_ + offset; }
-    [[nodiscard]] uint64_t offset_of(const uint8_t* byte) const { return static_cast<uint64_t>(byte - base_); }
+    [[nodiscard]] uint64_t offset_of(const uint8_t* byte) const {
+        return static_cast<uint64_t>(byte - base_);
+    }
     [[nodiscard]] bool huge() const { return huge_; }
 
     static unsigned worker_of(uint64_t offset) {

@@ -207,8 +207,8 @@ void SocketIo::complete() {
     }
 }
 
-// A ring of completions has one reader at a time. Who finds another at it leaves it to him: his own slots come
-// back to him by and by.
+// A ring of completions has one reader at a time. Who finds another at it leaves it to him: his own slots
+// come back to him by and by.
 void SocketIo::reap(QueueRings& rings) {
     if (rings.shared && rings.reaping.test_and_set(std::memory_order_acquire)) return;
     uint32_t index = 0;

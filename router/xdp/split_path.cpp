@@ -25,9 +25,8 @@ Result<std::unique_ptr<SplitPath>> SplitPath::open(const ImageView& image, fib::
         auto thread = std::make_unique<Thread>();
         thread->queues.for_daemon_wakeup = Fd(fcntl(wakeup, F_DUPFD_CLOEXEC, 0));
         thread->io = std::make_unique<SocketIo>(i, self->memory_, self->returns_, counters.of(i));
-        thread->worker =
-            std::make_unique<Worker>(*thread->io, image, epochs, counters.of(i), thread->queues,
-                                     workers.polling, Worker::placement(workers, i));
+        thread->worker = std::make_unique<Worker>(*thread->io, image, epochs, counters.of(i), thread->queues,
+                                                  workers.polling, Worker::placement(workers, i));
         thread->worker->resume();
         self->threads_.push_back(std::move(thread));
     }
@@ -122,8 +121,7 @@ void SplitPath::remove(uint16_t port) {
         for (const auto& thread : threads_)
             thread->io->remove(port);
         for (const auto& socket : sockets->sockets())
-            if (socket->receives)
-                threads_[socket->worker]->worker->unwatch_interrupt(socket->descriptor());
+            if (socket->receives) threads_[socket->worker]->worker->unwatch_interrupt(socket->descriptor());
         for (const auto& rings : sockets->rings())
             for (const auto& thread : threads_) {
                 const auto slots = thread->io->retire(rings->number);

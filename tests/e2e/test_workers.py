@@ -45,10 +45,10 @@ def test_more_workers_than_queues(build_net, stream, count):
             for receiver in net.hosts:
                 if sender is not receiver:
                     wait_for_crossing(sender, receiver, make)
-    both = [stream(net.a, net.b, rate=10000), stream(net.b, net.a, rate=10000), stream(net.c, net.b, rate=5000, family=6)]
-    for one in both:
+    streams = [stream(net.a, net.b, rate=10000), stream(net.b, net.c, rate=10000), stream(net.c, net.a, rate=10000, family=6)]
+    for one in streams:
         one.flows_again(10000)
-    for one in both:
+    for one in streams:
         assert_nothing_lost(one.finish())
     assert all(worker["packets"] >= 10000 for worker in workers_of(net)), workers_of(net)
     assert_no_slot_lost(net)
@@ -57,10 +57,10 @@ def test_more_workers_than_queues(build_net, stream, count):
 @requirement("a worker beside an inline port: its frames leave by that one too")
 def test_workers_beside_inline(build_net, stream):
     net = start(build_net, {"count": 2}, ("split", "split", "inline"))
-    both = [stream(net.a, net.c, rate=5000), stream(net.b, net.c, rate=5000)]
-    for one in both:
+    streams = [stream(net.a, net.c, rate=5000), stream(net.b, net.a, rate=5000)]
+    for one in streams:
         one.flows_again(5000)
-    for one in both:
+    for one in streams:
         assert_nothing_lost(one.finish())
     assert_no_slot_lost(net)
 

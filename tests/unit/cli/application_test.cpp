@@ -111,6 +111,7 @@ class PagedControl final : public Control {
     json neighbours() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
+    json workers() override { return {}; }
     json running_config() override { return {}; }
     Result<json> change_route(RouteChange, const config::StaticRoute&) override { return json(); }
     tl::expected<json, config::Errors> reload(const std::optional<std::string>&, bool) override {
