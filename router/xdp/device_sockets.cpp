@@ -20,8 +20,9 @@
 namespace pktpit::router {
 namespace {
 
-// The kernel lets go of a queue some time after its last socket was closed.
-constexpr std::chrono::milliseconds patience{500};
+// The kernel lets go of a queue some time after its last socket was closed, ours or that of a daemon that has
+// just ended: tens of milliseconds, more where much else is done with its devices.
+constexpr std::chrono::seconds patience{5};
 
 // Linux 6.18: XDP_MAX_TX_SKB_BUDGET, frames that one system call sends in copy mode. 32 without it.
 constexpr int max_transmit_budget_option = 9;

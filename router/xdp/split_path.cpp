@@ -92,6 +92,7 @@ Result<std::map<uint32_t, int>> SplitPath::add(uint16_t port, uint32_t ifindex, 
         return tl::unexpected(opened.error());
     }
     hand_over(port, sockets, !egress_only);
+    tick();
     std::map<uint32_t, int> descriptors;
     for (const auto& socket : sockets.sockets())
         if (socket->receives) descriptors.emplace(socket->rings->queue, socket->descriptor());
@@ -143,9 +144,18 @@ void SplitPath::count_numbers() {
             numbers_.insert(rings->number);
 }
 
+// A queue that a new socket of ours is on is the old one's no more.
+bool SplitPath::has(uint32_t ifindex, uint32_t queue) const {
+    return std::ranges::any_of(ports_, [&](const auto& entry) {
+        return entry.second->device().ifindex == ifindex && entry.second->rings().size() > queue;
+    });
+}
+
 void SplitPath::tick() {
     if (retired_.empty()) return;
-    const auto slots = retired_.take_free(queue_is_free);
+    const auto slots = retired_.take_free([this](uint32_t ifindex, uint32_t queue) {
+        return has(ifindex, queue) || queue_is_free(ifindex, queue);
+    });
     for (unsigned i = 0; i < threads_.size(); i++) {
         std::vector<offload::Slot> own;
         std::ranges::copy_if(slots, std::back_inserter(own),

@@ -34,6 +34,8 @@ class SplitPath {
     /// Now and then: slots of sockets that are gone come back.
     void tick();
 
+    /// All workers stand still, for as long as the result lives.
+    [[nodiscard]] std::unique_ptr<WorkerPause> pause() { return std::make_unique<WorkerPause>(all()); }
     /// Each worker as `pktpit show workers` tells it.
     [[nodiscard]] std::vector<WorkerState> workers();
     [[nodiscard]] bool zero_copy(uint16_t port) const;
@@ -50,6 +52,7 @@ class SplitPath {
     uint16_t take_number();
     void hand_over(uint16_t port, const DeviceSockets& sockets, bool receiving);
     void count_numbers();
+    [[nodiscard]] bool has(uint32_t ifindex, uint32_t queue) const;
 
     PacketMemory memory_;
     config::Workers settings_;
