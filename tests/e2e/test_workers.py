@@ -105,3 +105,23 @@ def test_idle_cpu(build_net, polling, least, most):
         mark = token()
         net.a.send(udp4(net.a, net.b, mark))
         net.b.receive(mark, 1.0)
+
+
+@requirement("every queue of a port with two or four is served, by all workers, and each flow stays in order")
+@pytest.mark.parametrize("queues, count", [(2, 2), (4, 2), (4, 4)])
+def test_queues(build_net, stream, queues, count):
+    net = start(build_net, {"count": count}, queues=queues)
+    there = workers_of(net)
+    assert {worker["worker"]: len(worker["queues"]) for worker in there} == {i: 3 * queues // count for i in range(count)}
+    streams = [stream(net.a, net.b, rate=4000, flows=256), stream(net.b, net.a, rate=4000, flows=256)]
+    for one in streams:
+        one.flows_again(4000)
+    for one in streams:
+        assert_nothing_lost(one.finish())
+    for port in ("p1", "p2"):
+        statistics = net.topology.router_namespace.run("ethtool", "-S", port).stdout
+        for queue in range(queues):
+            packets = int(statistics.split(f"rx_queue_{queue}_xdp_packets:")[1].split()[0])
+            assert packets > 500, f"queue {queue} of {port} had {packets} packets"
+    assert all(worker["packets"] > 500 for worker in workers_of(net)), workers_of(net)
+    assert_no_slot_lost(net)

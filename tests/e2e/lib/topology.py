@@ -40,8 +40,9 @@ class Host:
         router's end is set up under another name and appears in its namespace last: a running daemon takes it at once,
         and a veth is a redirect target only if its peer has had GRO on before it goes up."""
         router, here = self.topology.router_namespace, self.namespace
-        here.ip("link", "add", "eth0", "address", self.mac, "mtu", self.mtu, "type", "veth",
-                "peer", "name", self.port, "address", self.router_mac, "mtu", self.mtu)
+        count = ["numtxqueues", self.queues, "numrxqueues", self.queues] if self.queues > 1 else []
+        here.ip("link", "add", "eth0", "address", self.mac, "mtu", self.mtu, *count, "type", "veth",
+                "peer", "name", self.port, "address", self.router_mac, "mtu", self.mtu, *count)
         here.sysctl({
             "net/ipv6/conf/eth0/accept_dad": 0,
             "net/ipv6/conf/eth0/router_solicitations": 0,
