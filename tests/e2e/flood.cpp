@@ -1,10 +1,11 @@
-// Sends frames out of a device as fast as the kernel takes them, without a socket: an XDP program run over live
-// frames (BPF_PROG_RUN), which redirects each to the device. The queue that they arrive on is that of the CPU.
+// Sends frames out of a device as fast as the kernel takes them, without a socket: an XDP program run over
+// live frames (BPF_PROG_RUN), which redirects each to the device. The queue that they arrive on is that of
+// the CPU.
 //
 //   flood DEV CPU COUNT HEX...
 //
-// COUNT frames in all, those given as HEX in turn, some thousands of each at a time. Prints how many the kernel
-// was asked to send: what the device's other end has no room for is lost there.
+// COUNT frames in all, those given as HEX in turn, some thousands of each at a time. Prints how many the
+// kernel was asked to send: what the device's other end has no room for is lost there.
 
 #include <linux/bpf.h>
 #include <net/if.h>

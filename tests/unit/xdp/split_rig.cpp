@@ -28,10 +28,14 @@ std::string name(const char* kind, uint16_t port) {
 Fd redirecting_program(int sockets) {
     bpf_insn code[7] = {};
     code[0] = {.code = BPF_LDX | BPF_W | BPF_MEM, .dst_reg = 2, .src_reg = 1, .off = 16, .imm = 0};
-    code[1] = {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .off = 0,
+    code[1] = {.code = BPF_LD | BPF_DW | BPF_IMM,
+               .dst_reg = 1,
+               .src_reg = BPF_PSEUDO_MAP_FD,
+               .off = 0,
                .imm = sockets};
     code[3] = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .src_reg = 0, .off = 0, .imm = XDP_DROP};
-    code[4] = {.code = BPF_JMP | BPF_CALL, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = BPF_FUNC_redirect_map};
+    code[4] = {
+        .code = BPF_JMP | BPF_CALL, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = BPF_FUNC_redirect_map};
     code[5] = {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0};
     return Fd(bpf_prog_load(BPF_PROG_TYPE_XDP, "to_socket", "GPL", code, 6, nullptr));
 }
@@ -45,8 +49,9 @@ Sender::Sender(const std::string& device, const Ethernet& ethernet, const char* 
     address.sll_ifindex = static_cast<int>(if_nametoindex(device.c_str()));
     EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << device;
     for (uint16_t flow = 0; flow < flows; flow++)
-        frames_.push_back(frame(ethernet, Ipv4{.destination = destination,
-                                               .payload = transport(26, static_cast<uint16_t>(4000 + flow))}));
+        frames_.push_back(frame(
+            ethernet,
+            Ipv4{.destination = destination, .payload = transport(26, static_cast<uint16_t>(4000 + flow))}));
 }
 
 Sender::Sender(Sender&& other) noexcept
@@ -85,7 +90,8 @@ void SplitRig::TearDown() {
 
 void SplitRig::open(unsigned workers, config::Polling polling) {
     counters = std::make_unique<WorkerCounterSet>(workers);
-    auto opened = SplitPath::open({memory.get(), &geometry}, epochs, *counters, {workers, {}, polling}, wakeup.get());
+    auto opened =
+        SplitPath::open({memory.get(), &geometry}, epochs, *counters, {workers, {}, polling}, wakeup.get());
     ASSERT_TRUE(opened) << opened.error().to_string();
     path = std::move(*opened);
     for (uint16_t port = 1; port <= ports; port++)

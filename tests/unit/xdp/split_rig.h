@@ -1,6 +1,6 @@
-/// Split ports on real devices, without a daemon: a network namespace of its own, three veth pairs (p1–e1 with
-/// four queues, p2–e2 with two, p3–e3 with one), on p1 to p3 an XDP program that puts every frame into the
-/// queue's socket, and a SplitPath over the test router's image. Needs root.
+/// Split ports on real devices, without a daemon: a network namespace of its own, three veth pairs (p1–e1
+/// with four queues, p2–e2 with two, p3–e3 with one), on p1 to p3 an XDP program that puts every frame into
+/// the queue's socket, and a SplitPath over the test router's image. Needs root.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ class SplitRig : public testing::Test {
     void add(uint16_t port, bool egress_only = false);
     void remove(uint16_t port);
 
-    /// From port 1 to port 2; from port 2 to port 3; from port 3 to port 2; from port 1 to a neighbour that is
-    /// not known, so to the daemon.
+    /// From port 1 to port 2; from port 2 to port 3; from port 3 to port 2; from port 1 to a neighbour that
+    /// is not known, so to the daemon.
     static Sender to_port2() { return {"e1", arriving, "10.1.0.9", 64}; }
     static Sender to_port3() { return {"e2", {.to = port2, .from = peer}, "10.2.0.9", 64}; }
     static Sender from_port3() {
