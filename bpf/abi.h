@@ -28,6 +28,9 @@
 #define PP_MAP_TX_PORTS "tx_ports"             /* DEVMAP: port -> ifindex */
 #define PP_MAP_PUNTS "punts"                   /* PERF_EVENT_ARRAY: struct pp_punt, then the frame */
 #define PP_MAP_SPLIT "split_sockets"           /* XSKMAP: port * PP_PORT_QUEUES + queue -> AF_XDP socket */
+#define PP_MAP_OBSERVING "observing"           /* ARRAY, one value: struct pp_observing */
+#define PP_MAP_OBSERVED "observed"             /* PERCPU_ARRAY: port -> struct pp_observed */
+#define PP_MAP_OBSERVATIONS "observations"     /* PERF_EVENT_ARRAY: struct pp_observation, then the frame */
 
 /* Receive queues of a port that can have a socket. */
 #define PP_PORT_QUEUES 16
@@ -65,6 +68,52 @@ struct pp_punt {
     __u8 verdict; /* enum pp_verdict */
     __u8 reserved;
     __u32 frame_length; /* whole frame, frags included */
+};
+
+/* What is observed, by how a packet ends. */
+enum pp_point {
+    PP_POINT_EGRESS = 1, /* leaves by a port */
+    PP_POINT_DROP = 2,
+    PP_POINT_OTHER = 4, /* to the host's stack, or to the daemon */
+};
+
+/* What a port's program, or a worker, is to write down of packets. May change while they run. */
+struct pp_observing {
+    __u32 threshold;           /* a packet is taken if a random number is not above it */
+    __u32 snaplen;             /* bytes of a frame, at most PP_OBSERVED_BYTES */
+    __u8 points[PP_MAX_PORTS]; /* by ingress port: enum pp_point, 0 for none */
+};
+
+/* A record of a perf ring has at most 64 KiB. */
+#define PP_OBSERVED_BYTES 65000
+
+enum pp_observer { PP_OBSERVED_BY_STAGE = 1, PP_OBSERVED_BY_WORKER = 2 };
+
+/* Precedes a frame as it was at its end: as it left, or as far as it was rewritten before it was dropped. The
+ * frame as it came in is the slice followed by that frame's bytes behind it, which lie
+ * end_length - frame_length bytes further on. Host byte order. */
+struct pp_observation {
+    __u64 start;        /* CLOCK_MONOTONIC, ns: taken from the port */
+    __u64 decided;      /* a worker's: decision made; 0 else */
+    __u64 end;          /* the port stage's end, or the doorbell */
+    __u32 frame_length; /* as it came in */
+    __u32 end_length;
+    __u32 frame_bytes; /* of the frame at its end, behind this */
+    __u16 port;        /* it came in by */
+    __u16 egress_port; /* 0: none was found */
+    __u16 slice_bytes;
+    __u8 verdict;               /* enum pp_verdict */
+    __u8 by;                    /* enum pp_observer */
+    __u8 slice[PP_SLICE_BYTES]; /* its first bytes, as they came in */
+    __u8 reserved[4];
+};
+
+/* The packet of a port that a CPU is at: no program interrupts another on the same CPU. */
+struct pp_observed {
+    __u64 lost;   /* records that the ring had no room for */
+    __u32 wanted; /* enum pp_point, 0: not this packet */
+    __u32 reserved;
+    struct pp_observation record;
 };
 
 #endif

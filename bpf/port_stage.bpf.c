@@ -7,6 +7,7 @@
  */
 #include "bpf/bpf_common.h"
 #include "bpf/maps.h"
+#include "bpf/observe.h"
 #include "bpf/parse_ipv4.h"
 #include "bpf/parse_ipv6.h"
 #include "bpf/parse_l2.h"
@@ -38,7 +39,7 @@ static const __u8 pp_actions[PP_VERDICT_CAPACITY] = {
 };
 
 /* All that does not leave by a port. */
-PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
+PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int observe) {
     __u32 length = (__u32)bpf_xdp_get_buff_len(ctx);
     __u32 index = verdict & (PP_VERDICT_CAPACITY - 1);
     PP_BARRIER(index);
@@ -59,8 +60,17 @@ PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
         count->rx_bytes += length;
         count->verdict[index]++;
     }
+    if (observe) pp_observe_end(ctx, index, 0, action == PP_ACTION_DROP ? PP_POINT_DROP : PP_POINT_OTHER);
     return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
 }
+
+PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
+    return pp_finish_frame(ctx, verdict, 0);
+}
+PP_RARE int pp_finish_observed(struct xdp_md* ctx, __u32 verdict) {
+    return pp_finish_frame(ctx, verdict, 1);
+}
+#define PP_FINISH(ctx, verdict) (observe ? pp_finish_observed(ctx, verdict) : pp_finish(ctx, verdict))
 
 /* Few routes are counted: off the common path. */
 PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
@@ -73,7 +83,8 @@ PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
 }
 
 /* Sends the rewritten frame; `longer` is what the VLAN tags added. */
-PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer, __u32 route_counter) {
+PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int longer, __u32 route_counter,
+                      const int observe) {
     __u32 key = egress_port;
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
     enum pp_verdict verdict = likely(action == XDP_REDIRECT) ? PP_FORWARDED : PP_DROP_NO_EGRESS;
@@ -85,6 +96,8 @@ PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer, __u32 route_c
         count->rx_bytes += length;
         count->verdict[verdict]++;
     }
+    if (observe)
+        pp_observe_end(ctx, verdict, egress_port, verdict == PP_FORWARDED ? PP_POINT_EGRESS : PP_POINT_DROP);
     if (unlikely(verdict != PP_FORWARDED)) return XDP_DROP;
     count = bpf_map_lookup_elem(&counters, &key);
     if (likely(count)) {
@@ -95,8 +108,9 @@ PP_INLINE int pp_send(__u32 egress_port, __u32 length, int longer, __u32 route_c
     return XDP_REDIRECT;
 }
 
-SEC("xdp.frags")
-int port_stage(struct xdp_md* ctx) {
+/* `observe` is known when this is compiled. */
+PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
+    if (observe) pp_observe_begin(ctx);
     struct pp_frame f = {
         .ctx = ctx,
         .data = PP_DATA(ctx),
@@ -110,23 +124,34 @@ int port_stage(struct xdp_md* ctx) {
 
     struct pp_egress out;
     enum pp_verdict verdict = pp_parse_l2(&f);
-    if (unlikely(verdict)) return pp_finish(ctx, verdict);
+    if (unlikely(verdict)) return PP_FINISH(ctx, verdict);
     if (f.ethertype == PP_ETHERTYPE_IPV4)
         verdict = pp_ipv4(&f, &out);
     else if (f.ethertype == PP_ETHERTYPE_IPV6)
         verdict = pp_ipv6(&f, &out);
     else
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
-    if (unlikely(verdict != PP_FORWARDED)) return pp_finish(ctx, verdict);
+    if (unlikely(verdict != PP_FORWARDED)) return PP_FINISH(ctx, verdict);
 
     int longer = 0;
     if (likely(f.l3_offset == PP_ETH_HEADER && !(__u16)out.tags)) {
         pp_write_macs(f.data, out.next, out.own);
     } else {
         longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, f.l3_offset | (__u32)f.ethertype << 16);
-        if (longer == PP_NO_HEADROOM) return pp_finish(ctx, PP_DROP_NO_HEADROOM);
+        if (longer == PP_NO_HEADROOM) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
     }
-    return pp_send((__u32)(out.own >> 48), f.length, longer, out.route_counter);
+    return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, out.route_counter, observe);
+}
+
+SEC("xdp.frags")
+int port_stage(struct xdp_md* ctx) {
+    return pp_stage(ctx, 0);
+}
+
+/* The same and observed: bpf/observe.h. Loaded when asked for. */
+SEC("?xdp.frags")
+int port_observed(struct xdp_md* ctx) {
+    return pp_stage(ctx, 1);
 }
 
 /* bpf_perf_event_output is for GPL-compatible programs. */

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "offload/slot.h"
 
@@ -38,6 +39,12 @@ struct EgressDescriptor {
     uint32_t payload_length = 0;  ///< bytes
 };
 
+/// A packet that submit() could not send, and why (enum pp_verdict).
+struct RefusedPacket {
+    Slot slot;
+    uint8_t verdict = 0;
+};
+
 class PacketIo {
   public:
     virtual ~PacketIo() = default;
@@ -56,6 +63,27 @@ class PacketIo {
     /// Copies the whole frame for the slow path, which needs its bytes in main memory. False: the payload
     /// cannot be read. `frame` has room for slice.frame_length bytes.
     virtual bool copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) = 0;
+
+    /// Bytes from slice.bytes on that lie in main memory in one piece and may be read by whoever observes.
+    [[nodiscard]] virtual size_t readable_bytes(const HeaderSlice& slice) const { return slice.length; }
+    /// While somebody observes: submit() notes here what it refuses, as far as there is room. Empty: no more.
+    void note_refused(std::span<RefusedPacket> room) {
+        refused_room_ = room;
+        refused_count_ = 0;
+    }
+    /// What has been noted since the last call.
+    [[nodiscard]] std::span<const RefusedPacket> take_refused() {
+        return refused_room_.first(std::exchange(refused_count_, 0));
+    }
+
+  protected:
+    void note_refused(Slot slot, uint8_t verdict) {
+        if (refused_count_ < refused_room_.size()) refused_room_[refused_count_++] = {slot, verdict};
+    }
+
+  private:
+    std::span<RefusedPacket> refused_room_;
+    size_t refused_count_ = 0;
 };
 
 }  // namespace pktpit::offload

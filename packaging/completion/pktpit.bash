@@ -6,15 +6,18 @@ _pktpit() {
         [[ $word == -* ]] || path+=("$word")
     done
     case $previous in
-        --socket | --table | --tree | --record | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --socket | --table | --tree | --record | -w | --write | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --instance) words=$(cd /run/pktpit 2>/dev/null && ls -- *.sock 2>/dev/null | sed 's/\.sock$//') ;;
         --source) words="connected config cli kernel" ;;
         --nic | --memory) words=$(ls /sys/bus/pci/devices 2>/dev/null) ;;
-        dev) words=$(ls /sys/class/net) ;;
+        dev | --port) words=$(ls /sys/class/net) ;;
+        --point) words="ingress egress drop" ;;
+        --verdict) words="drop host punt forwarded" ;;
+        --filter | --count | --seconds | --sample | --snaplen) return ;;
         --to) words="text json mrt" ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup table counters doctor demo" ;;
+                " ") words="check reload show route lookup table counters trace capture doctor demo" ;;
                 "show ") words="version ports routes route neighbours counters latency workers config" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
@@ -22,6 +25,8 @@ _pktpit() {
                 "route del") words="default -4 -6" ;;
                 "show routes") words="-4 -6 --source --within --limit" ;;
                 "counters ") words="--watch --interval --count" ;;
+                "trace ") words="--count --filter --port --verdict --seconds --sample" ;;
+                "capture ") words="-w --point --count --filter --port --seconds --sample --snaplen" ;;
                 "lookup ") words="--table --peer" ;;
                 "doctor ")
                     words="--nic --memory --tree --record"

@@ -39,6 +39,11 @@ bool Connection::wait_for(short events, Clock::time_point deadline) const {
     }
 }
 
+bool Connection::is_ended_by_client() const {
+    pollfd entry{descriptor_, POLLRDHUP, 0};
+    return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 bool Connection::is_readable() const {
     return buffer_start_ < buffer_end_ || wait_for(POLLIN, request_deadline_);
 }

@@ -24,6 +24,9 @@ class Connection final : public httplib::Stream {
   public:
     Connection(int descriptor, const ConnectionLimits& limits, const std::atomic<bool>& stopping);
 
+    /// The client will send nothing more: it has gone, or has closed its side to say that it has enough.
+    [[nodiscard]] bool is_ended_by_client() const;
+
     [[nodiscard]] bool is_readable() const override;
     [[nodiscard]] bool is_writable() const override;
     ssize_t read(char* data, size_t size) override;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "config/config.h"
 #include "fib/address.h"
 #include "fib/result.h"
+#include "router/observe/request.h"
+#include "router/observe/stream.h"
 
 namespace pktpit::router {
 
@@ -42,6 +45,8 @@ class Control {
     virtual nlohmann::json latency() = 0;
     virtual nlohmann::json workers() = 0;
     virtual nlohmann::json running_config() = 0;
+    /// Begins to observe packets, for one client; what that yields comes by the stream.
+    virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) = 0;
     /// Loads the configuration file again (another one if `path` is given) and applies it as a transaction;

@@ -9,6 +9,11 @@
 #include <chrono>
 
 namespace pktpit::router {
+namespace {
+
+thread_local const Connection* current = nullptr;
+
+}  // namespace
 
 HttpServer::HttpServer(const ConnectionLimits& limits)
     : limits_(limits), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -19,6 +24,7 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::start(int listener) {
+    svr_sock_ = listener;  // cpp-httplib ends answers in chunks when there is none
     workers_ = std::make_unique<httplib::ThreadPool>(worker_count);
     acceptor_ = std::thread([this, listener] { accept_loop(listener); });
 }
@@ -26,6 +32,7 @@ void HttpServer::start(int listener) {
 void HttpServer::close() {
     if (!acceptor_.joinable()) return;
     stopping_ = true;
+    svr_sock_ = INVALID_SOCKET;
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
     acceptor_.join();
@@ -37,6 +44,10 @@ void HttpServer::close() {
     }
     workers_->shutdown();
     workers_.reset();
+}
+
+bool HttpServer::is_ended_by_client() {
+    return current && current->is_ended_by_client();
 }
 
 void HttpServer::accept_loop(int listener) {
@@ -66,6 +77,7 @@ void HttpServer::accept_loop(int listener) {
 
 void HttpServer::serve(int descriptor) {
     Connection connection(descriptor, limits_, stopping_);
+    current = &connection;
     bool closed = false;
     process_request(connection, true, closed, [](httplib::Request& request) {
         // A body without a length would last until the client hangs up; RFC 9112 6.3: it is empty.
@@ -77,6 +89,7 @@ void HttpServer::serve(int descriptor) {
         request.headers.erase("Content-Type");
         request.headers.erase("Content-Encoding");
     });
+    current = nullptr;
     ::shutdown(descriptor, SHUT_WR);
     const std::lock_guard lock(mutex_);
     open_.erase(descriptor);

@@ -19,7 +19,7 @@ namespace pktpit::router {
 
 class HttpServer final : public httplib::Server {
   public:
-    static constexpr size_t worker_count = 4;
+    static constexpr size_t worker_count = 8;  ///< half of them for streams that last
     static constexpr size_t max_connections = 64;
 
     explicit HttpServer(const ConnectionLimits& limits);
@@ -27,6 +27,8 @@ class HttpServer final : public httplib::Server {
 
     /// Takes connections from `listener`, which stays the caller's.
     void start(int listener);
+    /// Of the request that the calling thread answers: its client has gone, or has closed its side.
+    static bool is_ended_by_client();
     /// Cuts off requests that have not wholly arrived; gives answers half a second to leave; joins all
     /// threads.
     void close();

@@ -68,6 +68,18 @@ tl::expected<json, Answer> parse_body(const Request& request) {
     }
 }
 
+/// What an observation has yielded since the last call. False: the client does not take it.
+bool pass_on(ObservationStream& stream, httplib::DataSink& sink) {
+    constexpr std::chrono::milliseconds patience{100};  // and then the client is looked at again
+    if (HttpServer::is_ended_by_client()) stream.end_by_client();
+    const auto bytes = stream.take(patience);
+    if (!bytes) {
+        sink.done();
+        return true;
+    }
+    return bytes->empty() || sink.write(bytes->data(), bytes->size());
+}
+
 struct ReloadRequest {
     std::optional<std::string> path;
     bool dry_run = false;
@@ -131,6 +143,7 @@ struct ApiServer::State {
           http(ConnectionLimits{.request_time = limits.request_time}) {
         add_reading();
         add_changing();
+        add_streams();
         http.set_payload_max_length(max_body);
         http.set_error_handler(
             [this](const Request& request, Response& response) { explain(request, response); });
@@ -199,6 +212,31 @@ struct ApiServer::State {
         add_query("/v1/routes", &parse_route_query, &Control::routes);
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);
         add_query("/v1/lookup", &parse_lookup_query, &Control::lookup);
+    }
+
+    /// Answers that go on until one side has enough.
+    void add_streams() {
+        add_stream("/v1/trace", true, "application/x-ndjson");
+        add_stream("/v1/capture", false, "application/x-pcapng");
+    }
+
+    void add_stream(const std::string& path, bool trace, const char* type) {
+        methods[path] = "GET";
+        http.Get(path, [this, trace, type](const Request& request, Response& response) {
+            const auto wanted = parse_observation_request(trace, request.params);
+            if (!wanted) return write(response, refusal(400, wanted.error()));
+            std::shared_ptr<ObservationStream> stream;
+            const Answer answer = ask([&] {
+                auto begun = control.observe(*wanted);
+                if (!begun) return refusal(409, begun.error());
+                stream = std::move(*begun);
+                return Answer{};
+            });
+            if (!stream) return write(response, answer);
+            response.set_chunked_content_provider(
+                type, [stream](size_t, httplib::DataSink& sink) { return pass_on(*stream, sink); },
+                [stream](bool) { stream->end_by_client(); });
+        });
     }
 
     void add_body(const std::string& method, const std::string& path,

@@ -36,6 +36,7 @@ struct Options {
     unsigned count = 0;
     uint64_t seed = 1;
     DoctorOptions doctor;
+    ObserveOptions observe;
 };
 
 using Command = std::function<int(const Session&)>;
@@ -63,6 +64,8 @@ class Application {
         add_lookup();
         add_table();
         add_counters();
+        add_trace();
+        add_capture();
         add_doctor();
     }
 
@@ -326,6 +329,52 @@ class Application {
             ->check(CLI::PositiveNumber)
             ->needs(watch)
             ->type_name("N");
+    }
+
+    void add_observe_options(CLI::App* app) {
+        app->add_option("--filter", options_.observe.filter, "only packets that a pcap filter matches")
+            ->type_name("EXPR");
+        const auto add_number = [&](const char* name, std::optional<unsigned>& value, const char* text) {
+            app->add_option_function<unsigned>(
+                   name, [&value](const unsigned& number) { value = number; }, text)
+                ->check(CLI::PositiveNumber)
+                ->type_name("N");
+        };
+        add_number("--count", options_.observe.count, "end after so many packets");
+        add_number("--seconds", options_.observe.seconds, "end after so many seconds");
+        add_number("--sample", options_.observe.sample, "one packet in so many, at random");
+        app->footer("Ends with Ctrl-C, too. Ports run another program meanwhile: docs/trace.md.");
+    }
+
+    void add_trace() {
+        CLI::App* app = add(&app_, "trace", "every step that packets take, as they take them",
+                            [this](const Session& session) { return trace(session, options_.observe); });
+        add_observe_options(app);
+        app->add_option("--port", options_.observe.port, "only what comes in by this port")
+            ->type_name("PORT");
+        app->add_option("--verdict", options_.observe.verdicts,
+                        "only these: drop, host, punt or a name of `show counters`; repeatable")
+            ->allow_extra_args(false)
+            ->type_name("NAME");
+    }
+
+    void add_capture() {
+        CLI::App* app = add(&app_, "capture", "packets into a pcapng file",
+                            [this](const Session& session) { return capture(session, options_.observe); });
+        app->add_option("-w,--write", options_.observe.file, "the file; - is the standard output")
+            ->required()
+            ->type_name("FILE");
+        add_observe_options(app);
+        app->add_option("--point", options_.observe.points,
+                        "ingress, egress or drop; repeatable [ingress and egress]")
+            ->allow_extra_args(false)
+            ->check(CLI::IsMember({"ingress", "egress", "drop"}));
+        app->add_option("--port", options_.observe.port, "only at this port")->type_name("PORT");
+        app->add_option_function<unsigned>(
+               "--snaplen", [this](const unsigned& bytes) { options_.observe.snaplen = bytes; },
+               "at most so many bytes of a packet")
+            ->check(CLI::Range(1U, 65000U))
+            ->type_name("BYTES");
     }
 
     void add_doctor() {

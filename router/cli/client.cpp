@@ -15,6 +15,34 @@ namespace {
 constexpr time_t connect_seconds = 5;
 /// The daemon answers within its own deadline of 10 s, unless it is busy with a reload of full tables.
 constexpr time_t answer_seconds = 120;
+/// Of a stream: nothing may happen for weeks. In milliseconds it still is an int.
+constexpr time_t stream_seconds = 2'000'000;
+constexpr size_t most_refusal_bytes = size_t{1} << 20;
+
+volatile std::sig_atomic_t stream_socket = -1;
+
+/// Our side is closed, which the daemon sees; its last words still come. A second signal ends the program.
+class EndBySignal {
+  public:
+    EndBySignal() {
+        struct sigaction action {};
+        action.sa_handler = [](int) { ::shutdown(stream_socket, SHUT_WR); };
+        action.sa_flags = SA_RESETHAND | SA_RESTART;
+        ::sigaction(SIGINT, &action, &interrupt_);
+        ::sigaction(SIGTERM, &action, &terminate_);
+    }
+    ~EndBySignal() {
+        ::sigaction(SIGINT, &interrupt_, nullptr);
+        ::sigaction(SIGTERM, &terminate_, nullptr);
+        stream_socket = -1;
+    }
+    EndBySignal(const EndBySignal&) = delete;
+    EndBySignal& operator=(const EndBySignal&) = delete;
+
+  private:
+    struct sigaction interrupt_ {};
+    struct sigaction terminate_ {};
+};
 
 /// A daemon that goes away while we write must not end us by SIGPIPE; a reader of our output that does,
 /// should.
@@ -28,6 +56,15 @@ class IgnoreBrokenPipe {
   private:
     void (*before_)(int);
 };
+
+std::string target_of(const std::string& path, const Parameters& parameters) {
+    std::string target = path;
+    for (const auto& [name, value] : parameters) {
+        target += target.size() == path.size() ? '?' : '&';
+        target.append(name).append("=").append(percent_encoded(value));
+    }
+    return target;
+}
 
 }  // namespace
 
@@ -95,12 +132,42 @@ Result<Reply> Client::exchange(const std::string& method, const std::string& tar
 }
 
 Result<Reply> Client::get(const std::string& path, const Parameters& parameters) const {
-    std::string target = path;
-    for (const auto& [name, value] : parameters) {
-        target += target.size() == path.size() ? '?' : '&';
-        target.append(name).append("=").append(percent_encoded(value));
-    }
-    return exchange("GET", target, "");
+    return exchange("GET", target_of(path, parameters), "");
+}
+
+Result<Reply> Client::stream(const std::string& path, const Parameters& parameters,
+                             const std::function<bool(std::string_view bytes)>& take) const {
+    const IgnoreBrokenPipe guard;
+    const EndBySignal signals;
+    httplib::ClientImpl client(socket_path_);
+    client.set_address_family(AF_UNIX);
+    client.set_url_encode(false);
+    client.set_connection_timeout(connect_seconds);
+    client.set_read_timeout(stream_seconds);
+    client.set_write_timeout(connect_seconds);
+    client.set_socket_options([](int socket) { stream_socket = socket; });
+
+    Reply reply;
+    std::string refusal;
+    httplib::Request request;
+    request.method = "GET";
+    request.path = target_of(path, parameters);
+    request.headers = {{"Host", "localhost"}, {"Accept-Encoding", "identity"}};
+    request.response_handler = [&](const httplib::Response& response) {
+        reply.status = response.status;
+        return true;
+    };
+    request.content_receiver = [&](const char* bytes, size_t count, uint64_t, uint64_t) {
+        if (reply.good()) return take({bytes, count});
+        refusal.append(bytes, count);
+        return refusal.size() < most_refusal_bytes;
+    };
+    const httplib::Result result = client.send(request);
+    if (reply.status == 0) return tl::unexpected(unreachable());
+    if (!result && result.error() != httplib::Error::Canceled)
+        return fail(socket_path_, "the daemon has gone before its answer was at its end", {}, "see its log");
+    if (!reply.good()) reply.body = nlohmann::json::parse(refusal, nullptr, false);
+    return reply;
 }
 
 Result<Reply> Client::send(const std::string& method, const std::string& path,

@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,12 @@ class Client {
     [[nodiscard]] Result<Reply> get(const std::string& path, const Parameters& parameters = {}) const;
     [[nodiscard]] Result<Reply> send(const std::string& method, const std::string& path,
                                      const nlohmann::json& body) const;
+
+    /// GET of an answer that comes piece by piece, for as long as take() says true. Ctrl-C (SIGINT) and
+    /// SIGTERM tell the daemon that this is enough: it then ends the answer. A good Reply has no body; a
+    /// refusal has.
+    [[nodiscard]] Result<Reply> stream(const std::string& path, const Parameters& parameters,
+                                       const std::function<bool(std::string_view bytes)>& take) const;
 
     [[nodiscard]] const std::string& socket_path() const { return socket_path_; }
 

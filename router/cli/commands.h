@@ -9,6 +9,7 @@
 #include "fib/address.h"
 #include "fib/io/reading.h"
 #include "router/cli/client.h"
+#include "router/cli/observe_options.h"
 #include "router/cli/terminal.h"
 
 namespace pktpit::router::cli {
@@ -92,6 +93,10 @@ struct DoctorOptions {
 };
 /// Is P2P direct, what stands in its way? Exit status: 0 direct, 1 hindered, 2 impossible, or failure.
 int doctor(const Session& session, const DoctorOptions& options);
+
+/// Until they have what was asked for, the daemon ends or Ctrl-C is pressed, which is no failure.
+int trace(const Session& session, const ObserveOptions& options);
+int capture(const Session& session, const ObserveOptions& options);
 
 int check(const Session& session, const std::string& path, bool interfaces_must_exist);
 int reload(const Session& session, const std::optional<std::string>& path, bool dry_run);

@@ -50,6 +50,7 @@ tl::expected<void, config::Errors> Daemon::apply(const config::Config& wanted, b
     release_route_counters();
     if (refused) return tl::unexpected(config::Errors{*refused});
     config_ = wanted;
+    observations_->ports_changed();
     generation_++;
     spdlog::set_level(spdlog::level::from_str(wanted.log_level));
     const auto usage = image_->usage();

@@ -62,6 +62,8 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     kernel_routes_ = std::make_unique<KernelRoutes>(*routing_, loop_, open_kernel);
     cli_routes_ =
         std::make_unique<CliRoutes>(*routing_, *route_counters_, run_path(config.instance, ".routes.json"));
+    observations_ =
+        std::make_unique<Observations>(*dataplane_, *routing_, *ports_, *slow_path_, *environment_);
     auto dumped = kernel_->dump([this](const KernelEvent& event) { state_->consume(event); });
     state_->settle();
     return dumped;

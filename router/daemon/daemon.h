@@ -16,6 +16,7 @@
 #include "router/daemon/cli_routes.h"
 #include "router/daemon/event_loop.h"
 #include "router/daemon/kernel_routes.h"
+#include "router/daemon/observations.h"
 #include "router/daemon/ports.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/daemon/static_routes.h"
@@ -54,6 +55,9 @@ class Daemon : public Control, public KernelListener {
     nlohmann::json latency() override;
     nlohmann::json workers() override;
     nlohmann::json running_config() override;
+    Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
+        return observations_->begin(request);
+    }
     Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) override;
     tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,
                                                         bool dry_run) override;
@@ -107,6 +111,7 @@ class Daemon : public Control, public KernelListener {
     std::unique_ptr<Ports> ports_;
     std::unique_ptr<KernelRoutes> kernel_routes_;
     std::unique_ptr<CliRoutes> cli_routes_;
+    std::unique_ptr<Observations> observations_;
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
 };
 

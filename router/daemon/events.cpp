@@ -58,10 +58,15 @@ void Daemon::neighbour_changed(const NeighbourEvent& neighbour) {
     if (!interface) return;
     const Neighbour now{neighbour.mac, neighbour.state, false};
     routing_->set_neighbour(interface->id, neighbour.address, now);
+    const auto tell = [&](const char* what, auto happened) {
+        observations_->follow(
+            "neighbour " + neighbour.address.to_string() + " on " + interface->name + what,
+            [&] { (slow_path_.get()->*happened)(interface->id, neighbour.address, Clock::now()); });
+    };
     if (now.usable())
-        slow_path_->neighbour_resolved(interface->id, neighbour.address, Clock::now());
+        tell(" is known", &SlowPath::neighbour_resolved);
     else if (now.state == NeighbourState::failed)
-        slow_path_->neighbour_failed(interface->id, neighbour.address, Clock::now());
+        tell(" does not answer", &SlowPath::neighbour_failed);
     // Forwarded packets do not pass the kernel, which therefore takes the neighbour for unused: it is asked
     // to look again, so that a host that has gone or changed its MAC address is noticed.
     if (now.state == NeighbourState::stale &&
@@ -101,12 +106,13 @@ void Daemon::refresh_host_addresses() {
 }
 
 void Daemon::punted(const pp_punt& punt, std::span<uint8_t> frame) {
-    slow_path_->handle(punt.port, static_cast<pp_verdict>(punt.verdict), frame, Clock::now());
+    observations_->handle(punt, frame);
 }
 
 void Daemon::tick() {
-    slow_path_->tick(Clock::now());
+    observations_->follow("packets have waited too long", [this] { slow_path_->tick(Clock::now()); });
     dataplane_->tick();
+    observations_->tick();
     if (++ticks_ % ticks_per_second == 0) ports_->retry();
     if (ticks_ % resolve_every == 0) routing_->resolve_missing();
 }

@@ -151,28 +151,6 @@ json port_of(const Routing& routing, uint16_t port) {
     return {};
 }
 
-json show_adjacency(const Routing& routing, fib::AdjacencyId id) {
-    const pp_fib_adjacency& value = routing.image().adjacency(id);
-    const auto key = routing.adjacencies().key_of(id);
-    const L3Interface* interface = routing.interfaces().find(value.interface);
-    MacAddress src, dst;
-    std::copy_n(value.src_mac, 6, src.bytes.begin());
-    std::copy_n(value.dst_mac, 6, dst.bytes.begin());
-    json vlan = json::array();
-    for (int i = 0; i < 2; i++)
-        if (value.tpid[i] != 0) vlan.push_back(ntohs(value.tci[i]));
-    const bool leaves = interface != nullptr && value.port != 0;
-    return {{"id", id},
-            {"kind", kind_name(value.kind)},
-            {"interface", name_or_null(interface)},
-            {"port", leaves ? port_of(routing, value.port) : json()},
-            {"via", key && key->gateway ? json(key->gateway->to_string()) : json()},
-            {"src_mac", leaves ? json(src.to_string()) : json()},
-            {"dst_mac", value.kind == PP_ADJ_FORWARD ? json(dst.to_string()) : json()},
-            {"vlan", std::move(vlan)},
-            {"mtu", leaves ? json(value.mtu) : json()}};
-}
-
 // The adjacencies of a group, each with its share of the buckets, as a port stage finds them.
 std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib::GroupId group) {
     const std::byte* base = image.memory().data();
@@ -206,6 +184,28 @@ std::string_view to_string(NeighbourState state) {
         default:
             return "none";
     }
+}
+
+json show_adjacency(const Routing& routing, fib::AdjacencyId id) {
+    const pp_fib_adjacency& value = routing.image().adjacency(id);
+    const auto key = routing.adjacencies().key_of(id);
+    const L3Interface* interface = routing.interfaces().find(value.interface);
+    MacAddress src, dst;
+    std::copy_n(value.src_mac, 6, src.bytes.begin());
+    std::copy_n(value.dst_mac, 6, dst.bytes.begin());
+    json vlan = json::array();
+    for (int i = 0; i < 2; i++)
+        if (value.tpid[i] != 0) vlan.push_back(ntohs(value.tci[i]));
+    const bool leaves = interface != nullptr && value.port != 0;
+    return {{"id", id},
+            {"kind", kind_name(value.kind)},
+            {"interface", name_or_null(interface)},
+            {"port", leaves ? port_of(routing, value.port) : json()},
+            {"via", key && key->gateway ? json(key->gateway->to_string()) : json()},
+            {"src_mac", leaves ? json(src.to_string()) : json()},
+            {"dst_mac", value.kind == PP_ADJ_FORWARD ? json(dst.to_string()) : json()},
+            {"vlan", std::move(vlan)},
+            {"mtu", leaves ? json(value.mtu) : json()}};
 }
 
 json show_route(const Routing& routing, const fib::Route& route, bool best, const RouteCounters* counters) {

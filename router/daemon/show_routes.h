@@ -19,6 +19,7 @@ nlohmann::json show_routes(const Routing& routing, const RouteQuery& query,
                            const RouteCounters* counters = nullptr);
 nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
                              const RouteCounters* counters = nullptr);
+nlohmann::json show_adjacency(const Routing& routing, fib::AdjacencyId id);
 /// All counted routes, in prefix order.
 nlohmann::json show_route_counters(const RouteCounters& counters);
 nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses);

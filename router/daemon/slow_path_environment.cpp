@@ -11,7 +11,9 @@ ImageView DaemonEnvironment::image() const {
 }
 
 bool DaemonEnvironment::transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) {
-    return dataplane_.transmit(port, parts);
+    const bool sent = dataplane_.transmit(port, parts);
+    if (sent && on_transmit_) on_transmit_(port, parts);
+    return sent;
 }
 
 // A refusal (no such device any more) shows as a neighbour that never resolves, which the slow path bounds.

@@ -14,6 +14,10 @@ class DaemonEnvironment : public SlowPathEnvironment {
                       RouteCounters& route_counters)
         : routing_(routing), kernel_(kernel), dataplane_(dataplane), route_counters_(route_counters) {}
 
+    using Transmission = std::function<void(uint16_t port, std::span<const std::span<const uint8_t>> parts)>;
+    /// Told of every frame that is sent, while set.
+    void on_transmit(Transmission told) { on_transmit_ = std::move(told); }
+
     [[nodiscard]] ImageView image() const override;
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void resolve(uint16_t interface, const IpAddress& next_hop) override;
@@ -34,6 +38,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
     Kernel& kernel_;
     Dataplane& dataplane_;
     RouteCounters& route_counters_;
+    Transmission on_transmit_;
 };
 
 }  // namespace pktpit::router

@@ -103,6 +103,14 @@ class Dataplane {
 
     /// None while no port needs one.
     [[nodiscard]] virtual std::vector<WorkerState> workers() = 0;
+    /// Has packets written down from now on, as `wanted` says (called again: it changes), or no more. poll()
+    /// hands on the records (struct pp_observation and the frame, not checked), which are gone after the
+    /// call. An Error leaves everything unobserved.
+    using ObservationHandler = std::function<void(std::span<const uint8_t> record)>;
+    virtual Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) = 0;
+    /// Records of packets that came in by the port which found no room on their way here, since observe()
+    /// began.
+    [[nodiscard]] virtual uint64_t lost_observations(uint16_t port) const = 0;
 
     /// Readable when poll() has something to do.
     [[nodiscard]] virtual int descriptor() const = 0;

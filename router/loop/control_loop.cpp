@@ -1,21 +1,15 @@
 #include "router/loop/control_loop.h"
 
-#include <chrono>
 #include <cstring>
 
 namespace pktpit::router {
 
 using offload::HeaderSlice;
 
-namespace {
-
-// As HeaderSlice::timestamp: CLOCK_MONOTONIC.
-uint64_t now_nanoseconds() {
-    return static_cast<uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+void ControlLoop::observe(PacketObserver* observer) {
+    observer_ = observer;
+    io_.note_refused(observer ? observer->room_for_refused() : std::span<offload::RefusedPacket>());
 }
-
-}  // namespace
 
 size_t ControlLoop::turn() {
     io_.complete();
@@ -29,40 +23,45 @@ size_t ControlLoop::turn() {
         forwarder_.forward(std::span<const IngressFrame>(frames_).first(count),
                            std::span(decisions_).first(count));
     }
+    const auto slices = std::span<const HeaderSlice>(slices_).first(count);
+    const auto decisions = std::span<const Decision>(decisions_).first(count);
+    if (observer_) [[unlikely]]
+        observer_->decided(slices, decisions, io_);
     for (size_t i = 0; i < count; i++)
         finish(slices_[i], decisions_[i]);
     if (egress_count_ != 0) {
         io_.submit(std::span(egress_).first(egress_count_));
-        note_latency();
+        note_latency(now_nanoseconds());
     }
+    if (observer_) [[unlikely]]
+        if (observer_->finished(decisions, io_.take_refused())) wake_ = true;
     if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
     return count;
 }
 
 // The clock is read once a batch.
-void ControlLoop::note_latency() {
-    const uint64_t doorbell = now_nanoseconds();
+void ControlLoop::note_latency(uint64_t doorbell) {
     for (const Run& run : std::span(runs_).first(run_count_))
         counters_.took(run.port, doorbell - run.since, run.packets);
 }
 
-void ControlLoop::finish(HeaderSlice& slice, const Decision& decision) {
+void ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
     counters_.received(slice.port, 1, slice.frame_length);
-    pp_verdict verdict = decision.verdict;
-    if (verdict == PP_FORWARDED && slice.veto != PP_NONE) verdict = static_cast<pp_verdict>(slice.veto);
-    switch (action_of(verdict)) {
+    if (decision.verdict == PP_FORWARDED && slice.veto != PP_NONE)
+        decision.verdict = static_cast<pp_verdict>(slice.veto);
+    switch (action_of(decision.verdict)) {
         case PP_ACTION_FORWARD:
             forwarded(slice, decision);
             break;
         case PP_ACTION_HOST:
         case PP_ACTION_PUNT:
-            verdict = hand_over(slice, verdict);
+            decision.verdict = hand_over(slice, decision.verdict);
             [[fallthrough]];
         case PP_ACTION_DROP:
             released_[released_count_++] = slice.slot;
             break;
     }
-    counters_.verdict(slice.port, verdict);
+    counters_.verdict(slice.port, decision.verdict);
 }
 
 // The new header goes where the old one was: in front of what follows it, which stays where it is.

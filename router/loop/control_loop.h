@@ -11,6 +11,7 @@
 #include "offload/packet_io.h"
 #include "router/forward/batch.h"
 #include "router/loop/frame_queue.h"
+#include "router/loop/packet_observer.h"
 #include "router/loop/worker_counters.h"
 
 namespace pktpit::router {
@@ -24,15 +25,19 @@ class ControlLoop {
                 WorkerCounters& counters, FrameQueue& for_daemon)
         : io_(io), forwarder_(image), reader_(reader), counters_(counters), for_daemon_(for_daemon) {}
 
+    /// Writes down from now on what becomes of packets; nullptr: no more. `observer` is the caller's. Not
+    /// while a turn is under way.
+    void observe(PacketObserver* observer);
     /// One turn: completions, one batch of packets, one doorbell a port. Returns how many packets there were.
     size_t turn();
     /// Frames were put into the queue for the daemon since the last call: it wants to be woken.
     [[nodiscard]] bool take_wake() { return std::exchange(wake_, false); }
 
   private:
-    void finish(offload::HeaderSlice& slice, const Decision& decision);
+    /// decision.verdict becomes what it comes to in the end.
+    void finish(offload::HeaderSlice& slice, Decision& decision);
     void forwarded(offload::HeaderSlice& slice, const Decision& decision);
-    void note_latency();
+    void note_latency(uint64_t doorbell);
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
@@ -40,6 +45,7 @@ class ControlLoop {
     fib::EpochReader& reader_;
     WorkerCounters& counters_;
     FrameQueue& for_daemon_;
+    PacketObserver* observer_ = nullptr;
     std::array<offload::HeaderSlice, batch> slices_;
     std::array<IngressFrame, batch> frames_;
     std::array<Decision, batch> decisions_;

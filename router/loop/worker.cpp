@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <string>
 
 namespace pktpit::router {
@@ -17,11 +16,6 @@ constexpr unsigned patience = 200;
 constexpr int sleep_milliseconds = 100;
 constexpr uint64_t look_every = 100'000'000;  // ns
 constexpr size_t sends_per_turn = 32;
-
-uint64_t now_nanoseconds() {
-    return static_cast<uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 void ring(const Fd& eventfd) {
     const uint64_t one = 1;
@@ -76,6 +70,16 @@ void Worker::resume() {
         pause_wanted_ = false;
     }
     changed_.notify_all();
+}
+
+void Worker::observe(const std::optional<pp_observing>& wanted) {
+    pause();
+    if (wanted && observer_)
+        observer_->change(*wanted);
+    else
+        observer_ = wanted ? std::make_unique<PacketObserver>(*wanted) : nullptr;
+    loop_.observe(observer_.get());
+    resume();
 }
 
 void Worker::wake() {

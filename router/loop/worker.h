@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -45,6 +46,11 @@ class Worker {
     /// When it returns the thread is outside of everything it shares; resume() lets it go on. The daemon's.
     void pause();
     void resume();
+    /// Has it write down what becomes of packets, or nothing any more; pauses it for that. The daemon's, as
+    /// the observer's side of it is.
+    void observe(const std::optional<pp_observing>& wanted);
+    /// nullptr while nothing is observed.
+    [[nodiscard]] PacketObserver* observer() { return observer_.get(); }
     /// Wakes it to look at to_send.
     void wake();
     /// A descriptor that becomes readable when a port has something: ends a sleep. Eventfds are read.
@@ -62,6 +68,7 @@ class Worker {
     PortIo& io_;
     fib::EpochReader reader_;
     ControlLoop loop_;
+    std::unique_ptr<PacketObserver> observer_;
     Queues& queues_;
     config::Polling polling_;
     Fd epoll_;

@@ -348,6 +348,7 @@ void VfioDataplane::watch(int descriptor) {
 void VfioDataplane::poll() {
     uint64_t rung = 0;
     if (::read(queues_.for_daemon_wakeup.get(), &rung, sizeof rung) == sizeof rung) poll_queue();
+    poll_observations();
     for (const auto& [name, port] : ports_)
         poll_tap(*port);
     const bool all = events_->poll([this](offload::PciAddress address) { device_removed(address); });
@@ -393,6 +394,7 @@ bool VfioDataplane::transmit(uint16_t id, std::span<const std::span<const uint8_
 }
 
 void VfioDataplane::tick() {
+    poll_observations();
     for (const auto& [name, port] : ports_)
         port->tap.set_carrier(port->started && port->link_up.load(std::memory_order_relaxed));
 }

@@ -46,6 +46,8 @@ class VfioDataplane : public Dataplane {
     [[nodiscard]] RouteCounterStore& route_counters() override { return route_counts_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t port) override;
     [[nodiscard]] std::vector<WorkerState> workers() override;
+    Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
+    [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
     void tick() override;
@@ -55,6 +57,7 @@ class VfioDataplane : public Dataplane {
     void leave_running(bool) override {}
 
   private:
+    static constexpr size_t observations_per_poll = 1024;
     VfioDataplane(const config::Config& config, Fd lock, PuntHandler on_punt)
         : instance_(config.instance),
           lock_(std::move(lock)),
@@ -71,6 +74,7 @@ class VfioDataplane : public Dataplane {
     void release_rings(NicPort& port);
     void watch(int descriptor);
     void poll_queue();
+    void poll_observations();
     void poll_tap(NicPort& port);
     void device_removed(offload::PciAddress address);
     void stop_payload_use();
@@ -79,6 +83,7 @@ class VfioDataplane : public Dataplane {
     std::string instance_;
     Fd lock_;
     PuntHandler on_punt_;
+    ObservationHandler on_record_;
     config::Vfio settings_;
     config::Workers workers_;
     const std::map<uint32_t, uint16_t> no_ports_;

@@ -196,6 +196,7 @@ void NicPacketIo::give(std::span<const Slot> slots, SlotOwner owner) {
 
 void NicPacketIo::drop(uint16_t port, pp_verdict verdict, Slot slot, SlotOwner owner) {
     counters_.verdict(port, verdict);
+    if (owner != SlotOwner::receive_ring) note_refused(slot, verdict);
     give({&slot, 1}, owner);
 }
 

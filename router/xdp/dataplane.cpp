@@ -144,7 +144,11 @@ Result<void> XdpDataplane::watch_punts() {
 void XdpDataplane::poll() {
     punts_->poll();
     uint64_t rung = 0;
-    if (::read(wakeup_.get(), &rung, sizeof rung) == sizeof rung && split_) split_->poll(on_punt_);
+    const bool worker_rang = ::read(wakeup_.get(), &rung, sizeof rung) == sizeof rung && split_ != nullptr;
+    if (worker_rang) split_->poll(on_punt_);
+    if (!observer_) return;
+    observer_->poll();
+    if (worker_rang) split_->poll_observations(on_record_);
 }
 
 std::vector<WorkerState> XdpDataplane::workers() {
@@ -162,8 +166,10 @@ pp_port_counters XdpDataplane::counters(uint16_t port) const {
 }
 
 PortProgram XdpDataplane::program_of(uint16_t port) const {
-    if (!split_ports_.contains(port)) return {port};
-    return {port, port_table_};
+    PortProgram program{port};
+    if (split_ports_.contains(port)) program.split_table = port_table_;
+    program.observed = observer_ != nullptr;
+    return program;
 }
 
 // Once there is a split port, every port has a socket to send by.
@@ -183,6 +189,7 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)
                 return tl::unexpected(sender.error());
         split_ = std::move(*path);
+        if (observer_) split_->observe(observer_->wanted());
     }
     auto sockets = split_->add(port, ifindex, settings.name, !split);
     if (!sockets) return tl::unexpected(sockets.error());

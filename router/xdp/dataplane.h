@@ -26,6 +26,7 @@
 #include "router/xdp/punt_reader.h"
 #include "router/xdp/route_counter_maps.h"
 #include "router/xdp/split_path.h"
+#include "router/xdp/stage_observer.h"
 #include "router/xdp/transmitter.h"
 
 namespace pktpit::router {
@@ -74,11 +75,12 @@ class XdpDataplane : public Dataplane {
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
+    Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
+    [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
-    void tick() override {
-        if (split_) split_->tick();
-    }
+    /// Slots of sockets that are gone, and records that wait without having woken anybody.
+    void tick() override;
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void leave_running(bool leave) override { leave_running_ = leave; }
@@ -104,6 +106,10 @@ class XdpDataplane : public Dataplane {
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                               config::XdpMode mode, Attachment& attachment);
     void end(const Port& port) const;
+    /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
+    Result<void> swap_programs();
+    Result<void> swap_dispatched(uint16_t port, Port& attached);
+    void end_observation();
 
     std::string instance_;
     PinDirectory pins_;
@@ -124,7 +130,9 @@ class XdpDataplane : public Dataplane {
     std::map<uint16_t, std::pair<uint32_t, std::string>> devices_;  ///< ifindex and name of each port
     std::map<uint16_t, std::vector<uint32_t>> split_ports_;         ///< their places in the map of sockets
     std::unique_ptr<SplitPath> split_;
-    std::map<uint32_t, Fd> earlier_links_;  ///< by ifindex, not yet taken over
+    ObservationHandler on_record_;
+    std::unique_ptr<StageObserver> observer_;  ///< while somebody observes
+    std::map<uint32_t, Fd> earlier_links_;     ///< by ifindex, not yet taken over
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
     std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet

@@ -14,7 +14,13 @@
 namespace pktpit::router {
 namespace {
 
-constexpr const char* program_name = "port_stage";
+const char* name_of(const PortProgram& program) {
+    return program.observed ? "port_observed" : "port_stage";
+}
+
+bool is_port_stage(const std::string& name) {
+    return name == "port_stage" || name == "port_observed";
+}
 
 using Program = std::unique_ptr<xdp_program, decltype(&xdp_program__close)>;
 using Multiprog = std::unique_ptr<xdp_multiprog, decltype(&xdp_multiprog__close)>;
@@ -55,7 +61,7 @@ Result<DispatchedPort> dispatch_port(const PortMaps& maps, const pp_fib_geometry
     if (!skeleton) return tl::unexpected(skeleton.error());
     DECLARE_LIBXDP_OPTS(xdp_program_opts, options);
     options.obj = (*skeleton)->obj;
-    options.prog_name = program_name;
+    options.prog_name = name_of(program);
     xdp_program* made = xdp_program__create(&options);
     if (const long error = libxdp_get_error(made)) return no_dispatcher(device, libxdp_text(error));
     const Program loaded(made, xdp_program__close);
@@ -87,7 +93,7 @@ std::vector<uint32_t> dispatched_port_stages(uint32_t ifindex) {
     if (!attached || xdp_multiprog__is_legacy(attached.get())) return ids;
     for (xdp_program* program = xdp_multiprog__next_prog(nullptr, attached.get()); program;
          program = xdp_multiprog__next_prog(program, attached.get()))
-        if (std::string(xdp_program__name(program)) == program_name) ids.push_back(xdp_program__id(program));
+        if (is_port_stage(xdp_program__name(program))) ids.push_back(xdp_program__id(program));
     std::ranges::sort(ids);  // ids only grow
     return ids;
 }

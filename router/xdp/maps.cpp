@@ -119,7 +119,10 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.route_counters, declared.route_counters},
                                {&maps.tx_ports, declared.tx_ports},
                                {&maps.punts, declared.punts},
-                               {&maps.split_sockets, declared.split_sockets}}) {
+                               {&maps.split_sockets, declared.split_sockets},
+                               {&maps.observing, declared.observing},
+                               {&maps.observed, declared.observed},
+                               {&maps.observations, declared.observations}}) {
         if (*target) continue;
         auto made = make_map_like(map);
         if (!made) return tl::unexpected(made.error());
@@ -134,13 +137,14 @@ Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry
     if (!opened) return tl::unexpected(opened.error());
     port_stage& skeleton = **opened;
     std::vector<char> log(1 << 20, '\0');
-    bpf_program__set_log_buf(skeleton.progs.port_stage, log.data(), log.size());
+    bpf_program* wanted = program.observed ? skeleton.progs.port_observed : skeleton.progs.port_stage;
+    bpf_program__set_log_buf(wanted, log.data(), log.size());
     if (const int error = port_stage__load(&skeleton); error != 0)
         return fail("port_stage",
                     "the kernel refuses the eBPF program: " + errno_text(-error) + "\n" + log_tail(log),
                     "a kernel with XDP frags support (5.18 or newer)", privileges_hint(-error));
     // The object goes when the skeleton does; the program stays as long as this descriptor.
-    return Fd(dup(bpf_program__fd(skeleton.progs.port_stage)));
+    return Fd(dup(bpf_program__fd(wanted)));
 }
 
 pp_port_counters read_port_counters(int counters_map, uint16_t port) {

@@ -38,6 +38,9 @@ struct PortMaps {
     Fd tx_ports;
     Fd punts;
     Fd split_sockets;
+    Fd observing;
+    Fd observed;
+    Fd observations;
 };
 
 /// What a port's program is loaded with.
@@ -45,6 +48,7 @@ struct PortProgram {
     uint16_t port = 0;
     /// Of a split port: the table with what does not go to the control loop.
     std::optional<fib::TableId> split_table{};
+    bool observed = false;  ///< the program that writes down what it does (bpf/observe.h)
 };
 
 /// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of

@@ -29,6 +29,8 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     auto opened = open_skeleton(geometry);
     if (!opened) return opened;
     port_stage& skeleton = **opened;
+    bpf_program__set_autoload(skeleton.progs.port_stage, !program.observed);
+    bpf_program__set_autoload(skeleton.progs.port_observed, program.observed);
     skeleton.rodata->geometry = geometry;
     skeleton.rodata->port_id = program.port;
     skeleton.rodata->table_offset = geometry.table_offset;
@@ -40,7 +42,10 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
                            {skeleton.maps.route_counters, &maps.route_counters},
                            {skeleton.maps.tx_ports, &maps.tx_ports},
                            {skeleton.maps.punts, &maps.punts},
-                           {skeleton.maps.split_sockets, &maps.split_sockets}})
+                           {skeleton.maps.split_sockets, &maps.split_sockets},
+                           {skeleton.maps.observing, &maps.observing},
+                           {skeleton.maps.observed, &maps.observed},
+                           {skeleton.maps.observations, &maps.observations}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)
             return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
     return opened;

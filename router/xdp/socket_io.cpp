@@ -233,6 +233,7 @@ void SocketIo::sent(uint32_t index) {
 
 void SocketIo::drop(uint16_t port, pp_verdict verdict, Slot slot) {
     counters_.verdict(port, verdict);
+    note_refused(slot, verdict);
     pool_.give({&slot, 1}, SlotOwner::control_loop);
 }
 

@@ -48,6 +48,9 @@ class SocketIo : public PortIo {
     void release(std::span<const offload::Slot> slots) override;
     void complete() override;
     bool copy_frame(const offload::HeaderSlice& slice, std::span<uint8_t> frame) override;
+    [[nodiscard]] size_t readable_bytes(const offload::HeaderSlice& slice) const override {
+        return slice.frame_length;
+    }
     /// The daemon sends its frames by itself.
     bool send(uint16_t, std::span<const uint8_t>) override { return false; }
     void arm() override {}

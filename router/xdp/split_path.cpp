@@ -9,6 +9,7 @@ namespace pktpit::router {
 namespace {
 
 constexpr size_t punts_per_poll = 256;
+constexpr size_t observations_per_poll = 1024;
 
 }  // namespace
 
@@ -200,6 +201,25 @@ std::vector<WorkerState> SplitPath::workers() {
 bool SplitPath::zero_copy(uint16_t port) const {
     const auto found = ports_.find(port);
     return found != ports_.end() && found->second->zero_copy();
+}
+
+void SplitPath::observe(const std::optional<pp_observing>& wanted) {
+    for (const auto& thread : threads_)
+        thread->worker->observe(wanted);
+}
+
+// What is left waits for the next call, at the latest the next tick's.
+void SplitPath::poll_observations(const Dataplane::ObservationHandler& on_record) {
+    for (const auto& thread : threads_)
+        if (PacketObserver* observer = thread->worker->observer())
+            observer->pop(observations_per_poll, on_record);
+}
+
+uint64_t SplitPath::lost_observations(uint16_t port) const {
+    uint64_t lost = 0;
+    for (const auto& thread : threads_)
+        if (const PacketObserver* observer = thread->worker->observer()) lost += observer->lost(port);
+    return lost;
 }
 
 }  // namespace pktpit::router

@@ -40,6 +40,11 @@ class SplitPath {
     [[nodiscard]] std::vector<WorkerState> workers();
     [[nodiscard]] bool zero_copy(uint16_t port) const;
 
+    /// All workers write down what becomes of packets, as `wanted` says, or none does any more.
+    void observe(const std::optional<pp_observing>& wanted);
+    void poll_observations(const Dataplane::ObservationHandler& on_record);
+    [[nodiscard]] uint64_t lost_observations(uint16_t port) const;
+
   private:
     struct Thread {
         Worker::Queues queues;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "fib/layout.h"
 #include "port_stage.skel.h"
@@ -54,12 +55,14 @@ void LoadedPortStage::PortStageDelete::operator()(port_stage* skeleton) const {
 }
 
 LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
-                                 std::span<const uint16_t> egress)
-    : geometry_(geometry), out_(largest_frame) {
+                                 std::span<const uint16_t> egress, bool observed)
+    : geometry_(geometry), observed_(observed), out_(largest_frame) {
     stay_on_this_cpu();
     for (const uint16_t port : ports) {
         std::unique_ptr<port_stage, PortStageDelete> skeleton(port_stage::open());
         if (!skeleton) throw std::runtime_error("port stage does not open");
+        bpf_program__set_autoload(skeleton->progs.port_stage, !observed);
+        bpf_program__set_autoload(skeleton->progs.port_observed, observed);
         skeleton->rodata->port_id = port;
         skeleton->rodata->table_offset = geometry.table_offset;
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
@@ -73,6 +76,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
                   "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.tx_ports, bpf_map__fd(maps.tx_ports)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.punts, bpf_map__fd(maps.punts)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.observing, bpf_map__fd(maps.observing)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.observations, bpf_map__fd(maps.observations)), "reuse");
         }
         check(port_stage::load(skeleton.get()), "port stage does not load");
         programs_.emplace(port, std::move(skeleton));
@@ -87,10 +92,20 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
     rings_ =
         perf_buffer__new(bpf_map__fd(first().maps.punts), punt_ring_pages, on_punt, on_lost, this, nullptr);
     if (!rings_) throw std::system_error(errno, std::generic_category(), "punt rings");
+    if (!observed) return;
+    pp_observing everything{UINT32_MAX, PP_OBSERVED_BYTES, {}};
+    std::memset(everything.points, PP_POINT_EGRESS | PP_POINT_DROP | PP_POINT_OTHER,
+                sizeof everything.points);
+    const uint32_t zero = 0;
+    check(bpf_map_update_elem(bpf_map__fd(first().maps.observing), &zero, &everything, BPF_ANY), "observing");
+    observations_ = perf_buffer__new(bpf_map__fd(first().maps.observations), punt_ring_pages, on_observation,
+                                     on_lost, this, nullptr);
+    if (!observations_) throw std::system_error(errno, std::generic_category(), "rings of observations");
 }
 
 LoadedPortStage::~LoadedPortStage() {
     close_punt_rings();
+    if (observations_) perf_buffer__free(observations_);
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
 }
 
@@ -100,7 +115,8 @@ void LoadedPortStage::close_punt_rings() {
 }
 
 int LoadedPortStage::program(uint16_t port) const {
-    return bpf_program__fd(programs_.at(port)->progs.port_stage);
+    const auto& progs = programs_.at(port)->progs;
+    return bpf_program__fd(observed_ ? progs.port_observed : progs.port_stage);
 }
 
 void LoadedPortStage::on_punt(void* self, int, void* data, uint32_t size) {
@@ -111,6 +127,11 @@ void LoadedPortStage::on_punt(void* self, int, void* data, uint32_t size) {
     const size_t bytes = std::min<size_t>(punt.header.frame_length, size - sizeof(punt.header));
     punt.frame.assign(frame, frame + bytes);
     static_cast<LoadedPortStage*>(self)->punts_.push_back(std::move(punt));
+}
+
+void LoadedPortStage::on_observation(void* self, int, void* data, uint32_t size) {
+    const auto* record = static_cast<const uint8_t*>(data);
+    static_cast<LoadedPortStage*>(self)->written_down_.emplace_back(record, record + size);
 }
 
 void LoadedPortStage::on_lost(void*, int, unsigned long long) {
@@ -157,6 +178,7 @@ Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_c
     options.repeat = 1;
     check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
     if (rings_) perf_buffer__consume(rings_);
+    if (observations_) perf_buffer__consume(observations_);
 
     Outcome outcome;
     outcome.action = static_cast<int>(options.retval);
@@ -170,6 +192,7 @@ Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_c
         outcome.verdicts_counted += static_cast<int>(outcome.ingress.verdict[verdict]);
     }
     outcome.punts = std::move(punts_);
+    outcome.observations = std::exchange(written_down_, {});
     return outcome;
 }
 

@@ -34,13 +34,15 @@ struct Outcome {
     pp_port_counters ingress{};  ///< what was added to the counters
     pp_route_counters route{};   ///< what was added to the counter asked for
     std::vector<Punt> punts;
+    std::vector<Bytes> observations;  ///< what the observed program wrote down
 };
 
 class LoadedPortStage {
   public:
-    /// One program for each port of `ports`; ports named in `egress` are in the devmap.
+    /// One program for each port of `ports`; ports named in `egress` are in the devmap. `observed`: the
+    /// program that writes down what it does, all of it.
     LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
-                    std::span<const uint16_t> egress);
+                    std::span<const uint16_t> egress, bool observed = false);
     ~LoadedPortStage();
     LoadedPortStage(const LoadedPortStage&) = delete;
     LoadedPortStage& operator=(const LoadedPortStage&) = delete;
@@ -64,6 +66,7 @@ class LoadedPortStage {
 
   private:
     static void on_punt(void* self, int cpu, void* data, uint32_t size);
+    static void on_observation(void* self, int cpu, void* data, uint32_t size);
     static void on_lost(void* self, int cpu, unsigned long long count);
     struct PortStageDelete {
         void operator()(port_stage* skeleton) const;
@@ -75,7 +78,10 @@ class LoadedPortStage {
     std::map<uint16_t, std::unique_ptr<port_stage, PortStageDelete>> programs_;
     std::span<std::byte> memory_;
     perf_buffer* rings_ = nullptr;
+    perf_buffer* observations_ = nullptr;
+    bool observed_;
     std::vector<Punt> punts_;
+    std::vector<Bytes> written_down_;
     Bytes out_;
 };
 

@@ -111,6 +111,14 @@ class FakeControl final : public Control {
     nlohmann::json latency() override { return note("latency"); }
     nlohmann::json workers() override { return note("workers"); }
     nlohmann::json running_config() override { return note("config"); }
+    Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
+        observed = request;
+        note("observe");
+        if (refuse) return tl::unexpected(*refuse);
+        return stream;
+    }
+    std::optional<ObservationRequest> observed;
+    std::shared_ptr<ObservationStream> stream = std::make_shared<ObservationStream>();
     Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& wanted) override {
         route = wanted;
         const char* const names[] = {"add", "replace", "remove"};

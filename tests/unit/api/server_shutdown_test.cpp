@@ -74,6 +74,9 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json latency() override { return {}; }
         nlohmann::json workers() override { return {}; }
         nlohmann::json running_config() override { return {}; }
+        Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
+            return std::make_shared<ObservationStream>();
+        }
         Result<nlohmann::json> change_route(RouteChange, const config::StaticRoute&) override { return {}; }
         tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>&,
                                                             bool) override {

@@ -113,6 +113,9 @@ class PagedControl final : public Control {
     json latency() override { return {}; }
     json workers() override { return {}; }
     json running_config() override { return {}; }
+    Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
+        return std::make_shared<ObservationStream>();
+    }
     Result<json> change_route(RouteChange, const config::StaticRoute&) override { return json(); }
     tl::expected<json, config::Errors> reload(const std::optional<std::string>&, bool) override {
         return json();

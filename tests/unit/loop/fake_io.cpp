@@ -59,6 +59,11 @@ void FakeIo::submit(std::span<const offload::EgressDescriptor> descriptors) {
         ASSERT_GE(descriptor.header, cell.header.data());
         ASSERT_LE(descriptor.header + descriptor.header_length, cell.header.data() + cell.header.size());
         ASSERT_EQ(descriptor.payload_length, cell.payload.size());
+        if (refuse != PP_NONE) {
+            note_refused(descriptor.slot, static_cast<uint8_t>(refuse));
+            give(descriptor.slot);
+            continue;
+        }
         Departure departure{descriptor.port, {}};
         departure.bytes.assign(descriptor.header, descriptor.header + descriptor.header_length);
         departure.bytes.insert(departure.bytes.end(), cell.payload.begin(), cell.payload.end());

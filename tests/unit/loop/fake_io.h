@@ -46,6 +46,7 @@ class FakeIo : public PortIo {
     void look() override {}
 
     bool payload_gone = false;
+    pp_verdict refuse = PP_NONE;  ///< what submit() does with all it gets; PP_NONE: sends it
     size_t completions = 0;
     size_t submits = 0;
     size_t releases = 0;

@@ -1,0 +1,87 @@
+// Observation on the `xdp` dataplane: other programs at the ports, rings to read from, and the worker's part.
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+#include "fib/errno_text.h"
+#include "router/xdp/dataplane.h"
+#include "router/xdp/dispatcher.h"
+
+namespace pktpit::router {
+
+Result<void> XdpDataplane::observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) {
+    if (!wanted) {
+        end_observation();
+        return {};
+    }
+    on_record_ = std::move(on_record);
+    if (observer_) {
+        if (auto changed = observer_->change(*wanted); !changed) return changed;
+        if (split_) split_->observe(*wanted);
+        return {};
+    }
+    auto opened =
+        StageObserver::open(maps_, *wanted, [this](std::span<const uint8_t> record) { on_record_(record); });
+    if (!opened) return tl::unexpected(opened.error());
+    observer_ = std::move(*opened);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    Result<void> done;
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, observer_->descriptor(), &event) != 0)
+        done = fail("epoll", "cannot watch for what is observed: " + errno_text(errno));
+    else
+        done = swap_programs();
+    if (done && split_) split_->observe(*wanted);
+    if (!done) end_observation();
+    return done;
+}
+
+void XdpDataplane::end_observation() {
+    if (!observer_) return;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, observer_->descriptor(), nullptr);
+    if (split_) split_->observe(std::nullopt);
+    observer_.reset();
+    // One that cannot be swapped back goes on as it is: its records go nowhere.
+    (void)swap_programs();
+}
+
+Result<void> XdpDataplane::swap_programs() {
+    Result<void> all;
+    for (auto& [port, attached] : ports_) {
+        if (!attached.link) {
+            if (auto swapped = swap_dispatched(port, attached); !swapped) all = swapped;
+            continue;
+        }
+        auto program = load_port_stage(maps_, geometry_, program_of(port));
+        auto swapped = program ? swap_program(attached.link.get(), program->get(), devices_[port].second)
+                               : Result<void>(tl::unexpected(program.error()));
+        if (!swapped) all = swapped;
+    }
+    return all;
+}
+
+Result<void> XdpDataplane::swap_dispatched(uint16_t port, Port& attached) {
+    const auto earlier = dispatched_port_stages(attached.ifindex);
+    const bool generic = attached_program(attached.ifindex).mode == AttachMode::generic;
+    const auto dispatched =
+        dispatch_port(maps_, geometry_, program_of(port), attached.ifindex, devices_[port].second,
+                      generic ? config::XdpMode::generic : config::XdpMode::native);
+    if (!dispatched) return tl::unexpected(dispatched.error());
+    for (const uint32_t program : earlier)
+        undispatch(attached.ifindex, program);
+    attached.dispatched = dispatched->program_id;
+    return {};
+}
+
+void XdpDataplane::tick() {
+    if (split_) split_->tick();
+    if (!observer_) return;
+    observer_->poll();
+    if (split_) split_->poll_observations(on_record_);
+}
+
+uint64_t XdpDataplane::lost_observations(uint16_t port) const {
+    return (observer_ ? observer_->lost(port) : 0) + (split_ ? split_->lost_observations(port) : 0);
+}
+
+}  // namespace pktpit::router

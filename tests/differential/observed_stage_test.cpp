@@ -1,0 +1,71 @@
+// The observed port stage does what the plain one does, and writes down what it did.
+#include <gtest/gtest.h>
+
+#include "router/observe/observation.h"
+#include "tests/differential/compare.h"
+#include "tests/unit/forward/vectors.h"
+
+namespace pktpit::test {
+namespace {
+
+namespace forward = router::test;
+
+constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
+constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};
+
+class ObservedStage : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+        const auto geometry = fib::plan_geometry(forward::small_capacity());
+        stage.emplace(geometry, ingress, egress, true);
+        image.emplace(stage->memory(), stage->geometry(), [] {});
+        forward::fill_test_router(*image, stage->memory().data());
+    }
+    /// One record, and what is in it.
+    void expect_written_down(const Outcome& outcome, uint16_t port, const Bytes& in) {
+        ASSERT_EQ(outcome.observations.size(), 1u);
+        const auto seen = router::parse_observation(outcome.observations[0]);
+        ASSERT_TRUE(seen);
+        EXPECT_EQ(seen->verdict, outcome.verdict);
+        EXPECT_EQ(seen->port, port);
+        EXPECT_FALSE(seen->by_worker);
+        EXPECT_GE(seen->end, seen->start);
+        EXPECT_EQ(seen->frame_length, in.size());
+        EXPECT_EQ(seen->end_length, outcome.frame.size());
+        EXPECT_EQ(seen->ingress(SIZE_MAX), in);
+        EXPECT_EQ(Bytes(seen->frame.begin(), seen->frame.end()), outcome.frame);
+    }
+    std::optional<LoadedPortStage> stage;
+    std::optional<fib::FibImage> image;
+};
+
+TEST_F(ObservedStage, EveryVectorGetsItsVerdictItsBytesAndItsRecord) {
+    for (const forward::Vector& vector : forward::all_vectors()) {
+        SCOPED_TRACE(vector.name);
+        const Comparison c = compare(*stage, vector.port, vector.in);
+        EXPECT_EQ(c.difference, "");
+        EXPECT_EQ(c.outcome.verdict, vector.verdict);
+        expect_written_down(c.outcome, vector.port, vector.in);
+    }
+}
+
+TEST_F(ObservedStage, FramesInFragmentsAreWrittenDownWhole) {
+    for (auto id : {1u, 2u, 3u}) {
+        auto value = image->adjacency(id);
+        value.mtu = 65535;
+        image->update_adjacency(id, value);
+    }
+    for (const size_t payload : {3400, 4000, 9000, 40000, 60000})
+        for (const char* destination : {"10.1.0.9", "10.3.0.9"}) {  // as it is, and with tags
+            const Bytes in = forward::frame(
+                forward::arriving,
+                forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
+            const Outcome outcome = stage->run(1, in);
+            EXPECT_EQ(outcome.verdict, PP_FORWARDED) << payload << " bytes to " << destination;
+            expect_written_down(outcome, 1, in);
+        }
+}
+
+}  // namespace
+}  // namespace pktpit::test

@@ -1,0 +1,94 @@
+// Answers that go on until one side has enough.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+
+#include "tests/unit/api/server_fixture.h"
+
+namespace pktpit::router::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StreamTest : public ServerTest {
+  protected:
+    void SetUp() override { start(); }
+    static bool comes_true(const std::function<bool()>& condition) {
+        const auto deadline = std::chrono::steady_clock::now() + 10s;
+        while (!condition())
+            if (std::chrono::steady_clock::now() > deadline)
+                return false;
+            else
+                std::this_thread::sleep_for(5ms);
+        return true;
+    }
+    static constexpr const char* request = "GET /v1/trace?count=3&port=p1 HTTP/1.1\r\nHost: x\r\n\r\n";
+};
+
+TEST_F(StreamTest, PiecesComeAsTheyAreMadeAndTheEndEndsTheAnswer) {
+    const RawClient client(socket);
+    client.send(request);
+    auto all = std::async(std::launch::async, [&] { return client.receive_all(); });
+    EXPECT_TRUE(control.stream->push("first\n"));
+    std::this_thread::sleep_for(50ms);
+    EXPECT_TRUE(control.stream->push("second\n"));
+    control.stream->end("last\n");
+    const std::string answer = all.get();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+    EXPECT_NE(answer.find("first\n"), std::string::npos);
+    EXPECT_NE(answer.find("last\n\r\n0\r\n\r\n"), std::string::npos) << answer;
+    ASSERT_TRUE(control.observed);
+    EXPECT_TRUE(control.observed->trace);
+    EXPECT_EQ(control.observed->count, 3u);
+    EXPECT_EQ(control.observed->port, "p1");
+}
+
+TEST_F(StreamTest, AClientThatClosesItsSideIsToldTheRest) {
+    const RawClient client(socket);
+    client.send("GET /v1/capture HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_FALSE(control.stream->is_ended_by_client());
+    client.finish_sending();
+    ASSERT_TRUE(comes_true([&] { return control.stream->is_ended_by_client(); }));
+    control.stream->end("the end");
+    EXPECT_NE(client.receive_all().find("the end"), std::string::npos);
+}
+
+TEST_F(StreamTest, AClientThatGoesAwayIsNoticedWhetherOrNotThereIsSomethingToSay) {
+    for (const bool busy : {false, true}) {
+        control.stream = std::make_shared<ObservationStream>();
+        {
+            const RawClient client(socket);
+            client.send(request);
+            std::this_thread::sleep_for(50ms);
+        }
+        EXPECT_TRUE(comes_true([&] {
+            if (busy) (void)control.stream->push(std::string(100'000, 'x'));
+            return control.stream->is_ended_by_client();
+        })) << busy;
+    }
+}
+
+TEST_F(StreamTest, AStopEndsStreamsSoon) {
+    const RawClient client(socket);
+    client.send(request);
+    std::this_thread::sleep_for(50ms);
+    const auto begun = std::chrono::steady_clock::now();
+    server->stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+    (void)client.receive_all();
+}
+
+TEST_F(StreamTest, WhatCannotBeObservedIsRefused) {
+    EXPECT_EQ(get("/v1/trace?filter=ip%20and").status, 400);
+    EXPECT_EQ(get("/v1/capture?point=sideways").status, 400);
+    EXPECT_FALSE(control.observed);
+    control.refuse = Error{"?port", "no port \"p9\"", "", ""};
+    const Reply refused = get("/v1/trace?port=p9");
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_EQ(refused.body["errors"][0]["where"], "?port");
+    EXPECT_EQ(send_body("POST", "/v1/trace", "{}").status, 405);
+}
+
+}  // namespace
+}  // namespace pktpit::router::testing
