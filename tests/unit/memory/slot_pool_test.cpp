@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -34,6 +35,30 @@ TEST(SlotPool, TheSlotThatWasFreeLastComesFirst) {
     Slot again;
     ASSERT_EQ(pool.take({&again, 1}, SlotOwner::control_loop), 1u);
     EXPECT_EQ(again, slots[2]);
+}
+
+TEST(SlotPool, WhatIsInARingThatEndsIsFoundAndComesBack) {
+    SlotPool pool(1, 8);
+    std::vector<Slot> slots(6);
+    ASSERT_EQ(pool.take(slots, SlotOwner::receive_ring), 6u);
+    for (size_t i = 0; i < 6; i++)
+        pool.place(slots[i].index, i < 4 ? 7 : 8);
+    EXPECT_EQ(pool.ring_of(slots[0].index), 7);
+    // One has come back, one has gone on to the other ring.
+    pool.give({slots.data(), 1}, SlotOwner::receive_ring);
+    pool.pass(slots[1], SlotOwner::receive_ring, SlotOwner::transmit_ring);
+    pool.place(slots[1].index, 8);
+    std::vector<Slot> left = pool.retire(7);
+    std::ranges::sort(left, {}, &Slot::index);
+    std::vector<Slot> expected{slots[2], slots[3]};
+    std::ranges::sort(expected, {}, &Slot::index);
+    EXPECT_EQ(left, expected);
+    EXPECT_TRUE(pool.retire(7).empty()) << "once only";
+    EXPECT_EQ(pool.free(), 3u);
+    for (const Slot slot : left)
+        pool.reclaim(slot);
+    EXPECT_EQ(pool.free(), 5u);
+    EXPECT_EQ(pool.retire(8).size(), 3u);
 }
 
 TEST(SlotPool, HoldsItsOwnSlotsOnly) {
