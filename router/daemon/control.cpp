@@ -215,8 +215,8 @@ json Daemon::workers() {
     json workers = json::array();
     for (const WorkerState& state : dataplane_->workers()) {
         json queues = json::array();
-        for (const auto& [port, queue] : state.queues)
-            queues.push_back({{"port", names[port]}, {"queue", queue}});
+        for (const auto& [port, queue, zero_copy] : state.queues)
+            queues.push_back({{"port", names[port]}, {"queue", queue}, {"zero_copy", zero_copy}});
         workers.push_back({{"worker", state.index},
                            {"cpu", state.cpu ? json(*state.cpu) : json()},
                            {"polling", word_of(state.polling)},

@@ -48,8 +48,13 @@ struct WorkerState {
     unsigned index = 0;
     std::optional<uint16_t> cpu;  ///< that it stays on
     config::Polling polling = config::Polling::adaptive;
-    std::vector<std::pair<uint16_t, uint32_t>> queues;  ///< port and number of those that it receives from
-    pp_port_counters counters{};                        ///< of all ports together
+    struct Queue {
+        uint16_t port = 0;
+        uint32_t queue = 0;
+        bool zero_copy = false;
+    };
+    std::vector<Queue> queues;    ///< that it receives from
+    pp_port_counters counters{};  ///< of all ports together
     std::optional<offload::SlotCounts> slots;
 };
 

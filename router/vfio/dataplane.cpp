@@ -334,7 +334,7 @@ std::vector<WorkerState> VfioDataplane::workers() {
     state.polling = workers_.polling;
     state.counters = counters_.all_ports();
     for (const auto& [name, port] : ports_)
-        if (port->started) state.queues.emplace_back(port->id, 0);
+        if (port->started) state.queues.push_back({port->id, 0, true});
     return {state};
 }
 

@@ -1,10 +1,12 @@
-/// The memory of split ports' packets: chunks of 4 KiB, 64 MiB for each worker, in huge pages where they can
-/// be had. All devices share it as their UMEM, so that a frame leaves from where it came in, whatever the
-/// port. A chunk is a slot; its offset says which worker it belongs to. Made once; any thread.
+/// The memory of split ports' packets: chunks of 4 KiB, 64 MiB for each worker, in huge pages of the pool if
+/// it has enough, else in transparent ones where the kernel can make them. All devices share it as their
+/// UMEM, so that a frame leaves from where it came in, whatever the port. A chunk is a slot; its offset says
+/// which worker it belongs to. Made once; any thread.
 #pragma once
 
 #include <cstdint>
 
+#include "fib/huge_memory.h"
 #include "fib/result.h"
 #include "offload/memory/cpu_mapping.h"
 
@@ -18,12 +20,11 @@ class PacketMemory {
     /// Error: no memory that can be locked.
     static Result<PacketMemory> map(unsigned workers);
 
-    [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
+    [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     [[nodiscard]] uint8_t* at(uint64_t offset) const { return base_ + offset; }
     [[nodiscard]] uint64_t offset_of(const uint8_t* byte) const {
         return static_cast<uint64_t>(byte - base_);
     }
-    [[nodiscard]] bool huge() const { return huge_; }
 
     static unsigned worker_of(uint64_t offset) {
         return static_cast<unsigned>(offset / (uint64_t{chunk_bytes} * slots));
@@ -35,14 +36,12 @@ class PacketMemory {
     }
 
   private:
-    PacketMemory(offload::CpuMapping memory, bool huge)
-        : memory_(std::move(memory)),
-          base_(reinterpret_cast<uint8_t*>(memory_.bytes().data())),
-          huge_(huge) {}
+    PacketMemory() = default;
 
-    offload::CpuMapping memory_;
-    uint8_t* base_;
-    bool huge_;
+    offload::CpuMapping reserved_;  ///< huge pages of the pool, or
+    fib::HugeMemory transparent_;   ///< those that the kernel makes where it can
+    std::span<std::byte> bytes_;
+    uint8_t* base_ = nullptr;
 };
 
 }  // namespace pktpit::router

@@ -190,17 +190,12 @@ std::vector<WorkerState> SplitPath::workers() {
         for (const auto& [port, sockets] : ports_)
             for (const auto& socket : sockets->sockets())
                 if (socket->worker == i && socket->filling)
-                    state.queues.emplace_back(port, socket->rings->queue);
+                    state.queues.push_back({port, socket->rings->queue, sockets->zero_copy()});
         const WorkerPause paused(*threads_[i]->worker);
         state.slots = threads_[i]->io->slots();
         states.push_back(std::move(state));
     }
     return states;
-}
-
-bool SplitPath::zero_copy(uint16_t port) const {
-    const auto found = ports_.find(port);
-    return found != ports_.end() && found->second->zero_copy();
 }
 
 void SplitPath::observe(const std::optional<pp_observing>& wanted) {

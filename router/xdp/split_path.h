@@ -38,7 +38,6 @@ class SplitPath {
     [[nodiscard]] std::unique_ptr<WorkerPause> pause() { return std::make_unique<WorkerPause>(all()); }
     /// Each worker as `pktpit show workers` tells it.
     [[nodiscard]] std::vector<WorkerState> workers();
-    [[nodiscard]] bool zero_copy(uint16_t port) const;
 
     /// All workers write down what becomes of packets, as `wanted` says, or none does any more.
     void observe(const std::optional<pp_observing>& wanted);
