@@ -52,6 +52,7 @@ else
     echo "not root: differential, system and end-to-end tests are skipped"
     skipped=$((skipped + 4))
 fi
+counted "the benchmarks' machinery" make -s test-bench
 counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p
 counted "AddressSanitizer and UndefinedBehaviorSanitizer" make -s test-asan
 counted "ThreadSanitizer" make -s test-tsan

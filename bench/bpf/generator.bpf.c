@@ -53,7 +53,7 @@ static __always_inline int window_opens(__u64 number) {
     const __u32 zero = 0;
     struct pb_progress* sink = bpf_map_lookup_elem(&progress, &zero);
     if (!sink) return 0;
-    struct waiting waiting = {&sink->published, number + 1 - PB_WINDOW - state.given_up};
+    struct waiting waiting = {&sink->published, number + 1 - state.window - state.given_up};
     bpf_loop(LOOKS, look, &waiting, 0);
     const __u64 published = *waiting.published;
     state.acknowledged = state.given_up + published;
@@ -76,10 +76,11 @@ static __always_inline void write_udp(void* at, __u32 flow, __u16 length) {
     udp->check = 0;
 }
 
-static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destination* destination) {
+static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destination* destination,
+                                       __u32 bytes) {
     const __u32 source = *(const volatile __u32*)plan.source;
     const __u32 target = *(const __u32*)destination->address;
-    const __u16 length = bpf_htons(plan.frame_bytes - sizeof(struct ethhdr));
+    const __u16 length = bpf_htons(bytes - sizeof(struct ethhdr));
     *(__u16*)ip = bpf_htons(0x4500);
     ip->tot_len = length;
     ip->id = 0;
@@ -95,32 +96,43 @@ static __always_inline void write_ipv4(struct iphdr* ip, const struct pb_destina
     ip->check = ~sum;
 }
 
-static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct pb_destination* destination) {
+static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct pb_destination* destination,
+                                       __u32 bytes) {
     *(__u32*)ip = bpf_htonl(6u << 28);
-    ip->payload_len = bpf_htons(plan.frame_bytes - sizeof(struct ethhdr) - sizeof(*ip));
+    ip->payload_len = bpf_htons(bytes - sizeof(struct ethhdr) - sizeof(*ip));
     ip->nexthdr = 17;
     ip->hop_limit = PB_TTL;
     copy_constant(&ip->saddr, plan.source, 16);
     __builtin_memcpy(&ip->daddr, destination->address, 16);
 }
 
+static __always_inline __u32 mixed_bytes(__u64 number) {
+    const __u32 place = number % PB_MIX_OF;
+    if (place < PB_MIX_SMALL) return PB_FRAME_BYTES;
+    return place < PB_MIX_MIDDLE ? PB_MIX_MIDDLE_BYTES : plan.frame_bytes;
+}
+
 SEC("xdp")
 int generate(struct xdp_md* ctx) {
     const __u64 number = state.sent;
     if (state.paced) {
+        if (state.most && number >= state.most) return XDP_DROP;
         const __u64 now = bpf_ktime_get_ns() << 10;
         __u64 due = state.next_due;
         if (now < due) return XDP_DROP;
         /* After an interruption no more than PB_CATCH_UP missed frames are made up for. */
         if (now - due > PB_CATCH_UP * state.interval) due = now - PB_CATCH_UP * state.interval;
         state.next_due = due + state.interval;
-    } else if (number >= state.acknowledged + PB_WINDOW && !window_opens(number)) {
+    } else if (number >= state.acknowledged + state.window && !window_opens(number)) {
         return XDP_DROP;
     }
     const __u32 index = number & plan.destination_mask;
     const struct pb_destination* destination = bpf_map_lookup_elem(&destinations, &index);
     if (!destination) return XDP_ABORTED;
     if (bpf_xdp_adjust_head(ctx, PB_ALIGNMENT)) return XDP_ABORTED;
+    const __u32 bytes = plan.mix ? mixed_bytes(number) : plan.frame_bytes;
+    if (plan.mix && bytes != plan.frame_bytes && bpf_xdp_adjust_tail(ctx, (int)bytes - (int)plan.frame_bytes))
+        return XDP_ABORTED;
     void* data = (void*)(long)ctx->data;
     if (data + PB_FRAME_BYTES > (void*)(long)ctx->data_end) return XDP_ABORTED;
     state.sent = number + 1;
@@ -129,13 +141,13 @@ int generate(struct xdp_md* ctx) {
     copy_constant(eth, &plan.macs, sizeof(plan.macs));
     if (plan.family == 4) {
         eth->h_proto = bpf_htons(ETH_P_IP);
-        write_ipv4((void*)(eth + 1), destination);
-        write_udp(data + 34, index, plan.frame_bytes - 34);
+        write_ipv4((void*)(eth + 1), destination, bytes);
+        write_udp(data + 34, index, bytes - 34);
         if (plan.timestamps) *(__u64*)(data + PB_TIMESTAMP_OFFSET) = bpf_ktime_get_ns();
     } else {
         eth->h_proto = bpf_htons(ETH_P_IPV6);
-        write_ipv6((void*)(eth + 1), destination);
-        write_udp(data + 54, index, plan.frame_bytes - 54);
+        write_ipv6((void*)(eth + 1), destination, bytes);
+        write_udp(data + 54, index, bytes - 54);
     }
     *(__u32*)(data + PB_SEQUENCE_OFFSET) = (__u32)(number >> plan.flow_shift);
     return bpf_redirect_map(&source_port, 0, 0);

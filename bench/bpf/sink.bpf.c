@@ -53,10 +53,18 @@ static __always_inline const struct udphdr* udp_of(void* data, __u32 family) {
     return (void*)(ip + 1);
 }
 
+static __always_inline __u32 expected_bytes(const void* data) {
+    if (expectation.frame_bytes) return expectation.frame_bytes;
+    const void* ip = data + sizeof(struct ethhdr);
+    if (expectation.family == 4) return sizeof(struct ethhdr) + bpf_ntohs(((const struct iphdr*)ip)->tot_len);
+    return sizeof(struct ethhdr) + sizeof(struct ipv6hdr) +
+           bpf_ntohs(((const struct ipv6hdr*)ip)->payload_len);
+}
+
 static __always_inline void look_at(void* data, __u64 length, struct pb_sink_counters* counters) {
     const struct ethhdr* eth = data;
     counters->sampled++;
-    if (length != expectation.frame_bytes) counters->bad_length++;
+    if (length != expected_bytes(data)) counters->bad_length++;
     for (int i = 0; i < 6; i++) {
         if (eth->h_dest[i] != expectation.macs.destination[i] ||
             eth->h_source[i] != expectation.macs.source[i]) {
@@ -79,8 +87,9 @@ static __always_inline void look_at(void* data, __u64 length, struct pb_sink_cou
 
 /* The pattern behind the headers: every 64th byte, and the last. */
 static __always_inline void look_at_payload(struct xdp_md* ctx, struct pb_sink_counters* counters) {
+    if ((void*)(long)ctx->data + PB_FRAME_BYTES > (void*)(long)ctx->data_end) return;
+    const __u32 last = expected_bytes((void*)(long)ctx->data) - 1;
     for (__u32 offset = PB_FRAME_BYTES; offset < PB_MOST_FRAME_BYTES; offset += 64) {
-        const __u32 last = expectation.frame_bytes - 1;
         __u32 place = offset < last ? offset : last;
         if (place < PB_FRAME_BYTES) return;
         const __u8* byte = (void*)(long)ctx->data + (place & 2047);

@@ -36,12 +36,16 @@ struct pb_plan {
     __u32 family;           /* 4 or 6 */
     __u32 destination_mask; /* number of destinations - 1 */
     __u32 frame_bytes;
+    __u32 mix;        /* IMIX: frame_bytes is then the largest's */
     __u32 timestamps; /* frames tell when they left: IPv4 only */
     __u32 flow_shift; /* log2 of that number: what is above it in the frame's number is the sequence */
 };
 
 /* Frames on their way at most, when the generator is not paced: fewer than a veth ring holds (256), so that
- * none is refused, and more than a router takes at a time (64), so that it never runs dry. */
+ * none is refused, and more than a router takes at a time (64), so that it never runs dry. Where the
+ * generator's own core empties the router's ring after each of its batches, frames wait in the router's
+ * sockets (1,024) instead: then more, or a router that takes large batches would wait for the generator. */
+#define PB_WIDE_WINDOW 512
 #define PB_WINDOW 192
 #define PB_PUBLISH_EVERY 32
 #define PB_CATCH_UP 64 /* frames in a row that a paced generator may be late with */
@@ -65,6 +69,8 @@ struct pb_generator_state {
     __u64 interval;     /* ns << 10 between frames */
     __u64 acknowledged; /* arrived or given up for lost */
     __u64 given_up;
+    __u64 window;
+    __u64 most;  /* frames; 0: no end. Paced alone */
     __u64 waits; /* slots in a row in which nothing arrived */
 };
 
@@ -76,6 +82,13 @@ struct pb_generator_state {
 #define PB_LATENCY_STEPS 16
 #define PB_LATENCY_BUCKETS (33 * PB_LATENCY_STEPS)
 
+/* IMIX: of twelve frames seven are small, four middle, one large (64, 594 and 1518 bytes with FCS, but the
+ * small one is of 64 without). */
+#define PB_MIX_OF 12
+#define PB_MIX_SMALL 7
+#define PB_MIX_MIDDLE 11
+#define PB_MIX_MIDDLE_BYTES 590
+
 struct pb_destination {
     __u8 address[16];
 };
@@ -84,7 +97,7 @@ struct pb_destination {
 struct pb_expectation {
     struct pb_macs macs; /* from the router's egress port to the sink's */
     __u32 family;
-    __u32 frame_bytes;
+    __u32 frame_bytes; /* 0: whatever its IP header says */
     __u32 ttl;         /* one less than sent, but behind a forwarder that is no router */
     __u32 timestamps;  /* latencies are counted */
     __u32 sample_mask; /* every (mask + 1)th frame is looked at in full */

@@ -53,16 +53,16 @@ uint64_t digest(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-const std::vector<SourceEdit>& l3fwd_edits() {
-    static const std::vector<SourceEdit> edits{
+std::vector<SourceEdit> l3fwd_edits(unsigned mbufs) {
+    return {
         {"main.c", "\t\tlocal_port_conf.rx_adv_conf.rss_conf.rss_hf &=\n",
          "\t\tlocal_port_conf.rxmode.offloads &= dev_info.rx_offload_capa;\n"
          "\t\tlocal_port_conf.rx_adv_conf.rss_conf.rss_hf &=\n",
          "virtual devices have no receive checksum offload"},
         {"main.c", "rxq_conf.offloads = port_conf.rxmode.offloads;",
          "rxq_conf.offloads = port_conf.rxmode.offloads & dev_info.rx_offload_capa;", "the same for a queue"},
-        {"main.c", "(unsigned)8192)", "(unsigned)16384)",
-         "net_af_xdp keeps 4,096 buffers a port in its rings"},
+        {"main.c", "(unsigned)8192)", fmt::format("(unsigned){})", mbufs),
+         "net_af_xdp keeps 4,096 buffers a port in its rings, net_pcap all frames that it repeats"},
         {"l3fwd_lpm.c", "#define IPV4_L3FWD_LPM_MAX_RULES         1024",
          "#define IPV4_L3FWD_LPM_MAX_RULES         1310720", "a full IPv4 table"},
         {"l3fwd_lpm.c", "#define IPV4_L3FWD_LPM_NUMBER_TBL8S (1 << 8)",
@@ -75,10 +75,9 @@ const std::vector<SourceEdit>& l3fwd_edits() {
          "a full IPv6 table"},
         {"l3fwd_fib.c", "config.trie.num_tbl8 = (1 << 15);", "config.trie.num_tbl8 = (1 << 16);",
          "a full IPv6 table"}};
-    return edits;
 }
 
-L3fwd build_l3fwd(bool patched) {
+L3fwd build_l3fwd(bool patched, unsigned mbufs) {
     const fs::path source = fs::path(examples) / "l3fwd";
     if (!fs::exists(source / "main.c"))
         throw Failure(fmt::format(
@@ -92,7 +91,7 @@ L3fwd build_l3fwd(bool patched) {
         if (!entry.is_regular_file()) continue;
         const std::string name = entry.path().filename();
         std::string text = read_file(entry.path());
-        if (patched) text = apply_edits(name, std::move(text), l3fwd_edits());
+        if (patched) text = apply_edits(name, std::move(text), l3fwd_edits(mbufs));
         files.emplace_back(name, std::move(text));
     }
     std::sort(files.begin(), files.end());

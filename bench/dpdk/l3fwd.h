@@ -18,10 +18,11 @@ struct L3fwd {
 };
 
 /// The replacements, with their reasons.
-const std::vector<SourceEdit>& l3fwd_edits();
+std::vector<SourceEdit> l3fwd_edits(unsigned mbufs);
 
 /// Builds it, or finds it built. Throws Failure with the compiler's words, or with the package that is
 /// missing.
-L3fwd build_l3fwd(bool patched);
+/// `mbufs`: packet buffers that the patched one has at least.
+L3fwd build_l3fwd(bool patched, unsigned mbufs = 16384);
 
 }  // namespace pktpit::bench

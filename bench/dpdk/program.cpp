@@ -9,6 +9,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 
 #include "bench/harness/failure.h"
 
@@ -29,6 +30,17 @@ std::string command_line(const std::vector<std::string>& arguments) {
         line += (line.empty() ? "" : " ") + (plain ? argument : "'" + argument + "'");
     }
     return line;
+}
+
+std::string last_complaint(const std::string& text) {
+    std::string complaint, line;
+    for (std::istringstream lines(text); std::getline(lines, line);) {
+        while (!line.empty() && line.back() == '\r')
+            line.pop_back();
+        if (line.find("EAL: Error - exiting") != std::string::npos) break;
+        if (!line.empty()) complaint = line;
+    }
+    return complaint;
 }
 
 DpdkProgram::DpdkProgram(std::vector<std::string> arguments, const NetworkNamespace* network)

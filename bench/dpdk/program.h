@@ -35,9 +35,10 @@ class DpdkProgram {
     /// The end of what it said so far.
     [[nodiscard]] std::string output() const;
 
+    [[nodiscard]] bool ended();
+
   private:
     void read_output();
-    [[nodiscard]] bool ended();
 
     std::vector<std::string> arguments_;
     pid_t pid_ = -1;
@@ -50,5 +51,8 @@ class DpdkProgram {
 
 /// The words of a command line, to be shown.
 std::string command_line(const std::vector<std::string>& arguments);
+
+/// Of what a DPDK program said: the line that tells why it exits.
+std::string last_complaint(const std::string& text);
 
 }  // namespace pktpit::bench

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "bench/fib/churn.h"
-#include "bench/fib/hugepages.h"
 #include "bench/fib/load.h"
 #include "bench/fib/lookups.h"
 #include "bench/fib/options.h"
 #include "bench/fib/priority.h"
 #include "bench/fib/report.h"
 #include "bench/fib/runner.h"
+#include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
 #ifdef PKTPIT_HAVE_DPDK
 #include "bench/fib/dpdk/eal.h"
@@ -88,6 +88,7 @@ void measure(const Options& options, const std::vector<Table>& tables, const Pee
         print_load(stdout, report.load.back());
     }
     if (!options.json.empty()) write_json(options.json, report);
+    if (!options.results.empty()) write_results(options.results, report, tables);
 }
 
 #ifdef PKTPIT_HAVE_DPDK

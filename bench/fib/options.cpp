@@ -57,6 +57,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         "core, updates, loading. Google Benchmark's own --benchmark_... options are passed on.");
     std::vector<int> families{4, 6};
     std::vector<std::string> workloads;
+    bool quick = false;
     double min_milliseconds = options.min_seconds * 1e3;
     app.add_option("--family", families, "4 and 6, or one of them")
         ->delimiter(',')
@@ -114,6 +115,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
     app.add_flag("!--no-hugepages", options.hugepages, "take none from the kernel: DPDK is slower then");
+    app.add_option("--results", options.results, "folder for the report's files: text, JSON, plots");
+    app.add_flag("--quick", quick, "IPv4 lookups alone, fewer rounds: less than two minutes");
     app.add_option("--json", options.json, "also write all samples there");
     app.add_flag("--smoke", options.smoke, "everything once, on a small table: seconds, no root, no figures");
     try {
@@ -133,6 +136,11 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     for (const std::string& name : workloads)
         options.workloads.push_back(traffic_named(name));
     options.min_seconds = min_milliseconds * 1e-3;
+    if (quick) {
+        if (app.count("--family") == 0) options.families = {Family::ipv4};
+        if (app.count("--sections") == 0) options.sections = {"lookup"};
+        if (app.count("--rounds") == 0) options.rounds = 9;
+    }
     if (options.smoke) make_small(options);
     options.buffers = std::min(options.buffers, options.addresses);
     return options;

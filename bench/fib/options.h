@@ -35,6 +35,7 @@ struct Options {
     unsigned reader_cpu = 0;  ///< and the neighbour's
     /// Lookups are measured once beside each: MiB that another core writes to; 0: alone.
     std::vector<size_t> neighbours{0, 128};
+    std::string results;  ///< folder for the report's files; empty: none
     std::string json;
     std::vector<std::string> benchmark_flags;  ///< --benchmark_..., for Google Benchmark
 

@@ -26,6 +26,9 @@ void print_churn(FILE* out, const Panel& panel);
 void print_load(FILE* out, const Panel& panel);
 void print_sizes(FILE* out, const Table& table, const std::vector<SizeRow>& sizes);
 
+/// All files of a run: text, JSON, plots of the rates. Says on stdout what they are called.
+void write_results(const std::string& folder, const Report& report, const std::vector<Table>& tables);
+
 /// Throws Failure if the file cannot be written.
 void write_json(const std::string& path, const Report& report);
 

@@ -56,7 +56,9 @@ void write_json(const std::string& path, const Report& report) {
         }
     }
     std::ofstream file(path);
-    file << json{{"head", head},
+    file << json{{"benchmark", "fib"},
+                 {"format", 2},
+                 {"machine", head},
                  {"lookups", to_json(report.lookups)},
                  {"churn", to_json(report.churn)},
                  {"load", to_json(report.load)},

@@ -105,6 +105,7 @@ Generator::Generator(const Topology& topology, Family family, std::span<const Ip
     std::memcpy(plan.source, addressing(family).source.bytes.data(), 16);
     plan.family = family == Family::ipv4 ? 4 : 6;
     plan.frame_bytes = shape.bytes;
+    plan.mix = shape.mix;
     plan.timestamps = shape.timestamps && family == Family::ipv4;
     plan.destination_mask = static_cast<uint32_t>(destinations.size() - 1);
     plan.flow_shift = static_cast<uint32_t>(std::countr_zero(destinations.size()));
@@ -139,12 +140,13 @@ Generator::Generator(const Topology& topology, Family family, std::span<const Ip
 Generator::~Generator() = default;
 Generator::Generator(Generator&&) noexcept = default;
 
-void Generator::start(unsigned cpu, unsigned batch) {
+void Generator::start(unsigned cpu, unsigned batch, unsigned window) {
     state_->reset();
+    state_->shared().window = window;
     state_->start(cpu, batch);
 }
 
-void Generator::start_paced(unsigned cpu, unsigned batch, double rate) {
+void Generator::start_paced(unsigned cpu, unsigned batch, double rate, uint64_t most) {
     state_->reset();
     pb_generator_state& shared = state_->shared();
     timespec now{};
@@ -153,6 +155,7 @@ void Generator::start_paced(unsigned cpu, unsigned batch, double rate) {
     shared.next_due = (static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec))
                       << 10;
     shared.paced = 1;
+    shared.most = most;
     state_->start(cpu, batch);
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "bench/bpf/traffic.h"
 #include "bench/harness/topology.h"
 
 namespace pktpit::bench {
@@ -16,6 +17,7 @@ namespace pktpit::bench {
 /// What the frames are like beside their destinations.
 struct FrameShape {
     unsigned bytes = 64;      ///< without FCS: PB_FRAME_BYTES to PB_MOST_FRAME_BYTES
+    bool mix = false;         ///< IMIX, `bytes` being the largest's
     bool timestamps = false;  ///< each tells when it left, for the sink to count latencies: IPv4 only
 };
 
@@ -27,11 +29,12 @@ class Generator {
     ~Generator();
     Generator(Generator&&) noexcept;
 
-    /// Sends as fast as it goes, `batch` frames at a time (at most 256: what a veth ring holds), until
-    /// stop().
-    void start(unsigned cpu, unsigned batch);
+    /// Sends as fast as it goes, with at most `window` frames on their way, `batch` frames at a time (at most
+    /// 256: what a veth ring holds), until stop().
+    void start(unsigned cpu, unsigned batch, unsigned window = PB_WINDOW);
     /// Sends evenly spaced frames, `rate` a second, until stop().
-    void start_paced(unsigned cpu, unsigned batch, double rate);
+    /// `most`: no more frames than so many; 0: no end.
+    void start_paced(unsigned cpu, unsigned batch, double rate, uint64_t most = 0);
     /// Ends the thread; returns how many frames left since the start, where flows and sequence numbers began
     /// anew. Throws what the thread ran into.
     uint64_t stop();

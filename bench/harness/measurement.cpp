@@ -16,6 +16,8 @@ std::string name_of(Cores cores) {
             return "one-core";
         case Cores::free_receive:
             return "free-receive";
+        case Cores::no_io:
+            return "cpu";
     }
     return {};
 }
@@ -24,16 +26,22 @@ std::string explain(Cores cores) {
     switch (cores) {
         case Cores::two_core:
             return "generator on core 0; router and sink on core 1: the NAPI thread of the router's ingress "
-                   "port, "
-                   "and the router's process where it has one";
+                   "port, and "
+                   "the router's process where it has one";
         case Cores::one_core:
             return "generator, router and sink all on core 1, one batch after the other";
         case Cores::free_receive:
             return "generator and the router's receive softirq on core 0; the router's process, what it "
-                   "sends and "
-                   "the sink on core 1";
+                   "sends and the "
+                   "sink on core 1";
+        case Cores::no_io:
+            return "one core forwards; frames come from memory and go nowhere";
     }
     return {};
+}
+
+unsigned window_of(Cores cores) {
+    return cores == Cores::free_receive ? PB_WIDE_WINDOW : PB_WINDOW;
 }
 
 unsigned generator_cpu(Cores cores) {
@@ -52,7 +60,7 @@ Sample measure(const Topology& topology, Family family, Generator& generator, Co
     place_cores(topology, cores);
     const uint64_t router_refusals = topology.refused_by_router();
     const uint64_t sink_refusals = topology.refused_by_sink();
-    generator.start(generator_cpu(cores), timing.batch);
+    generator.start(generator_cpu(cores), timing.batch, window_of(cores));
     std::this_thread::sleep_for(timing.warm_up);
     const auto before = sink.counters();
     const auto begin = SteadyClock::now();

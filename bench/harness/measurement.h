@@ -16,6 +16,7 @@ namespace pktpit::bench {
 enum class Cores {
     two_core,  ///< generator on core 0; router and sink on core 1, in the NAPI thread of the router's ingress
     one_core,  ///< all on core 1, router and sink in the softirq that follows each batch
+    no_io,     ///< frames come from memory and go nowhere: one core, no kernel
     free_receive,  ///< a router that is a process: it and what it sends on core 1, the receive softirq on
                    ///< core 0
 };
@@ -45,6 +46,8 @@ inline constexpr unsigned router_core = 1;
 /// the kernel makes NAPI, and its threads, anew.
 void place_cores(const Topology& topology, Cores cores);
 unsigned generator_cpu(Cores cores);
+/// Frames on their way at most.
+unsigned window_of(Cores cores);
 
 Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
                const Timing& timing, Arrival arrival = Arrival::routed);

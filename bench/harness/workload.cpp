@@ -166,6 +166,10 @@ Workload make_workload(Family family, Table table, size_t routes, const std::str
                                                  workload.prefixes.size(), whole, origin);
     }
     workload.destinations = pick_destinations(workload.prefixes, traffic, random);
+    workload.label = fmt::format("{} {} routes", workload.prefixes.size(),
+                                 table == Table::dense ? "consecutive" : "Internet");
+    if (traffic == Traffic::zipf) workload.label += ", Zipf";
+    if (traffic == Traffic::one_flow) workload.label += ", one flow";
     if (traffic == Traffic::zipf) workload.description += ", destinations by Zipf's law";
     if (traffic == Traffic::one_flow) workload.description += ", one destination";
     return workload;

@@ -24,6 +24,7 @@ enum class Traffic {
 
 struct Workload {
     std::string description;
+    std::string label;  ///< the same in a few words
     std::vector<Prefix> prefixes;
     /// A power of two of them, in random order, as `Traffic` says.
     std::vector<IpAddress> destinations;

@@ -45,6 +45,8 @@ std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, cons
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.
 std::unique_ptr<Forwarder> make_fib_lookup_forwarder();
+/// XDP with eBPF's longest-prefix map.
+std::unique_ptr<Forwarder> make_lpm_trie_forwarder();
 /// Pktpit's port stage without the daemon: its program, and a FIB image filled by the benchmark.
 std::unique_ptr<Forwarder> make_port_stage_forwarder();
 /// XDP with no lookup: the upper bound.

@@ -6,34 +6,60 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "bench/harness/failure.h"
 #include "bench/harness/sink.h"
 
 namespace pktpit::bench {
 
-Lab::Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads,
-         const std::vector<unsigned>& frame_sizes)
+Lab::Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& routes)
     : forwarder_(std::move(forwarder)) {
-    forwarder_->attach(topology_, workloads);
+    forwarder_->attach(topology_, routes);
     forwarder_->rest();
-    for (const Workload* workload : workloads) {
-        const Family family = workload->prefixes.front().address.family;
-        for (const unsigned bytes : frame_sizes)
-            generators_.emplace(std::pair(family, bytes),
-                                Generator(topology_, family, workload->destinations, {bytes, false}));
-    }
 }
 
-Sample Lab::measure(Family family, unsigned frame_bytes, Cores cores, const Timing& timing) {
+void Lab::aim(const Workload& workload, const FrameShape& shape) {
+    family_ = workload.prefixes.front().address.family;
+    generator_.reset();
+    generator_.emplace(topology_, family_, workload.destinations, shape);
+}
+
+Sample Lab::measure(Cores cores, const Timing& timing) {
     forwarder_->wake();
-    const Sample sample = bench::measure(topology_, family, generators_.at({family, frame_bytes}), cores,
-                                         timing, forwarder_->arrival(family));
+    const Sample sample =
+        bench::measure(topology_, family_, *generator_, cores, timing, forwarder_->arrival(family_));
     forwarder_->rest();
     return sample;
 }
 
-std::string Lab::sample_stacks(Family family, unsigned frame_bytes, Cores cores, std::chrono::seconds time) {
+Lab::Paced Lab::send_paced(Cores cores, unsigned batch, double rate, std::chrono::duration<double> time,
+                           uint64_t most) {
+    forwarder_->wake();
+    const Sink sink(topology_, family_, Sink::Mode::count, *generator_, forwarder_->arrival(family_));
+    place_cores(topology_, cores);
+    const auto begin = std::chrono::steady_clock::now();
+    generator_->start_paced(generator_cpu(cores), batch, rate, most);
+    std::this_thread::sleep_for(time);
+    Paced paced;
+    paced.sent = generator_->stop();
+    paced.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    // Until all is there, or nothing more comes.
+    auto counters = sink.counters();
+    for (int quiet = 0; quiet < 5 && counters.frames < paced.sent;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+        const auto now = sink.counters();
+        quiet = now.frames == counters.frames ? quiet + 1 : 0;
+        counters = now;
+    }
+    paced.arrived = counters.frames;
+    if (counters.sampled > 0) paced.faults = describe_faults(counters);
+    paced.latencies = sink.latencies();
+    forwarder_->rest();
+    return paced;
+}
+
+std::string Lab::sample_stacks(Cores cores, std::chrono::seconds time) {
     const auto [pid, threads] = forwarder_->process();
     std::string tids;
     for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid))) {
@@ -51,13 +77,11 @@ std::string Lab::sample_stacks(Family family, unsigned frame_bytes, Cores cores,
             throw Failure("perf record failed (Debian: linux-perf): " + command);
     };
     forwarder_->wake();
-    const Sink sink(topology_, family, Sink::Mode::count, generators_.at({family, frame_bytes}),
-                    forwarder_->arrival(family));
+    const Sink sink(topology_, family_, Sink::Mode::count, *generator_, forwarder_->arrival(family_));
     place_cores(topology_, cores);
-    Generator& generator = generators_.at({family, frame_bytes});
-    generator.start(generator_cpu(cores), 64);
+    generator_->start(generator_cpu(cores), 64, window_of(cores));
     record();
-    generator.stop();
+    generator_->stop();
     forwarder_->rest();
     FILE* pipe = popen(fmt::format("perf script -i {} -F ip,sym 2>/dev/null", data).c_str(), "r");
     if (!pipe) fail_errno("perf script");

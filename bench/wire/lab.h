@@ -1,10 +1,11 @@
-/// One forwarder on its own topology, with a generator for each family and size of frames: ready to be
+/// One forwarder on its own topology, with a generator: ready to be
 /// measured as often as wanted.
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "bench/harness/generator.h"
@@ -16,21 +17,31 @@ namespace pktpit::bench {
 
 class Lab {
   public:
-    /// Workloads must outlive the lab. One a family.
-    Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& workloads,
-        const std::vector<unsigned>& frame_sizes = {64});
+    /// Routes: one workload a family.
+    Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& routes);
 
     [[nodiscard]] const Forwarder& forwarder() const { return *forwarder_; }
-    /// `frame_bytes`: one of the sizes.
-    Sample measure(Family family, unsigned frame_bytes, Cores cores, const Timing& timing);
-
+    /// What is sent from now on; its routes must be those that the forwarder has.
+    void aim(const Workload& workload, const FrameShape& shape);
+    Sample measure(Cores cores, const Timing& timing);
+    struct Paced {
+        uint64_t sent = 0;
+        uint64_t arrived = 0;
+        double seconds = 0;  ///< that the generator took
+        std::string faults;
+        std::vector<uint64_t> latencies;  ///< buckets
+    };
+    /// Evenly spaced frames, `rate` a second, for `time`, `most` of them at most (0: no end).
+    Paced send_paced(Cores cores, unsigned batch, double rate, std::chrono::duration<double> time,
+                     uint64_t most);
     /// perf's samples of the forwarder's process under the same traffic, as `perf script` prints them.
-    std::string sample_stacks(Family family, unsigned frame_bytes, Cores cores, std::chrono::seconds time);
+    std::string sample_stacks(Cores cores, std::chrono::seconds time);
 
   private:
     Topology topology_;
     std::unique_ptr<Forwarder> forwarder_;
-    std::map<std::pair<Family, unsigned>, Generator> generators_;
+    Family family_ = Family::ipv4;
+    std::optional<Generator> generator_;
 };
 
 }  // namespace pktpit::bench

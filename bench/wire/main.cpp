@@ -6,51 +6,32 @@
 
 #include <algorithm>
 #include <deque>
-#include <sstream>
 #include <vector>
 
-#include "bench/fib/hugepages.h"
+#include "bench/dpdk/program.h"
 #include "bench/harness/device.h"
 #include "bench/harness/failure.h"
+#include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
-#include "bench/wire/dpdk_forwarders.h"
-#include "bench/wire/forwarder.h"
+#include "bench/report/report.h"
+#include "bench/report/results.h"
+#include "bench/wire/forwarders.h"
+#include "bench/wire/idle.h"
 #include "bench/wire/kill_restart.h"
 #include "bench/wire/lab.h"
 #include "bench/wire/options.h"
-#include "bench/wire/report.h"
 
 namespace pktpit::bench {
 namespace {
 
-std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Options& options) {
-    if (name == "pktpit") return make_pktpit_forwarder(options.pktpitd, "inline");
-    if (name == "pktpit-split") return make_pktpit_forwarder(options.pktpitd, "split");
-    if (name == "pktpit-auto") return make_pktpit_forwarder(options.pktpitd, "auto");
-    if (name == "kernel") return make_kernel_forwarder();
-    if (name == "fib-lookup") return make_fib_lookup_forwarder();
-    if (name == "port-stage") return make_port_stage_forwarder();
-    for (const DpdkRow& row : dpdk_rows())
-        if (row.name == name) return make_dpdk_forwarder(row, options.busy_budget);
-    return make_fixed_redirect_forwarder();
-}
+constexpr size_t slow_to_load = 200'000;  ///< routes, for rte_lpm
 
-/// DPDK's programs want huge pages: a table for the whole Internet takes l3fwd 800 MiB, whatever it holds.
-size_t hugepages_needed(const Options& options) {
-    size_t bytes = 0;
-    for (const std::string& name : options.forwarders) {
-        if (name.starts_with("l3fwd")) bytes += size_t{1400} << 20;
-        if (name.starts_with("testpmd")) bytes += size_t{192} << 20;
-        if (name == "pktpit-split" || name == "pktpit-auto") bytes += size_t{64} << 20;
-    }
-    return bytes;
-}
-
-std::vector<Workload> make_workloads(const Options& options, Table table) {
+/// One a family.
+std::vector<Workload> make_workloads(const Options& options, Table table, size_t routes, Traffic traffic) {
     std::vector<Workload> workloads;
     for (const Family family : options.families)
-        workloads.push_back(make_workload(family, table, options.routes, options.data, options.traffic));
+        workloads.push_back(make_workload(family, table, routes, options.data, traffic));
     return workloads;
 }
 
@@ -68,6 +49,7 @@ Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditio
                 cores,
                 frame_bytes,
                 workload.description,
+                workload.label,
                 workload.prefixes.size(),
                 {}};
     std::vector<Lab*> labs;
@@ -80,7 +62,7 @@ Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditio
         for (size_t i = 0; i < labs.size(); i++) {
             // Nobody always comes first, or after the same forwarder.
             const size_t turn = round % 2 ? labs.size() - 1 - i : i;
-            const Sample sample = labs[turn]->measure(panel.family, frame_bytes, cores, options.timing);
+            const Sample sample = labs[turn]->measure(cores, options.timing);
             panel.series[turn].samples.push_back(sample);
             progress.step(fmt::format("{} {} B {} round {}: {} {:.3f} Mpps{}",
                                       panel.family == Family::ipv4 ? "IPv4" : "IPv6", frame_bytes,
@@ -91,54 +73,69 @@ Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditio
     return panel;
 }
 
-/// The line of DPDK's that says why it exits.
-std::string last_complaint(const std::string& text) {
-    std::string complaint, line;
-    for (std::istringstream lines(text); std::getline(lines, line);) {
-        while (!line.empty() && line.back() == '\r')
-            line.pop_back();
-        if (line.find("EAL: Error - exiting") != std::string::npos) break;
-        if (!line.empty()) complaint = line;
+/// Starts a forwarder in a lab of its own; false where it is no fault that it does not run.
+bool start(const std::string& name, const std::vector<const Workload*>& routes, const Options& options,
+           std::deque<Lab>& labs, Report& report) {
+    // rte_lpm takes 6.5 minutes to load the Internet's table. Who names the row himself has the time.
+    if (options.all && name.starts_with("l3fwd-lpm") && routes.front()->prefixes.size() > slow_to_load) {
+        report.refusals.emplace_back(
+            name, fmt::format("with {} routes it takes minutes to load: name it in --forwarders",
+                              routes.front()->prefixes.size()));
+        return false;
     }
-    return complaint;
+    try {
+        labs.emplace_back(make_forwarder(name, {options.pktpitd, options.busy_budget}), routes);
+    } catch (const Failure& failure) {
+        const bool may_refuse = name.starts_with("l3fwd-stock") || (options.all && name == "pktpit-auto");
+        if (!may_refuse) throw;
+        report.refusals.emplace_back(name, last_complaint(failure.what()));
+        return false;
+    }
+    const Forwarder& forwarder = labs.back().forwarder();
+    if (!forwarder.command().empty()) report.commands.emplace_back(forwarder.name(), forwarder.command());
+    if (!forwarder.patch().empty()) report.patch = forwarder.patch();
+    return true;
+}
+
+void take_profile(Lab& lab, const Options& options, const Workload& workload, Report& report) {
+    const unsigned bytes = options.frame_sizes.front();
+    lab.aim(workload, {.bytes = bytes});
+    Profile profile = sort_stacks(lab.sample_stacks(options.cores.front(), std::chrono::seconds(3)));
+    profile.forwarder = lab.forwarder().name();
+    profile.conditions =
+        fmt::format("{} B, {}, {}", bytes, name_of(options.cores.front()), workload.description);
+    report.profiles.push_back(std::move(profile));
 }
 
 /// Labs are made anew for each table: a forwarder has the routes of one.
-void compare_on(Table table, const Options& options, Report& report, Progress& progress) {
-    const std::vector<Workload> workloads = make_workloads(options, table);
+void compare_on(Table table, size_t routes, const Options& options, Report& report, Progress& progress) {
+    std::deque<std::vector<Workload>> by_traffic;
+    for (const Traffic traffic : options.traffic)
+        by_traffic.push_back(make_workloads(options, table, routes, traffic));
     std::vector<const Workload*> views;
-    for (const Workload& workload : workloads)
+    for (const Workload& workload : by_traffic.front())
         views.push_back(&workload);
     std::deque<Lab> labs;
     for (const std::string& name : options.forwarders) {
         progress.say("starting " + name);
-        try {
-            labs.emplace_back(make_forwarder(name, options), views, options.frame_sizes);
-        } catch (const Failure& failure) {
-            // Where it does not run is a result.
-            if (!name.starts_with("l3fwd-stock")) throw;
-            report.refusals.emplace_back(name, last_complaint(failure.what()));
-            continue;
-        }
-        const Forwarder& forwarder = labs.back().forwarder();
-        if (!forwarder.command().empty()) report.commands.emplace_back(forwarder.name(), forwarder.command());
-        if (!forwarder.patch().empty()) report.patch = forwarder.patch();
+        start(name, views, options, labs, report);
     }
     const RealTime real_time(Schedule::measuring);
-    for (const Workload& workload : workloads)
-        for (const unsigned bytes : options.frame_sizes)
-            for (const Cores cores : options.cores)
-                report.panels.push_back(measure_panel(labs, options, {workload, bytes, cores}, progress));
+    for (const auto& workloads : by_traffic) {
+        for (const Workload& workload : workloads) {
+            for (const unsigned bytes : options.frame_sizes) {
+                for (Lab& lab : labs)
+                    lab.aim(workload, {.bytes = bytes});
+                for (const Cores cores : options.cores)
+                    report.panels.push_back(measure_panel(labs, options, {workload, bytes, cores}, progress));
+            }
+        }
+    }
     if (!options.profile) return;
     for (Lab& lab : labs) {
         if (lab.forwarder().process().first == 0) continue;
         progress.say("profile of " + lab.forwarder().name());
-        Profile profile = sort_stacks(lab.sample_stacks(options.families.front(), options.frame_sizes.front(),
-                                                        options.cores.front(), std::chrono::seconds(3)));
-        profile.forwarder = lab.forwarder().name();
-        profile.conditions =
-            fmt::format("{} B, {}", options.frame_sizes.front(), name_of(options.cores.front()));
-        report.profiles.push_back(std::move(profile));
+        take_profile(lab, options, by_traffic.front().front(), report);
     }
 }
 
@@ -154,16 +151,17 @@ void compare(const Options& options, Report& report) {
                       {"pktpit split", "l3fwd lpm, net_af_xdp", 1.0}};
     size_t steps = 0;
     for (const std::string& name : options.forwarders) {
-        const auto forwarder = make_forwarder(name, options);
+        const auto forwarder = make_forwarder(name, {options.pktpitd, options.busy_budget});
         report.forwarders.emplace_back(forwarder->name(), forwarder->description());
         for (const Cores cores : options.cores)
             steps += forwarder->runs_on(cores);
     }
     print_head(stdout, report);
-    Progress progress(options.tables.size() * options.families.size() * options.frame_sizes.size() * steps *
-                      options.rounds);
+    Progress progress(options.tables.size() * options.routes.size() * options.traffic.size() *
+                      options.families.size() * options.frame_sizes.size() * steps * options.rounds);
     for (const Table table : options.tables)
-        compare_on(table, options, report, progress);
+        for (const size_t routes : options.routes)
+            compare_on(table, routes, options, report, progress);
 }
 
 void kill_and_restart(const Options& options, Report& report) {
@@ -172,7 +170,8 @@ void kill_and_restart(const Options& options, Report& report) {
     const size_t tests = options.tables.size() * options.families.size() * options.cores.size();
     Progress progress(tests * kill_restart_steps(plan));
     for (const Table table : options.tables) {
-        for (const Workload& workload : make_workloads(options, table)) {
+        for (const Workload& workload :
+             make_workloads(options, table, options.routes.front(), options.traffic.front())) {
             for (const Cores cores : options.cores) {
                 const RealTime real_time(Schedule::measuring);
                 report.kill_restarts.push_back(
@@ -194,25 +193,28 @@ bool is_sound(const Report& report) {
 
 int run(const Options& options) {
     make_private_mounts();
-    const size_t memory = hugepages_needed(options);
+    const size_t memory = options.idle ? 0 : hugepages_needed(options.forwarders);
     const HugepageReservation hugepages(memory);
     if (!hugepages.enough())
         throw Failure(fmt::format("{} MiB of huge pages are needed for {}, and the kernel has not got them",
                                   memory >> 20, fmt::join(options.forwarders, ", ")));
     Report report;
+    report.benchmark = "wire";
+    report.bound = "fixed redirect";
     report.machine = describe_machine();
     report.command = options.command;
-    if (options.kill_restart)
+    if (options.idle) {
+        print_head(stdout, report);
+        Progress progress(3);
+        const Workload workload = make_workload(Family::ipv4, Table::internet, 1024, options.data);
+        report.idle = measure_idle(options.pktpitd, workload, std::chrono::seconds(5), progress);
+    } else if (options.kill_restart) {
         kill_and_restart(options, report);
-    else
+    } else {
         compare(options, report);
-    for (const Panel& panel : report.panels)
-        print_panel(stdout, report, panel);
-    for (const Profile& profile : report.profiles)
-        print_profile(stdout, profile);
-    print_appendix(stdout, report);
-    for (const KillRestartResult& result : report.kill_restarts)
-        print_kill_restart(stdout, result);
+    }
+    print_report(stdout, report);
+    if (!options.results.empty()) write_results(options.results, report);
     if (!options.json.empty()) write_json(options.json, report);
     return is_sound(report) ? 0 : 2;
 }

@@ -2,21 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/wire/dpdk_forwarders.h"
+#include "bench/wire/forwarders.h"
 #include "bench/wire/pktpit_daemon.h"
 
 namespace pktpit::bench {
 namespace {
 
 constexpr unsigned quick_rounds = 5;
-
-std::vector<std::string> forwarder_names() {
-    std::vector<std::string> names{"pktpit", "pktpit-split", "pktpit-auto", "port-stage",
-                                   "kernel", "fib-lookup",   "fixed"};
-    for (const DpdkRow& row : dpdk_rows())
-        names.push_back(row.name);
-    return names;
-}
 
 }  // namespace
 
@@ -32,9 +24,9 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     std::vector<int> families{4, 6};
     std::vector<std::string> cores;
     std::vector<std::string> tables;
-    std::string traffic = "uniform";
+    std::vector<std::string> traffic{"uniform"};
     unsigned window = 400, warm_up = 100;
-    bool quick = false;
+    bool quick = false, all = false;
     app.add_option("--families", families, "4 and 6, or one of them")
         ->delimiter(',')
         ->check(CLI::IsMember({4, 6}));
@@ -53,6 +45,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->check(CLI::Range(64, 1514))
         ->capture_default_str();
     app.add_option("--traffic", traffic, "destinations: uniform over the routes, Zipf(1.0) over them, or one")
+        ->delimiter(',')
         ->check(CLI::IsMember({"uniform", "zipf", "one"}))
         ->capture_default_str();
     app.add_option("--busy-budget", options.busy_budget,
@@ -65,7 +58,9 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
            "internet")
         ->delimiter(',')
         ->check(CLI::IsMember({"internet", "dense"}));
-    app.add_option("--routes", options.routes, "prefixes of each family; 0: the whole Internet table")
+    app.add_option("--routes", options.routes,
+                   "prefixes of each family; 0: the whole Internet table; several: one measurement each")
+        ->delimiter(',')
         ->capture_default_str();
     app.add_option("--data", options.data, "folder of the Internet tables")->capture_default_str();
     app.add_option("--rounds", options.rounds, "rounds of each panel")
@@ -80,6 +75,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     app.add_option("--batch", options.timing.batch, "frames handed over at a time")
         ->check(CLI::Range(1, 128))
         ->capture_default_str();
+    app.add_option("--results", options.results, "folder for the report's files: text, JSON, plots");
     app.add_option("--json", options.json, "also write the report there");
     app.add_option("--pktpitd", options.pktpitd, "the daemon to measure")->capture_default_str();
     app.add_flag("--kill-restart", options.kill_restart,
@@ -87,14 +83,48 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     app.add_option("--kills", options.kills, "how often; 0: traffic alone")
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
+    app.add_flag("--idle", options.idle, "instead: the CPU time of an idle daemon in each way of polling");
     app.add_flag("--profile", options.profile,
                  "then, for each forwarder with a process: the share of each step (needs perf)");
-    app.add_flag("--quick", quick, "5 short rounds");
+    app.add_flag("--all", all,
+                 "every row, both kinds of traffic and sizes that matter, 16,384 routes and the whole table; "
+                 "what is also "
+                 "named on the command line stays as it was named");
+    app.add_flag("--quick", quick, "5 short rounds; with --all ends within two minutes");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         exit_code = app.exit(error);
         return std::nullopt;
+    }
+    options.all = all && app.count("--forwarders") == 0;
+    if (all) {
+        const auto unnamed = [&](const char* option) { return app.count(option) == 0; };
+        if (unnamed("--forwarders"))
+            options.forwarders =
+                quick ? std::vector<std::string>{"pktpit",     "pktpit-split",  "pktpit-auto",
+                                                 "kernel",     "fib-lookup",    "lpm-trie",
+                                                 "fixed",      "l3fwd-fib-xdp", "l3fwd-stock-lpm-xdp",
+                                                 "testpmd-xdp"}
+                      : std::vector<std::string>{"pktpit",
+                                                 "pktpit-split",
+                                                 "pktpit-auto",
+                                                 "kernel",
+                                                 "fib-lookup",
+                                                 "lpm-trie",
+                                                 "fixed",
+                                                 "l3fwd-fib-xdp",
+                                                 "l3fwd-lpm-xdp",
+                                                 "l3fwd-stock-lpm-xdp",
+                                                 "l3fwd-fib-packet",
+                                                 "l3fwd-lpm-packet",
+                                                 "testpmd-xdp"};
+        if (unnamed("--families")) families = {4};
+        if (unnamed("--cores")) cores = {"two-core", "free-receive", "one-core"};
+        if (unnamed("--tables")) tables = {"internet"};
+        if (!quick && unnamed("--routes")) options.routes = {1, 16384, 0};
+        if (!quick && unnamed("--traffic")) traffic = {"uniform", "zipf", "one"};
+        if (!quick && unnamed("--frames")) options.frame_sizes = {64, 1500};
     }
     options.families.clear();
     for (const int family : families)
@@ -106,9 +136,11 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         options.cores.push_back(one == "two-core"   ? Cores::two_core
                                 : one == "one-core" ? Cores::one_core
                                                     : Cores::free_receive);
-    options.traffic = traffic == "zipf"  ? Traffic::zipf
-                      : traffic == "one" ? Traffic::one_flow
-                                         : Traffic::uniform;
+    options.traffic.clear();
+    for (const auto& one : traffic)
+        options.traffic.push_back(one == "zipf"  ? Traffic::zipf
+                                  : one == "one" ? Traffic::one_flow
+                                                 : Traffic::uniform);
     if (tables.empty() && options.kill_restart) tables = {"internet"};
     if (tables.empty()) tables = {"internet", "dense"};
     options.tables.clear();

@@ -15,18 +15,21 @@ struct Options {
     std::vector<Cores> cores{Cores::two_core, Cores::one_core};
     std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
     std::vector<unsigned> frame_sizes{64};
-    Traffic traffic = Traffic::uniform;
+    std::vector<Traffic> traffic{Traffic::uniform};
     unsigned busy_budget = 0;  ///< of net_af_xdp
     std::vector<Table> tables{Table::internet, Table::dense};
-    size_t routes = 16384;
+    std::vector<size_t> routes{16384};
     std::string data;
     unsigned rounds = 7;
     Timing timing;
     std::string json;
+    std::string results;  ///< folder for all files of the run; empty: none
     std::string pktpitd;
     bool kill_restart = false;  ///< that test instead of the comparison
     unsigned kills = 3;
+    bool idle = false;     ///< instead: what polling costs without traffic
     bool profile = false;  ///< and where the cores' time goes
+    bool all = false;      ///< the rows are the program's choice
     std::string command;
 };
 

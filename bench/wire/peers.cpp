@@ -9,6 +9,7 @@
 #include "bench/wire/kernel_routes.h"
 #include "fib_lookup.skel.h"
 #include "fixed_redirect.skel.h"
+#include "lpm_trie.skel.h"
 
 namespace pktpit::bench {
 namespace {
@@ -69,6 +70,52 @@ class FibLookupForwarder : public Forwarder {
     Link link_{nullptr, &bpf_link__destroy};
 };
 
+class LpmTrieForwarder : public Forwarder {
+  public:
+    [[nodiscard]] std::string name() const override { return "XDP + LPM_TRIE"; }
+    [[nodiscard]] std::string description() const override {
+        return "eBPF's own longest-prefix map, one a family; TTL and MACs rewritten, redirect through a "
+               "devmap";
+    }
+    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+        skeleton_.reset(bench_lpm_trie::open());
+        if (!skeleton_) fail_errno("open the lpm_trie program");
+        auto& macs = const_cast<pb_macs&>(skeleton_->rodata->macs);
+        std::memcpy(macs.destination, topology.sink_port().mac.bytes.data(), 6);
+        std::memcpy(macs.source, topology.egress().mac.bytes.data(), 6);
+        for (const Workload* workload : workloads)
+            bpf_map__set_max_entries(trie(*workload), static_cast<uint32_t>(workload->prefixes.size()));
+        if (const int error = bench_lpm_trie::load(skeleton_.get()))
+            fail_with(error, "load the lpm_trie program");
+        for (const Workload* workload : workloads)
+            fill(bpf_map__fd(trie(*workload)), workload->prefixes);
+        set_egress(skeleton_->maps.egress, 0, topology);
+        link_ = attach_to_ingress(skeleton_->progs.forward, topology);
+    }
+
+  private:
+    struct Destroy {
+        void operator()(bench_lpm_trie* skeleton) const { bench_lpm_trie::destroy(skeleton); }
+    };
+    struct Key {
+        uint32_t length;
+        uint8_t address[16];
+    };
+    [[nodiscard]] bpf_map* trie(const Workload& workload) const {
+        return workload.prefixes.front().address.is_v4() ? skeleton_->maps.routes4 : skeleton_->maps.routes6;
+    }
+    static void fill(int map, const std::vector<Prefix>& prefixes) {
+        const uint32_t egress = 0;
+        for (const Prefix& prefix : prefixes) {
+            Key key{prefix.length, {}};
+            std::memcpy(key.address, prefix.address.bytes.data(), prefix.address.size());
+            if (bpf_map_update_elem(map, &key, &egress, BPF_ANY) != 0) fail_errno("fill an LPM_TRIE");
+        }
+    }
+    std::unique_ptr<bench_lpm_trie, Destroy> skeleton_;
+    Link link_{nullptr, &bpf_link__destroy};
+};
+
 class FixedRedirectForwarder : public Forwarder {
   public:
     [[nodiscard]] std::string name() const override { return "fixed redirect"; }
@@ -102,6 +149,9 @@ std::unique_ptr<Forwarder> make_kernel_forwarder() {
 }
 std::unique_ptr<Forwarder> make_fib_lookup_forwarder() {
     return std::make_unique<FibLookupForwarder>();
+}
+std::unique_ptr<Forwarder> make_lpm_trie_forwarder() {
+    return std::make_unique<LpmTrieForwarder>();
 }
 std::unique_ptr<Forwarder> make_fixed_redirect_forwarder() {
     return std::make_unique<FixedRedirectForwarder>();

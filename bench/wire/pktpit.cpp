@@ -26,7 +26,7 @@ class PktpitForwarder : public Forwarder {
         return has_workers() ? cores != Cores::one_core : cores != Cores::free_receive;
     }
     [[nodiscard]] std::pair<pid_t, std::string> process() const override {
-        return {has_workers() ? daemon_->pid() : 0, "pktpit-worker"};
+        return {has_workers() ? daemon_->pid() : 0, "pktpit-w"};
     }
     void wake() override {
         if (has_workers()) daemon_->thaw();

@@ -100,11 +100,13 @@ class Child {
 }  // namespace
 
 PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
-                           const std::vector<const Workload*>& workloads, std::string forwarding)
+                           const std::vector<const Workload*>& workloads, std::string forwarding,
+                           std::string polling)
     : binary_(std::move(binary)),
       topology_(&topology),
       folder_("/run/bench-" + topology.ingress().device),
-      forwarding_(std::move(forwarding)) {
+      forwarding_(std::move(forwarding)),
+      polling_(std::move(polling)) {
     if (access(binary_.c_str(), X_OK) != 0)
         fail_errno("the daemon " + binary_ + " (build it, or see --pktpitd)");
     std::filesystem::create_directories(folder_);
@@ -143,7 +145,8 @@ void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workl
     const json config{{"instance", topology_->ingress().device},
                       {"interfaces", interfaces},
                       {"neighbours", neighbours},
-                      {"routes_files", files}};
+                      {"routes_files", files},
+                      {"workers", {{"cpus", {router_core}}, {"polling", polling_}}}};
     std::ofstream file(folder_ + "/config.json");
     file << config.dump(2) << '\n';
     if (!file.flush()) fail_errno("write the daemon's configuration");
@@ -177,7 +180,7 @@ void PktpitDaemon::wait_until_ready(int notifications) {
 }
 
 void PktpitDaemon::place_workers() const {
-    if (schedule_threads(pid_, "pktpit-worker", router_core, Schedule::router) == 0)
+    if (schedule_threads(pid_, "pktpit-w", router_core, Schedule::router) == 0)
         throw Failure("pktpitd has no worker:\n" + log_end());
 }
 

@@ -17,9 +17,9 @@ namespace pktpit::bench {
 class PktpitDaemon {
   public:
     /// Writes the configuration; starts nothing. The topology must outlive this.
-    /// `forwarding`: inline, split or auto.
+    /// `forwarding`: inline, split or auto; `polling`: of its workers.
     PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads,
-                 std::string forwarding = "inline");
+                 std::string forwarding = "inline", std::string polling = "busy");
     /// Stops the daemon if it runs, so that it takes away what it has pinned.
     ~PktpitDaemon();
     PktpitDaemon(const PktpitDaemon&) = delete;
@@ -45,6 +45,7 @@ class PktpitDaemon {
     const Topology* topology_;
     std::string folder_;
     std::string forwarding_;
+    std::string polling_;
     pid_t pid_ = -1;
 };
 

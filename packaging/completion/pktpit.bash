@@ -17,8 +17,9 @@ _pktpit() {
         --to) words="text json mrt" ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup table counters trace capture doctor demo" ;;
+                " ") words="check reload show route lookup table counters trace capture doctor bench demo" ;;
                 "show ") words="version ports routes route neighbours counters latency workers config" ;;
+                "bench ") words="wire cpu fib rfc2544 compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
                     words="default via dev weight nexthop blackhole unreachable prohibit preference metric counters -4 -6" ;;

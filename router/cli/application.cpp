@@ -9,6 +9,7 @@
 
 #include "config/nearest.h"
 #include "router/cli/commands.h"
+#include "router/cli/commands_bench.h"
 
 namespace pktpit::router::cli {
 namespace {
@@ -70,6 +71,9 @@ class Application {
     }
 
     int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
+        // Its options are the benchmark's own.
+        if (!arguments.empty() && arguments.front() == "bench")
+            return bench({arguments.begin() + 1, arguments.end()}, terminal);
         std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
         try {
             app_.parse(reversed);
@@ -166,6 +170,8 @@ class Application {
         reload_app->add_option("FILE", options_.file, "another configuration file");
         reload_app->add_flag("--dry-run", options_.dry_run, "only say what would change");
 
+        add(&app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, compare",
+            [](const Session& session) { return bench({}, session.terminal); });
         add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);
     }
 

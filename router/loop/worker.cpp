@@ -1,7 +1,6 @@
 #include "router/loop/worker.h"
 
 #include <pthread.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -40,7 +39,6 @@ Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCo
       loop_(io, image, reader_, counters, queues.for_daemon),
       queues_(queues),
       polling_(polling),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     watch_interrupt(wakeup_.get());
     thread_ = std::thread([this] { run(); });
@@ -87,14 +85,12 @@ void Worker::wake() {
 }
 
 void Worker::watch_interrupt(int descriptor) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = descriptor;
-    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+    unwatch_interrupt(descriptor);  // not twice
+    watched_.push_back({descriptor, POLLIN, 0});
 }
 
 void Worker::unwatch_interrupt(int descriptor) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+    std::erase_if(watched_, [descriptor](const pollfd& one) { return one.fd == descriptor; });
 }
 
 void Worker::run() {
@@ -137,11 +133,14 @@ void Worker::sleep() {
     io_.arm();
     // What came before has announced itself to nobody.
     if (loop_.turn() + send_queued() == 0 && !pause_wanted_) {
-        std::array<epoll_event, 16> events;
-        const int count = epoll_wait(epoll_.get(), events.data(), events.size(), sleep_milliseconds);
+        // Not epoll: its interest in a socket costs the kernel a call and a lock with each frame that comes
+        // or has gone, asleep or not (8 % of the worker's core, measured over veth).
+        ::poll(watched_.data(), watched_.size(), sleep_milliseconds);
         uint64_t rung = 0;
-        for (int i = 0; i < count; i++)
-            [[maybe_unused]] const auto taken = ::read(events[i].data.fd, &rung, sizeof rung);
+        for (const pollfd& one : watched_)
+            if (one.revents & POLLIN) {
+                [[maybe_unused]] const auto taken = ::read(one.fd, &rung, sizeof rung);
+            }
     }
     if (loop_.take_wake()) tell_daemon();
     io_.disarm();

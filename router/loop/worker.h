@@ -2,6 +2,8 @@
 /// there is nothing to do. The daemon pauses it to change what it works on.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -53,7 +55,8 @@ class Worker {
     [[nodiscard]] PacketObserver* observer() { return observer_.get(); }
     /// Wakes it to look at to_send.
     void wake();
-    /// A descriptor that becomes readable when a port has something: ends a sleep. Eventfds are read.
+    /// A descriptor that becomes readable when a port has something: ends a sleep. Eventfds are read. While
+    /// it is paused.
     void watch_interrupt(int eventfd);
     void unwatch_interrupt(int eventfd);
 
@@ -71,7 +74,7 @@ class Worker {
     std::unique_ptr<PacketObserver> observer_;
     Queues& queues_;
     config::Polling polling_;
-    Fd epoll_;
+    std::vector<pollfd> watched_;  ///< while paused the daemon's to change
     Fd wakeup_;
     uint64_t next_look_ = 0;
 

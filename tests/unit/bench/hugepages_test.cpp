@@ -1,4 +1,4 @@
-#include "bench/fib/hugepages.h"
+#include "bench/harness/hugepages.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

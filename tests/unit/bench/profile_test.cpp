@@ -1,4 +1,4 @@
-#include "bench/wire/profile.h"
+#include "bench/report/profile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/fib/hugepages.h"
+#include "bench/harness/hugepages.h"
 
 #include <fcntl.h>
 #include <signal.h>

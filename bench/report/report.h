@@ -1,4 +1,4 @@
-/// What a run of the wire benchmark found, for people (a table on stdout) and for programs (JSON). Plain
+/// What a run of bench_wire or bench_cpu found, for people (a table on stdout) and for programs (JSON). Plain
 /// values.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 #include "bench/harness/measurement.h"
 #include "bench/harness/statistics.h"
-#include "bench/wire/kill_restart.h"
-#include "bench/wire/profile.h"
+#include "bench/report/kill_restart_result.h"
+#include "bench/report/profile.h"
 
 namespace pktpit::bench {
 
@@ -28,15 +28,13 @@ struct Panel {
     Cores cores = Cores::two_core;
     unsigned frame_bytes = 64;
     std::string workload;
+    std::string label;  ///< the workload in a few words
     size_t routes = 0;
     std::vector<Series> series;
     [[nodiscard]] const Series* find(const std::string& forwarder) const;
-    /// The one of Pktpit's that ratios are of: the first of inline, split, auto, the port stage alone.
+    /// The one of Pktpit's that ratios are of: the first of inline, split, auto, dpdk, the port stage alone.
     [[nodiscard]] const Series* subject() const;
 };
-
-/// The forwarder that does nothing but rewrite and redirect.
-inline constexpr const char* upper_bound_name = "fixed redirect";
 
 /// "`subject` is at least `factor` times `peer`, with so many routes."
 struct Target {
@@ -53,7 +51,15 @@ struct Verdict {
     [[nodiscard]] bool met() const { return ratio.median >= target.factor; }
 };
 
+/// Of one CPU, without traffic.
+struct IdleUse {
+    std::string polling;
+    double share = 0;
+};
+
 struct Report {
+    std::string benchmark;  ///< "wire" or "cpu"
+    std::string bound;      ///< the row that does nothing but what all must: costs are told beyond it
     std::vector<std::pair<std::string, std::string>> machine;
     std::string command;
     std::vector<std::pair<std::string, std::string>> forwarders;  ///< name and description
@@ -63,8 +69,12 @@ struct Report {
     std::vector<Target> targets;
     std::vector<Panel> panels;
     std::vector<Profile> profiles;
+    std::vector<IdleUse> idle;
     std::vector<KillRestartResult> kill_restarts;
 };
+
+/// What a frame costs in ns beyond the bound, a value a round; empty if the bound was not measured.
+std::vector<double> costs_above_bound(const Report& report, const Panel& panel, const Series& series);
 
 /// One a target whose peer is in the panel.
 std::vector<Verdict> judge(const Report& report, const Panel& panel);
@@ -73,7 +83,7 @@ void print_head(FILE* out, const Report& report);
 void print_panel(FILE* out, const Report& report, const Panel& panel);
 /// Command lines and the patch.
 void print_appendix(FILE* out, const Report& report);
-/// Throws Failure if the file cannot be written.
+/// bench/report/report.schema.json describes it. Throws Failure if the file cannot be written.
 void write_json(const std::string& path, const Report& report);
 
 }  // namespace pktpit::bench

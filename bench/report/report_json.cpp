@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "bench/harness/failure.h"
-#include "bench/wire/report.h"
+#include "bench/report/report.h"
 
 namespace pktpit::bench {
 namespace {
@@ -26,12 +26,13 @@ json to_json(const Sample& sample) {
             {"faults", sample.faults}};
 }
 
-json to_json(const Series& series, const Series* subject) {
+json to_json(const Series& series, const Series* subject, const std::vector<double>& costs) {
     json out{{"forwarder", series.forwarder},
              {"mpps", to_json(summarize(series.rates()))},
              {"rounds", json::array()}};
     for (const Sample& sample : series.samples)
         out["rounds"].push_back(to_json(sample));
+    if (!costs.empty()) out["ns_above_bound"] = to_json(summarize(costs));
     if (subject && subject != &series)
         out["subject_ratio"] = to_json(summarize_ratio(subject->rates(), series.rates()));
     return out;
@@ -56,7 +57,7 @@ json to_json(const Report& report, const Panel& panel) {
              {"series", json::array()},
              {"targets", json::array()}};
     for (const Series& series : panel.series)
-        out["series"].push_back(to_json(series, panel.subject()));
+        out["series"].push_back(to_json(series, panel.subject(), costs_above_bound(report, panel, series)));
     for (const Verdict& verdict : judge(report, panel))
         out["targets"].push_back(to_json(verdict));
     return out;
@@ -84,10 +85,9 @@ json to_json(const KillRestartResult& result) {
 }  // namespace
 
 void write_json(const std::string& path, const Report& report) {
-    json out{{"benchmark", "wire"},          {"format", 2},
-             {"machine", json::object()},    {"command", report.command},
-             {"forwarders", json::object()}, {"commands", json::object()},
-             {"l3fwd_patch", report.patch},  {"panels", json::array()}};
+    json out{{"benchmark", report.benchmark}, {"bound", report.bound},       {"format", 2},
+             {"machine", json::object()},     {"command", report.command},   {"forwarders", json::object()},
+             {"commands", json::object()},    {"l3fwd_patch", report.patch}, {"panels", json::array()}};
     for (const auto& [name, value] : report.machine)
         out["machine"][name] = value;
     for (const auto& [name, description] : report.forwarders)
@@ -98,6 +98,17 @@ void write_json(const std::string& path, const Report& report) {
         out["refusals"][name] = complaint;
     for (const Panel& panel : report.panels)
         out["panels"].push_back(to_json(report, panel));
+    for (const IdleUse& use : report.idle)
+        out["idle_cpu_share"][use.polling] = use.share;
+    for (const Profile& profile : report.profiles) {
+        json steps = json::array();
+        for (const ProfileStep& step : profile.steps)
+            steps.push_back({{"step", step.name}, {"share", step.share}});
+        out["profiles"].push_back({{"forwarder", profile.forwarder},
+                                   {"conditions", profile.conditions},
+                                   {"samples", profile.samples},
+                                   {"steps", steps}});
+    }
     out["kill_restart"] = json::array();
     for (const KillRestartResult& result : report.kill_restarts)
         out["kill_restart"].push_back(to_json(result));

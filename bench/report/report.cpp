@@ -1,4 +1,4 @@
-#include "bench/wire/report.h"
+#include "bench/report/report.h"
 
 #include <fmt/format.h>
 
@@ -24,20 +24,14 @@ std::string loss_of(const Series& series) {
     return arrived >= sent ? "0" : std::to_string(sent - arrived);
 }
 
-/// What a frame costs beyond generator, veth and sink, which all rows pay alike: ns, median over rounds.
-std::string cost_above_bound(const Panel& panel, const Series& series) {
-    const Series* bound = panel.find(upper_bound_name);
-    if (!bound || bound == &series) return "-";
-    std::vector<double> costs;
-    for (size_t i = 0; i < std::min(series.samples.size(), bound->samples.size()); i++)
-        if (series.samples[i].mpps > 0 && bound->samples[i].mpps > 0)
-            costs.push_back(1e3 / series.samples[i].mpps - 1e3 / bound->samples[i].mpps);
-    return fmt::format("{:+.1f} ns", summarize(costs).median);
+std::string cost_above_bound(const Report& report, const Panel& panel, const Series& series) {
+    const auto costs = costs_above_bound(report, panel, series);
+    return costs.empty() ? "-" : fmt::format("{:+.1f} ns", summarize(costs).median);
 }
 
 /// A missed target may be beyond what redirecting alone reaches on this machine.
-std::string reachable(const Panel& panel, const Target& target) {
-    const Series* bound = panel.find(upper_bound_name);
+std::string reachable(const Report& report, const Panel& panel, const Target& target) {
+    const Series* bound = panel.find(report.bound);
     const Series* peer = panel.find(target.peer);
     if (!bound || !peer || bound == peer) return {};
     return fmt::format("; the upper bound is at {:.2f} x",
@@ -60,9 +54,19 @@ const Series* Panel::find(const std::string& forwarder) const {
 }
 
 const Series* Panel::subject() const {
-    for (const char* name : {"pktpit", "pktpit split", "pktpit auto", "port stage"})
+    for (const char* name : {"pktpit", "pktpit split", "pktpit auto", "pktpit dpdk", "port stage"})
         if (const Series* found = find(name)) return found;
     return nullptr;
+}
+
+std::vector<double> costs_above_bound(const Report& report, const Panel& panel, const Series& series) {
+    const Series* bound = panel.find(report.bound);
+    if (!bound || bound == &series) return {};
+    std::vector<double> costs;
+    for (size_t i = 0; i < std::min(series.samples.size(), bound->samples.size()); i++)
+        if (series.samples[i].mpps > 0 && bound->samples[i].mpps > 0)
+            costs.push_back(1e3 / series.samples[i].mpps - 1e3 / bound->samples[i].mpps);
+    return costs;
 }
 
 std::vector<Verdict> judge(const Report& report, const Panel& panel) {
@@ -101,7 +105,7 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
         }
         fmt::print(out, "{:30} {:8.3f} {:>8} {:10.1f} {:>12} {:>7} {:>22}\n", series.forwarder, rate.median,
                    percent(rate.spread()), rate.median > 0 ? 1e3 / rate.median : 0.0,
-                   cost_above_bound(panel, series), loss_of(series), ratio);
+                   cost_above_bound(report, panel, series), loss_of(series), ratio);
     }
     for (const Series& series : panel.series)
         for (const Sample& sample : series.samples)
@@ -116,10 +120,14 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
         fmt::print(out, "target {}: {} is {:.2f} x {}, at least {:.1f} wanted{}\n",
                    verdict.met() ? "met" : "MISSED", verdict.target.subject, verdict.ratio.median,
                    verdict.target.peer, verdict.target.factor,
-                   verdict.met() ? "" : reachable(panel, verdict.target));
+                   verdict.met() ? "" : reachable(report, panel, verdict.target));
 }
 
 void print_appendix(FILE* out, const Report& report) {
+    if (!report.idle.empty())
+        fmt::print(out, "\nan idle router, ports split: share of one CPU that the whole daemon takes\n");
+    for (const IdleUse& use : report.idle)
+        fmt::print(out, "  polling {:10} {:6.2f} %\n", use.polling, use.share * 100);
     if (!report.commands.empty()) fmt::print(out, "\nstarted as\n");
     for (const auto& [name, command] : report.commands)
         fmt::print(out, "  {}\n    {}\n", name, command);

@@ -1,0 +1,23 @@
+/// The frames of the CPU benchmark, as net_pcap reads them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "fib/address.h"
+
+namespace pktpit::bench {
+
+struct CaptureShape {
+    MacAddress destination;  ///< Ethernet; the source's is fixed
+    unsigned frame_bytes = 64;
+};
+
+/// UDP from 198.18.0.2 or 2001:2:0:a::2, ports 1024, to each destination in turn; correct checksums. Throws
+/// Failure if the file cannot be written.
+void write_capture(const std::string& path, std::span<const IpAddress> destinations,
+                   const CaptureShape& shape);
+/// One such frame.
+std::string make_frame(const IpAddress& destination, const CaptureShape& shape);
+
+}  // namespace pktpit::bench

@@ -1,0 +1,141 @@
+// bench_cpu: what a packet costs one core, in ns, and above what testpmd's bare receiving and sending costs.
+// No kernel I/O: its rates and those of bench_wire belong in different tables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "bench/cpu/options.h"
+#include "bench/cpu/rows.h"
+#include "bench/dpdk/program.h"
+#include "bench/harness/device.h"
+#include "bench/harness/failure.h"
+#include "bench/harness/hugepages.h"
+#include "bench/harness/machine.h"
+#include "bench/harness/progress.h"
+#include "bench/report/results.h"
+
+namespace pktpit::bench {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct Running {
+    const CpuRowKind* kind;
+    std::unique_ptr<CpuRow> row;
+};
+
+Sample measure(CpuRow& row, const Options& options) {
+    row.wake();
+    std::this_thread::sleep_for(options.warm_up);
+    const uint64_t before = row.forwarded();
+    const auto begin = SteadyClock::now();
+    std::this_thread::sleep_for(options.window);
+    const uint64_t after = row.forwarded();
+    const std::chrono::duration<double, std::micro> elapsed = SteadyClock::now() - begin;
+    row.rest();
+    Sample sample;
+    sample.sent = sample.arrived = after - before;
+    sample.mpps = static_cast<double>(after - before) / elapsed.count();
+    if (after == before) sample.faults = "nothing was forwarded";
+    return sample;
+}
+
+Panel measure_panel(std::vector<Running>& rows, const Workload& workload, const Options& options,
+                    Progress& progress) {
+    Panel panel{workload.prefixes.front().address.family,
+                Cores::no_io,
+                options.frame_bytes,
+                workload.description,
+                workload.label,
+                workload.prefixes.size(),
+                {}};
+    for (const Running& running : rows)
+        panel.series.push_back({running.kind->name, {}});
+    for (unsigned round = 0; round < options.rounds; round++) {
+        for (size_t i = 0; i < rows.size(); i++) {
+            const size_t turn = round % 2 ? rows.size() - 1 - i : i;
+            const Sample sample = measure(*rows[turn].row, options);
+            panel.series[turn].samples.push_back(sample);
+            progress.step(fmt::format("{}, round {}: {} {:.2f} Mpps", workload.label, round + 1,
+                                      panel.series[turn].forwarder, sample.mpps));
+        }
+    }
+    return panel;
+}
+
+std::vector<Running> start(const std::vector<CpuRowKind>& kinds, const Workload& workload, Report& report,
+                           const Progress& progress) {
+    std::vector<Running> rows;
+    for (const CpuRowKind& kind : kinds) {
+        progress.say("starting " + kind.name);
+        try {
+            rows.push_back({&kind, kind.start(workload)});
+        } catch (const Failure& failure) {
+            if (!kind.may_refuse) throw;
+            report.refusals.emplace_back(kind.name, last_complaint(failure.what()));
+            continue;
+        }
+        const CpuRow& row = *rows.back().row;
+        report.commands.emplace_back(kind.name + ", " + workload.label, row.command());
+        if (!row.patch().empty()) report.patch = row.patch();
+    }
+    return rows;
+}
+
+int run(const Options& options) {
+    make_private_mounts();
+    std::vector<CpuRowKind> kinds;
+    size_t memory = 0;
+    for (const CpuRowKind& kind : cpu_rows(options.pktpitd, options.core, options.frame_bytes)) {
+        if (std::find(options.rows.begin(), options.rows.end(), kind.option) == options.rows.end()) continue;
+        kinds.push_back(kind);
+        memory += kind.hugepage_bytes;
+    }
+    const HugepageReservation hugepages(memory);
+    if (!hugepages.enough())
+        throw Failure(
+            fmt::format("{} MiB of huge pages are needed, and the kernel has not got them", memory >> 20));
+    Report report;
+    report.benchmark = "cpu";
+    report.bound = "testpmd io";
+    report.machine = describe_machine();
+    report.command = options.command;
+    for (const CpuRowKind& kind : kinds)
+        report.forwarders.emplace_back(kind.name, kind.description);
+    print_head(stdout, report);
+    Progress progress(options.routes.size() * options.traffic.size() * options.families.size() *
+                      kinds.size() * options.rounds);
+    for (const size_t routes : options.routes) {
+        for (const Traffic traffic : options.traffic) {
+            for (const Family family : options.families) {
+                const Workload workload =
+                    make_workload(family, Table::internet, routes, options.data, traffic);
+                auto rows = start(kinds, workload, report, progress);
+                const RealTime real_time(Schedule::measuring);
+                report.panels.push_back(measure_panel(rows, workload, options, progress));
+            }
+        }
+    }
+    print_report(stdout, report);
+    if (!options.results.empty()) write_results(options.results, report);
+    if (!options.json.empty()) write_json(options.json, report);
+    for (const Panel& panel : report.panels)
+        for (const Series& series : panel.series)
+            for (const Sample& sample : series.samples)
+                if (!sample.faults.empty()) return 2;
+    return 0;
+}
+
+}  // namespace
+}  // namespace pktpit::bench
+
+int main(int argc, char** argv) try {
+    int exit_code = 0;
+    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
+    return options ? pktpit::bench::run(*options) : exit_code;
+} catch (const std::exception& problem) {
+    fmt::print(stderr, "bench_cpu: {}\n", problem.what());
+    return 1;
+}

@@ -1,0 +1,20 @@
+/// Pktpit's row: the daemon on its dpdk dataplane, on the same virtual devices as DPDK's own programs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/cpu/rows.h"
+
+namespace pktpit::bench {
+
+struct PktpitCpuSettings {
+    std::string pktpitd;
+    unsigned core = 1;
+    unsigned frame_bytes = 64;
+};
+
+/// Throws Failure, with the daemon's words, where it does not run: a build without the dpdk dataplane.
+std::unique_ptr<CpuRow> start_pktpit(const Workload& workload, const PktpitCpuSettings& settings);
+
+}  // namespace pktpit::bench

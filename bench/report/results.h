@@ -1,0 +1,15 @@
+/// The files that a run leaves: BENCHMARK-TIME.txt (the tables), .json, .svg and .png in one folder.
+#pragma once
+
+#include <string>
+
+#include "bench/report/report.h"
+
+namespace pktpit::bench {
+
+/// Tables to `out`.
+void print_report(FILE* out, const Report& report);
+/// All files of a run; says on stdout what they are called.
+void write_results(const std::string& folder, const Report& report);
+
+}  // namespace pktpit::bench

@@ -1,0 +1,32 @@
+/// What the command line of bench_rfc2544 asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/measurement.h"
+#include "bench/harness/workload.h"
+
+namespace pktpit::bench {
+
+struct Options {
+    std::vector<std::string> forwarders{"pktpit", "pktpit-split", "kernel", "l3fwd-fib-xdp"};
+    std::vector<std::string> frames{"64", "128", "256", "512", "1024", "1280", "1518", "imix"};
+    Family family = Family::ipv4;
+    Cores cores = Cores::two_core;
+    size_t routes = 16384;
+    double seconds = 1;  ///< of a trial of full length
+    double resolution = 0.02;
+    unsigned rounds = 5;  ///< of the latency and loss curve
+    std::string data;
+    std::string pktpitd;
+    std::string results;
+    std::string json;
+    std::string command;
+};
+
+/// nullopt: the process ends with `exit_code`.
+std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
+
+}  // namespace pktpit::bench

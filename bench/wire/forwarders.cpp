@@ -1,0 +1,41 @@
+#include "bench/wire/forwarders.h"
+
+#include "bench/harness/failure.h"
+#include "bench/wire/dpdk_forwarders.h"
+
+namespace pktpit::bench {
+
+std::vector<std::string> forwarder_names() {
+    std::vector<std::string> names{"pktpit", "pktpit-split", "pktpit-auto", "port-stage",
+                                   "kernel", "lpm-trie",     "fib-lookup",  "fixed"};
+    for (const DpdkRow& row : dpdk_rows())
+        names.push_back(row.name);
+    return names;
+}
+
+std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const ForwarderSettings& settings) {
+    if (name == "pktpit") return make_pktpit_forwarder(settings.pktpitd, "inline");
+    if (name == "pktpit-split") return make_pktpit_forwarder(settings.pktpitd, "split");
+    if (name == "pktpit-auto") return make_pktpit_forwarder(settings.pktpitd, "auto");
+    if (name == "kernel") return make_kernel_forwarder();
+    if (name == "fib-lookup") return make_fib_lookup_forwarder();
+    if (name == "lpm-trie") return make_lpm_trie_forwarder();
+    if (name == "port-stage") return make_port_stage_forwarder();
+    for (const DpdkRow& row : dpdk_rows())
+        if (row.name == name) return make_dpdk_forwarder(row, settings.busy_budget);
+    if (name == "fixed") return make_fixed_redirect_forwarder();
+    throw Failure("no forwarder " + name);
+}
+
+/// DPDK's programs want huge pages: a table for the whole Internet takes l3fwd 800 MiB, whatever it holds.
+size_t hugepages_needed(const std::vector<std::string>& names) {
+    size_t bytes = 0;
+    for (const std::string& name : names) {
+        if (name.starts_with("l3fwd")) bytes += size_t{1400} << 20;
+        if (name.starts_with("testpmd")) bytes += size_t{192} << 20;
+        if (name == "pktpit-split" || name == "pktpit-auto") bytes += size_t{64} << 20;
+    }
+    return bytes;
+}
+
+}  // namespace pktpit::bench

@@ -1,0 +1,17 @@
+/// What a daemon with split ports and no traffic takes of a CPU, in each way of polling.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "bench/harness/progress.h"
+#include "bench/harness/workload.h"
+#include "bench/report/report.h"
+
+namespace pktpit::bench {
+
+/// One row a way of polling: busy, adaptive, interrupt. `time`: observed of each, after a second to settle.
+std::vector<IdleUse> measure_idle(const std::string& pktpitd, const Workload& workload,
+                                  std::chrono::seconds time, Progress& progress);
+
+}  // namespace pktpit::bench

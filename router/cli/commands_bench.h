@@ -1,0 +1,14 @@
+/// `pktpit bench`: finds the benchmark's program and becomes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "router/cli/terminal.h"
+
+namespace pktpit::router::cli {
+
+/// `words`: the benchmark and the user's own options for it. Returns only if its program cannot be run.
+int bench(const std::vector<std::string>& words, const Terminal& terminal);
+
+}  // namespace pktpit::router::cli

@@ -1,0 +1,114 @@
+"""The harness's machinery, not its times: every benchmark runs, its report is what the schema says and fits together, plots
+are drawn, and nothing is left behind. Times on a machine that runs tests mean nothing and are not looked at.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
+PKTPIT = BUILD / "router" / "pktpit"
+SCHEMA = json.loads((ROOT / "bench" / "report" / "report.schema.json").read_text())
+HUGEPAGES = Path("/proc/sys/vm/nr_hugepages")
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def bench(*words, status=(0,)):
+    done = subprocess.run([PKTPIT, "bench", *words], capture_output=True, text=True, timeout=150)
+    assert done.returncode in status, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def report_of(folder):
+    (path,) = folder.glob("*.json")
+    report = json.loads(path.read_text())
+    jsonschema.validate(report, SCHEMA)
+    assert path.with_suffix(".txt").stat().st_size > 0
+    assert path.with_suffix(".svg").read_text().rstrip().endswith("</svg>")
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    return report, path
+
+
+
+@needs_root
+def test_wire(tmp_path):
+    pages = HUGEPAGES.read_text()
+    out = bench("wire", "--results", str(tmp_path), "--forwarders",
+                "pktpit,pktpit-split,kernel,lpm-trie,fixed,l3fwd-fib-xdp,l3fwd-stock-lpm-xdp,testpmd-xdp", "--routes", "64",
+                "--families", "4", "--tables", "internet", "--frames", "64,1500", "--traffic", "uniform", "--cores",
+                "two-core,free-receive", "--rounds", "2", "--window", "40", "--warm-up", "40")
+    report, path = report_of(tmp_path)
+    assert report["benchmark"] == "wire"
+    panels = {(panel["cores"], panel["frame_bytes"]): panel for panel in report["panels"]}
+    assert set(panels) == {(cores, size) for cores in ("two-core", "free-receive") for size in (64, 1500)}
+    rows = {series["forwarder"] for series in panels["two-core", 64]["series"]}
+    assert rows == {"pktpit", "pktpit split", "kernel ip_forward", "XDP + LPM_TRIE", "fixed redirect",
+                    "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
+    # Rows without a process of their own have no second core to be measured on.
+    assert {series["forwarder"] for series in panels["free-receive", 64]["series"]} == {
+        "pktpit split", "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
+    for panel in report["panels"]:
+        for series in panel["series"]:
+            assert len(series["rounds"]) == 2
+            for sample in series["rounds"]:
+                assert sample["faults"] == "" and sample["mpps"] > 0
+                assert sample["arrived"] <= sample["sent"]
+    # What is ours of l3fwd's source is shown, and what does not run says so.
+    assert "rx_offload_capa" in report["l3fwd_patch"] and "rx_offload_capa" in out
+    assert "stock" in " ".join(report["refusals"])
+    assert "--lookup fib" in report["commands"]["l3fwd fib, net_af_xdp"]
+    assert HUGEPAGES.read_text() == pages
+    same = bench("compare", str(path), str(path))
+    assert "+0.0%" in same and "only before" not in same
+
+
+@needs_root
+def test_cpu(tmp_path):
+    bench("cpu", "--results", str(tmp_path), "--forwarders", "testpmd,l3fwd-fib,l3fwd-em", "--routes", "64", "--rounds", "2",
+          "--window", "200", "--warm-up", "200")
+    report, _ = report_of(tmp_path)
+    (panel,) = report["panels"]
+    floor, fib, exact = panel["series"]
+    assert "ns_above_bound" not in floor and "ns_above_bound" in fib and "ns_above_bound" in exact
+    assert all(sample["arrived"] > 0 for series in panel["series"] for sample in series["rounds"])
+
+
+@needs_root
+def test_rfc2544(tmp_path):
+    bench("rfc2544", "--results", str(tmp_path), "--quick", "--forwarders", "pktpit", "--frames", "64,imix", "--trial", "0.05",
+          "--routes", "64", "--cores", "one-core")
+    report, _ = report_of(tmp_path)
+    assert [row["frames"] for row in report["throughput"]] == ["64", "imix"]
+    for row in report["throughput"]:
+        assert row["faults"] == ""
+        assert row["ndr"]["mpps"] <= row["pdr"]["mpps"] <= row["highest_mpps"]
+        assert row["trials"] > 2
+        for latency in row["latencies"]:
+            assert latency["p50_us"] <= latency["p99_us"] <= latency["p999_us"]
+
+
+def test_fib(tmp_path):
+    bench("fib", "--results", str(tmp_path), "--smoke")
+    report, path = report_of(tmp_path)
+    assert report["lookups"] and report["churn"] and report["load"]
+    assert "times better" in bench("compare", str(path), str(path))
+
+
+def test_unlike_reports_are_not_compared(tmp_path):
+    for name in ("wire", "cpu"):
+        (tmp_path / name).write_text(json.dumps({"benchmark": name, "format": 2, "machine": {}}))
+    done = subprocess.run([PKTPIT, "bench", "compare", tmp_path / "wire", tmp_path / "cpu"], capture_output=True, text=True)
+    assert done.returncode == 1 and "wire" in done.stderr and "cpu" in done.stderr
+
+
+def test_an_unknown_benchmark_names_the_known():
+    done = subprocess.run([PKTPIT, "bench", "wrie"], capture_output=True, text=True)
+    assert done.returncode == 2
+    for word in ("wire", "cpu", "fib", "rfc2544", "compare"):
+        assert word in done.stderr
