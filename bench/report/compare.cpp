@@ -34,7 +34,7 @@ std::map<std::string, Figure> panel_figures(const json& report) {
         const std::string subject = panel.at("subject").get<std::string>();
         for (const json& series : panel.at("series")) {
             const std::string name = series.at("forwarder").get<std::string>();
-            figures[place + ": " + name + ", Mpps"] = figure_of(series.at("mpps"), false);
+            figures[fmt::format("{}: {}, Mpps", place, name)] = figure_of(series.at("mpps"), false);
             if (series.contains("subject_ratio"))
                 figures[fmt::format("{}: {} / {}", place, subject, name)] =
                     figure_of(series.at("subject_ratio"), true);

@@ -112,7 +112,7 @@ class DpdkForwarder : public Forwarder {
 
     [[nodiscard]] std::string write_rules(const std::string& name,
                                           const std::vector<Prefix>& prefixes) const {
-        const std::string path = folder_ + "/" + name;
+        std::string path = folder_ + "/" + name;
         std::ofstream file(path);
         for (const Prefix& prefix : prefixes)
             file << 'R' << prefix.to_string() << " 1\n";

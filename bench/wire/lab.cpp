@@ -27,7 +27,7 @@ void Lab::aim(const Workload& workload, const FrameShape& shape) {
 
 Sample Lab::measure(Cores cores, const Timing& timing) {
     forwarder_->wake();
-    const Sample sample =
+    Sample sample =
         bench::measure(topology_, family_, *generator_, cores, timing, forwarder_->arrival(family_));
     forwarder_->rest();
     return sample;

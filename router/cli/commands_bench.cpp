@@ -67,6 +67,7 @@ int bench(const std::vector<std::string>& words, const Terminal& terminal) {
         if (words.front() == "wire") arguments.emplace_back("--all");
         arguments.insert(arguments.end(), words.begin() + 1, words.end());
         std::vector<char*> raw;
+        raw.reserve(arguments.size() + 1);
         for (std::string& argument : arguments)
             raw.push_back(argument.data());
         raw.push_back(nullptr);
