@@ -31,12 +31,56 @@
 #define PP_MAP_OBSERVING "observing"           /* ARRAY, one value: struct pp_observing */
 #define PP_MAP_OBSERVED "observed"             /* PERCPU_ARRAY: port -> struct pp_observed */
 #define PP_MAP_OBSERVATIONS "observations"     /* PERF_EVENT_ARRAY: struct pp_observation, then the frame */
+#define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
+#define PP_MAP_ORDER "order" /* ARRAY, mmapable, one value: struct pp_order, of auto ports */
 
 /* Receive queues of a port that can have a socket. */
 #define PP_PORT_QUEUES 16
 /* Largest frame that an AF_XDP socket takes: a 4 KiB chunk without the headroom in front. Longer ones are
  * punted. */
 #define PP_SPLIT_BYTES 3584
+
+#define PP_SOCKETS (PP_MAX_PORTS * PP_PORT_QUEUES)
+
+/* Where a packet goes, as a number; IPv4 as IPv4-mapped IPv6 (RFC 4291 2.5.5.2). */
+struct pp_destination {
+    __u64 high, low;
+};
+#define PP_DESTINATION_IPV4 0xffff00000000ull
+
+/* Destinations of packets that auto ports' stages have forwarded, one of some `every`, on one CPU. The eBPF
+ * program writes all but `every`; user space reads what `taken` says is new. A torn one is a wrong sample and
+ * no more. */
+#define PP_SAMPLES 16384
+struct pp_samples {
+    __u64 packets; /* all, sampled or not */
+    __u64 taken;
+    __u32 left; /* packets until the next one */
+    __u32 every;
+    struct pp_destination cells[PP_SAMPLES];
+};
+
+/* Keeps packets of a flow in order when their destination comes to be decided by the stage. The stage numbers
+ * what it sends to a socket, in pp_order_tag in front of the frame (XDP metadata), and marks the destination;
+ * the worker says up to which number frames have left again. While `guarding` is set, a destination that has
+ * frames under way goes on to the socket. */
+#define PP_ORDER_MARKS 65536
+#define PP_ORDER_MAGIC 0x70707430u
+struct pp_order_tag {
+    __u32 magic;
+    __u32 number;
+};
+struct pp_order_mark {
+    __u32 socket; /* as in the map of sockets */
+    __u32 number;
+};
+struct pp_order {
+    __u32 guarding;
+    __u32 reserved[15];
+    __u32 sent[PP_SOCKETS];
+    __u32 done[PP_SOCKETS];
+    struct pp_order_mark marks[PP_ORDER_MARKS]; /* by a hash of the destination; the last one has it */
+};
 
 /* Counters of one port on one CPU. Verdicts and rx count at the ingress port, tx at the egress port. */
 struct pp_port_counters {

@@ -13,6 +13,9 @@ const volatile __u32 table_offset;
  * goes. Without a socket, since its daemon has died, the port decides as an inline one does. 0: an inline
  * port. */
 const volatile __u32 split_table_offset;
+/* Of an auto port: the table of a split one, where split_table_offset is that with the busiest routes. 0: no
+ * auto port. */
+const volatile __u32 cold_table_offset;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
@@ -58,6 +61,22 @@ struct {
     __uint(key_size, sizeof(__u32));
     __uint(value_size, sizeof(__u32));
 } split_sockets SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1); /* the number of CPUs, once there is an auto port */
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct pp_samples));
+} samples SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct pp_order));
+} order SEC(".maps");
 
 PP_INLINE const void* pp_image(void) {
     __u32 zero = 0;

@@ -2,6 +2,7 @@
 #ifndef PKTPIT_BPF_PARSE_IPV4_H
 #define PKTPIT_BPF_PARSE_IPV4_H
 
+#include "bpf/auto.h"
 #include "bpf/bpf_common.h"
 #include "bpf/checksum.h"
 #include "bpf/flow_hash.h"
@@ -102,6 +103,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     }
 
     __u32 group = pp_fib_walk4(f->image, f->geometry, pp_fib_load32(f->image, f->table), destination);
+    if (pp_is_auto() && !group) group = pp_cold_group4(f->ctx, f->l3_offset);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);

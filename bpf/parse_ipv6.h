@@ -2,6 +2,7 @@
 #ifndef PKTPIT_BPF_PARSE_IPV6_H
 #define PKTPIT_BPF_PARSE_IPV6_H
 
+#include "bpf/auto.h"
 #include "bpf/bpf_common.h"
 #include "bpf/flow_hash.h"
 #include "bpf/route.h"
@@ -83,6 +84,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(destination >> 54 == 0xfe80 >> 6)) return PP_HOST_LINK_LOCAL;
 
     __u32 group = pp_fib_walk6(f->image, f->geometry, pp_fib_load32(f->image, f->table + 4), ip + 24);
+    if (pp_is_auto() && !group) group = pp_cold_group6(f->ctx, f->l3_offset);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);

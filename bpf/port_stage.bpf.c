@@ -3,8 +3,10 @@
  * Loaded once a port, with the port's id and the image's geometry as constants: the verifier then proves
  * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
  * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
- * route.h and flow_hash.h, rewrite.h. Headers must lie in the frame's linear part, as every driver puts them.
+ * route.h and flow_hash.h, rewrite.h; auto.h for what auto ports do more. Headers must lie in the frame's
+ * linear part, as every driver puts them.
  */
+#include "bpf/auto.h"
 #include "bpf/bpf_common.h"
 #include "bpf/maps.h"
 #include "bpf/observe.h"
@@ -12,11 +14,6 @@
 #include "bpf/parse_ipv6.h"
 #include "bpf/parse_l2.h"
 #include "bpf/rewrite.h"
-
-/* Where the socket of this port and queue is in the map of sockets. */
-PP_INLINE __u32 pp_socket_key(const struct xdp_md* ctx) {
-    return port_id * PP_PORT_QUEUES + (ctx->rx_queue_index & (PP_PORT_QUEUES - 1));
-}
 
 /* The table to ask: of a split port with a socket the one that holds what is not to go there. */
 PP_INLINE __u32 pp_table(const struct xdp_md* ctx) {
@@ -125,19 +122,29 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     struct pp_egress out;
     enum pp_verdict verdict = pp_parse_l2(&f);
     if (unlikely(verdict)) return PP_FINISH(ctx, verdict);
+    const __u32 place = f.l3_offset | (__u32)f.ethertype << 16;
+    if (pp_is_auto() && f.table == split_table_offset) {
+        const struct pp_order* all = pp_order_of_sockets();
+        if (all && unlikely(*(const volatile __u32*)&all->guarding) && pp_in_flight(ctx, place))
+            f.table = cold_table_offset;
+    }
     if (f.ethertype == PP_ETHERTYPE_IPV4)
         verdict = pp_ipv4(&f, &out);
     else if (f.ethertype == PP_ETHERTYPE_IPV6)
         verdict = pp_ipv6(&f, &out);
     else
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
-    if (unlikely(verdict != PP_FORWARDED)) return PP_FINISH(ctx, verdict);
+    if (unlikely(verdict != PP_FORWARDED)) {
+        if (pp_is_auto() && verdict == PP_PUNT_NO_ROUTE) pp_mark_split(ctx, place);
+        return PP_FINISH(ctx, verdict);
+    }
+    if (pp_is_auto()) pp_sample(ctx, place);
 
     int longer = 0;
     if (likely(f.l3_offset == PP_ETH_HEADER && !(__u16)out.tags)) {
         pp_write_macs(f.data, out.next, out.own);
     } else {
-        longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, f.l3_offset | (__u32)f.ethertype << 16);
+        longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, place);
         if (longer == PP_NO_HEADROOM) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
     }
     return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, out.route_counter, observe);

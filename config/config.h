@@ -18,7 +18,8 @@
 namespace pktpit::config {
 
 enum class XdpMode : uint8_t { automatic, native, generic };  ///< automatic: native, else generic, said aloud
-enum class Forwarding : uint8_t { inline_, split };  ///< decided by the port stage, or by the control loop
+/// Decided by the port stage, by the control loop, or by whichever of the two knows the route.
+enum class Forwarding : uint8_t { inline_, split, automatic };
 enum class PayloadPlace : uint8_t {
     automatic,
     bounce
@@ -104,6 +105,12 @@ struct FibLimits {
     bool operator==(const FibLimits&) const = default;
 };
 
+/// What the stages of auto ports may hold.
+struct Offload {
+    uint32_t fib_entries = 16384;
+    bool operator==(const Offload&) const = default;
+};
+
 /// Where payloads wait between their two ports.
 struct PayloadMemory {
     MemoryKind kind = MemoryKind::hugepages;
@@ -143,6 +150,7 @@ struct Config {
     Icmp icmp;
     FibLimits fib;
     Workers workers;
+    Offload offload;
     Vfio vfio;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour

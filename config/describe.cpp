@@ -184,6 +184,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
     describe_workers(out, running.workers, wanted.workers);
+    compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
     describe_vfio(out, running.vfio, wanted.vfio);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);

@@ -29,7 +29,7 @@ void check_port(const PlacedInterface& port, const Draft& draft,
     if (port.has_xdp_mode)
         errors.push_back({at(port.where, "xdp_mode"), "a port of the vfio dataplane has no XDP program",
                           "\"xdp_mode\" with \"dataplane\": \"xdp\" only", ""});
-    if (port.has_forwarding && value.forwarding == Forwarding::inline_)
+    if (port.has_forwarding && value.forwarding != Forwarding::split)
         errors.push_back({at(port.where, "forwarding"), "a NIC of the vfio dataplane decides nothing itself",
                           "\"split\", which is what it does without the key", ""});
     if (value.pci.empty()) {

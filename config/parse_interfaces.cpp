@@ -30,7 +30,9 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
     }
     if (auto found = node.find("forwarding"); found != node.end()) {
         out.has_forwarding = true;
-        value.forwarding = *found == "split" ? Forwarding::split : Forwarding::inline_;
+        value.forwarding = *found == "split"  ? Forwarding::split
+                           : *found == "auto" ? Forwarding::automatic
+                                              : Forwarding::inline_;
     }
     if (auto found = node.find("pci"); found != node.end()) value.pci = lower_case(found->get<std::string>());
     if (auto found = node.find("payload"); found != node.end()) {

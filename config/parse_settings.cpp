@@ -54,6 +54,8 @@ void read_settings(const json& document, Config& settings) {
     }
     if (auto found = document.find("workers"); found != document.end())
         read_workers(*found, settings.workers);
+    if (auto found = document.find("offload"); found != document.end())
+        take(*found, "fib_entries", settings.offload.fib_entries);
     if (auto found = document.find("xdp"); found != document.end())
         take(*found, "dispatcher", settings.xdp_dispatcher);
 }

@@ -94,6 +94,7 @@ json to_json(const Config& config) {
                  {{"count", config.workers.count},
                   {"cpus", config.workers.cpus},
                   {"polling", to_string(config.workers.polling)}}},
+                {"offload", {{"fib_entries", config.offload.fib_entries}}},
                 {"vfio", vfio_json(config.vfio)},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};

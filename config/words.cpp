@@ -15,7 +15,15 @@ std::string to_string(XdpMode mode) {
 }
 
 std::string to_string(Forwarding forwarding) {
-    return forwarding == Forwarding::split ? "split" : "inline";
+    switch (forwarding) {
+        case Forwarding::split:
+            return "split";
+        case Forwarding::automatic:
+            return "auto";
+        case Forwarding::inline_:
+            break;
+    }
+    return "inline";
 }
 
 std::string to_string(PayloadPlace place) {

@@ -87,6 +87,29 @@ std::optional<std::pair<Prefix, GroupId>> FibImage::match(const IpAddress& addre
     return state_->tables.match(table, address);
 }
 
+std::optional<Prefix> FibImage::cover(const Prefix& prefix, TableId table) const {
+    return state_->tables.cover(table, prefix);
+}
+
+bool FibImage::is_uniform(const Prefix& range, GroupId group, TableId table) const {
+    return state_->tables.is_uniform(table, range, group);
+}
+
+// Grown bit by bit: each half that is added is looked at once, so that the whole costs as much as its last
+// step.
+Prefix FibImage::uniform_block(const IpAddress& address, unsigned shortest, TableId table) const {
+    const GroupId group = lookup(address, table);
+    Prefix block = Prefix::of(address, address.bits());
+    while (block.length > shortest) {
+        const auto bit = static_cast<uint8_t>(0x80 >> (block.length - 1) % 8);
+        Prefix sibling = block;
+        sibling.address.bytes[(block.length - 1) / 8u] ^= bit;
+        if (!is_uniform(sibling, group, table)) break;
+        block = Prefix::of(address, block.length - 1u);
+    }
+    return block;
+}
+
 size_t FibImage::prefix_count(Family family, TableId table) const {
     return state_->tables.size(table, family);
 }

@@ -82,6 +82,17 @@ class FibImage {
     /// The longest matching prefix itself, for people.
     [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(const IpAddress& address,
                                                                   TableId table = PP_FIB_DEFAULT_TABLE) const;
+    /// The longest prefix around `prefix`, or itself if it is there.
+    [[nodiscard]] std::optional<Prefix> cover(const Prefix& prefix,
+                                              TableId table = PP_FIB_DEFAULT_TABLE) const;
+    /// Do readers find `group` for every address inside `range`? Reads what they read: microseconds where
+    /// many nodes lie inside and all agree.
+    [[nodiscard]] bool is_uniform(const Prefix& range, GroupId group,
+                                  TableId table = PP_FIB_DEFAULT_TABLE) const;
+    /// The largest prefix around the address, of at least `shortest` bits, for all of whose addresses readers
+    /// find the group that they find for this one.
+    [[nodiscard]] Prefix uniform_block(const IpAddress& address, unsigned shortest,
+                                       TableId table = PP_FIB_DEFAULT_TABLE) const;
     [[nodiscard]] size_t prefix_count(Family family, TableId table = PP_FIB_DEFAULT_TABLE) const;
 
     /// An empty table more, which takes no memory until it has prefixes.

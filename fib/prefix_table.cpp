@@ -189,6 +189,35 @@ void PrefixTable<Key>::fill_sorted(Entry node, unsigned at, const Key& range, Gr
         if (wanted >> i & 1) store_relaxed(sorted.id + i, static_cast<uint16_t>(group));
 }
 
+template <class Key>
+bool PrefixTable<Key>::is_uniform(Entry entry, unsigned at, const Key& range, GroupId group) const {
+    if (!is_node(entry)) return entry == group;
+    if (kind_of(entry) == PP_FIB_SORTED) {
+        const pp_fib_sorted& sorted = *nodes_.sorted(entry);
+        const auto [first, count] = elements_of(range.shortened(std::min(range.length, at + 16)), at, 16);
+        for (unsigned i = 0; i < PP_FIB_SORTED_INTERVALS; i++) {
+            // Unused intervals repeat the last one's id, and so do no harm.
+            const bool last = i + 1 == PP_FIB_SORTED_INTERVALS;
+            const bool before = !last && sorted.first[i + 1] <= first;
+            if (!before && sorted.first[i] < first + count && sorted.id[i] != group) return false;
+        }
+        return true;
+    }
+    const unsigned stride = kind_of(entry) == PP_FIB_ROOT ? 16 : stride_of(entry);
+    const bool entries = kind_of(entry) >= PP_FIB_ENTRIES;
+    if (range.length > at + stride) {
+        const uint32_t below = nodes_.element(entry, stride == 0 ? 0 : range.bits_at(at, stride));
+        return entries ? is_uniform(below, at + stride, range, group) : below == group;
+    }
+    const auto [first, count] = elements_of(range, at, stride);
+    for (unsigned i = first; i < first + count; i++) {
+        const uint32_t below = nodes_.element(entry, i);
+        if (entries && is_node(below) ? !is_uniform(below, at + stride, range, group) : below != group)
+            return false;
+    }
+    return true;
+}
+
 /// Replaces nodes that no prefix is left in by what they say, from the deepest on.
 template <class Key>
 void PrefixTable<Key>::collapse(const Place& place) {

@@ -31,6 +31,14 @@ class PrefixTable {
     [[nodiscard]] std::optional<std::pair<Key, GroupId>> match(const Key& address) const {
         return tree_.cover(address, Key::bits);
     }
+    /// The longest prefix around `key`, or `key` itself.
+    [[nodiscard]] std::optional<std::pair<Key, GroupId>> cover(const Key& key) const {
+        return tree_.cover(key, key.length);
+    }
+    /// Do readers find this group for every address inside `range`?
+    [[nodiscard]] bool is_uniform(const Key& range, GroupId group) const {
+        return is_uniform(*top_, 0, range, group);
+    }
     [[nodiscard]] size_t size() const { return tree_.size(); }
     /// Bytes of nodes that readers can reach.
     [[nodiscard]] uint64_t used_bytes() const { return used_bytes_; }
@@ -80,6 +88,8 @@ class PrefixTable {
     void drop_all(Entry entry);
     void retire_all(Entry entry);
     [[nodiscard]] GroupId decided(Source source, const Key& base) const;
+
+    [[nodiscard]] bool is_uniform(Entry entry, unsigned at, const Key& range, GroupId group) const;
 
     using Place = typename PrefixTree<Key>::Place;
     void fill(Entry* slot, unsigned at, const Key& range, GroupId group, const Place* place);

@@ -101,6 +101,23 @@ std::optional<std::pair<Prefix, GroupId>> Tables::match(TableId table, const IpA
                            : answer(t.v6.match(PrefixKey6::of(address, 128)));
 }
 
+std::optional<Prefix> Tables::cover(TableId table, const Prefix& prefix) const {
+    assert(exists(table));
+    const Table& t = *tables_[table];
+    const auto answer = [](const auto& found) {
+        return found ? std::optional(found->first.prefix()) : std::nullopt;
+    };
+    return prefix.address.is_v4() ? answer(t.v4.cover(PrefixKey4::of(prefix)))
+                                  : answer(t.v6.cover(PrefixKey6::of(prefix)));
+}
+
+bool Tables::is_uniform(TableId table, const Prefix& range, GroupId group) const {
+    assert(exists(table));
+    const Table& t = *tables_[table];
+    return range.address.is_v4() ? t.v4.is_uniform(PrefixKey4::of(range), group)
+                                 : t.v6.is_uniform(PrefixKey6::of(range), group);
+}
+
 size_t Tables::size(TableId table, Family family) const {
     assert(exists(table));
     return family == Family::ipv4 ? tables_[table]->v4.size() : tables_[table]->v6.size();

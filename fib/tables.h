@@ -22,6 +22,8 @@ class Tables {
     [[nodiscard]] std::optional<GroupId> find(TableId table, const Prefix& prefix) const;
     [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(TableId table,
                                                                   const IpAddress& address) const;
+    [[nodiscard]] std::optional<Prefix> cover(TableId table, const Prefix& prefix) const;
+    [[nodiscard]] bool is_uniform(TableId table, const Prefix& range, GroupId group) const;
     [[nodiscard]] size_t size(TableId table, Family family) const;
 
     Result<TableId> add();

@@ -48,9 +48,10 @@ if [ "$(id -u)" = 0 ]; then
     counted "system tests: netlink and the data path" make -s test-system
     counted "end-to-end tests" make -s test-e2e
     counted "end-to-end tests, every port split" make -s test-e2e-split
+    counted "end-to-end tests, every port auto" make -s test-e2e-auto
 else
     echo "not root: differential, system and end-to-end tests are skipped"
-    skipped=$((skipped + 4))
+    skipped=$((skipped + 5))
 fi
 counted "the benchmarks' machinery" make -s test-bench
 counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p

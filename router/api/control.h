@@ -44,6 +44,9 @@ class Control {
     virtual nlohmann::json counters() = 0;
     virtual nlohmann::json latency() = 0;
     virtual nlohmann::json workers() = 0;
+    /// What auto ports' stages hold: how much, how well it is chosen; and each entry.
+    virtual nlohmann::json offload() = 0;
+    virtual nlohmann::json offload_entries() = 0;
     virtual nlohmann::json running_config() = 0;
     /// Begins to observe packets, for one client; what that yields comes by the stream.
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;

@@ -208,6 +208,8 @@ struct ApiServer::State {
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);
         add_plain("/v1/workers", &Control::workers);
+        add_plain("/v1/offload", &Control::offload);
+        add_plain("/v1/offload/entries", &Control::offload_entries);
         add_plain("/v1/config", &Control::running_config);
         add_query("/v1/routes", &parse_route_query, &Control::routes);
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);

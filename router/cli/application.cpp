@@ -30,6 +30,7 @@ struct Options {
     bool sorted = false;
     bool check = false;
     std::vector<std::string> words;
+    bool entries = false;
     bool dry_run = false;
     bool any_interface = false;
     bool watch = false;
@@ -184,6 +185,10 @@ class Application {
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
         add(show, "workers", "worker threads: their CPUs, queues, packets and slots", &show_workers);
+        CLI::App* offload =
+            add(show, "offload", "what auto ports decide about themselves, and how well that is chosen",
+                [this](const Session& session) { return show_offload(session, options_.entries); });
+        offload->add_flag("--entries", options_.entries, "the blocks that are installed, with their rates");
         add(show, "config", "the running configuration", &show_config);
 
         CLI::App* routes =

@@ -40,6 +40,8 @@ int show_neighbours(const Session& session);
 int show_counters(const Session& session);
 int show_latency(const Session& session);
 int show_workers(const Session& session);
+/// `entries`: what is installed, instead of how well it does.
+int show_offload(const Session& session, bool entries);
 int show_config(const Session& session);
 
 /// `method`: POST, PUT or DELETE; `words` as typed behind `route add`.

@@ -80,7 +80,8 @@ int show_ports(const Session& session) {
         const uint64_t drops = number_of(port, "drops");
         std::string mode = text_of(port, "mode");
         if (text_of(port, "attach") == "dispatcher") mode += ", dispatcher";
-        if (text_of(port, "forwarding") == "split") mode += ", split";
+        const std::string forwarding = text_of(port, "forwarding");
+        if (forwarding == "split" || forwarding == "auto") mode += ", " + forwarding;
         table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
                        mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
                        packets_and_bytes(port, "rx"), packets_and_bytes(port, "tx"),

@@ -51,6 +51,7 @@ tl::expected<void, config::Errors> Daemon::apply(const config::Config& wanted, b
     if (refused) return tl::unexpected(config::Errors{*refused});
     config_ = wanted;
     observations_->ports_changed();
+    hot_ports_->routes().set_budget(wanted.offload.fib_entries);
     generation_++;
     spdlog::set_level(spdlog::level::from_str(wanted.log_level));
     const auto usage = image_->usage();

@@ -228,6 +228,14 @@ json Daemon::workers() {
     return {{"workers", std::move(workers)}};
 }
 
+json Daemon::offload() {
+    return hot_ports_->show(ports_->names());
+}
+
+json Daemon::offload_entries() {
+    return hot_ports_->show_entries();
+}
+
 json Daemon::running_config() {
     return config::to_json(config_);
 }

@@ -52,9 +52,14 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     const auto port_table = image_->add_table();
     if (!port_table) return tl::unexpected(port_table.error());
     dataplane_->set_port_table(*port_table);
+    const auto hot_table = image_->add_table();
+    if (!hot_table) return tl::unexpected(hot_table.error());
+    dataplane_->set_hot_table(*hot_table);
+    hot_ports_ = std::make_unique<HotPorts>(*image_, *hot_table, *dataplane_);
     routing_ = std::make_unique<Routing>(
         *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
         [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); }, *port_table);
+    routing_->set_hot_routes(hot_ports_->routes());
     environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_, *route_counters_);
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
     state_ = std::make_unique<KernelState>(RouteFilter{}, *this);

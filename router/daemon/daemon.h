@@ -15,6 +15,7 @@
 #include "router/api/control.h"
 #include "router/daemon/cli_routes.h"
 #include "router/daemon/event_loop.h"
+#include "router/daemon/hot_ports.h"
 #include "router/daemon/kernel_routes.h"
 #include "router/daemon/observations.h"
 #include "router/daemon/ports.h"
@@ -54,6 +55,8 @@ class Daemon : public Control, public KernelListener {
     nlohmann::json counters() override;
     nlohmann::json latency() override;
     nlohmann::json workers() override;
+    nlohmann::json offload() override;
+    nlohmann::json offload_entries() override;
     nlohmann::json running_config() override;
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         return observations_->begin(request);
@@ -105,6 +108,7 @@ class Daemon : public Control, public KernelListener {
     std::unique_ptr<Dataplane> dataplane_;
     std::unique_ptr<RouteCounters> route_counters_;
     std::unique_ptr<fib::FibImage> image_;
+    std::unique_ptr<HotPorts> hot_ports_;
     std::unique_ptr<Routing> routing_;
     std::unique_ptr<DaemonEnvironment> environment_;
     std::unique_ptr<SlowPath> slow_path_;

@@ -113,6 +113,7 @@ void Daemon::tick() {
     observations_->follow("packets have waited too long", [this] { slow_path_->tick(Clock::now()); });
     dataplane_->tick();
     observations_->tick();
+    hot_ports_->tick(ports_->names());
     if (++ticks_ % ticks_per_second == 0) ports_->retry();
     if (ticks_ % resolve_every == 0) routing_->resolve_missing();
 }

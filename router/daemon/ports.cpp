@@ -264,6 +264,13 @@ void Ports::retry() {
     make_modes_alike();
 }
 
+std::map<std::string, PortId> Ports::names() const {
+    std::map<std::string, PortId> names;
+    for (const auto& [name, port] : ports_)
+        if (is_port(port.config)) names.emplace(name, port.port);
+    return names;
+}
+
 const Ports::Port* Ports::by_interface(InterfaceId id) const {
     const auto found =
         std::ranges::find_if(ports_, [&](const auto& entry) { return entry.second.interface == id; });

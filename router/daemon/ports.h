@@ -55,6 +55,8 @@ class Ports {
     void retry();
 
     [[nodiscard]] const std::map<std::string, Port>& all() const { return ports_; }
+    /// Of the ports, without their VLANs.
+    [[nodiscard]] std::map<std::string, PortId> names() const;
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
 
   private:

@@ -22,6 +22,7 @@
 #include "fib/reclamation.h"
 #include "fib/result.h"
 #include "offload/slot_counts.h"
+#include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"
 #include "router/routing/route_counters.h"
 
@@ -80,7 +81,9 @@ class Dataplane {
 
     /// The table (of image_memory()) with what a split port's own stage has to know: the host's addresses.
     virtual void set_port_table(fib::TableId table) = 0;
-    /// "inline" or "split": who decides about a port's packets.
+    /// The table (of image_memory()) with the routes that an auto port's own stage holds.
+    virtual void set_hot_table(fib::TableId table) = 0;
+    /// "inline", "split" or "auto": who decides about a port's packets.
     [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;
     /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
     [[nodiscard]] virtual const std::map<uint32_t, uint16_t>& previous_ports() const = 0;
@@ -98,6 +101,17 @@ class Dataplane {
     /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
     /// The devices (ifindex) of those are returned.
     virtual Result<std::vector<uint32_t>> commit() = 0;
+
+    /// Tells `choice` where packets of auto ports went since the last call.
+    virtual void collect_traffic(HotChoice& choice) = 0;
+    /// While set, packets to a destination that has some with the control loop follow them.
+    virtual void guard_order(bool guard) = 0;
+    /// Packets of the port by who has decided: its own stage, or the control loop. Those for the host apart.
+    struct Decided {
+        uint64_t by_stage = 0;
+        uint64_t by_loop = 0;
+    };
+    [[nodiscard]] virtual Decided decided(uint16_t port) const = 0;
 
     [[nodiscard]] virtual pp_port_counters counters(uint16_t port) const = 0;
     virtual void reset_counters(uint16_t port) = 0;

@@ -1,11 +1,23 @@
 #include "router/forward/batch.h"
 
 #include <array>
+#include <bit>
 #include <cassert>
+#include <cstring>
 
 #include "router/forward/steps.h"
 
 namespace pktpit::router {
+
+namespace {
+
+uint64_t word_at(const fib::Ip6Bytes& bytes, size_t at) {
+    uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
+}
+
+}  // namespace
 
 struct Forwarder::Scratch {
     std::array<Frame, batch> frames;
@@ -15,6 +27,8 @@ struct Forwarder::Scratch {
     // Which frame an address is of.
     std::array<uint8_t, batch> of4;
     std::array<uint8_t, batch> of6;
+    size_t count4 = 0;
+    size_t count6 = 0;
 };
 
 Forwarder::Forwarder(const ImageView& image, fib::CpuVariant variant)
@@ -25,8 +39,8 @@ Forwarder::~Forwarder() = default;
 void Forwarder::forward(std::span<const IngressFrame> frames, std::span<Decision> decisions) {
     assert(frames.size() <= batch && decisions.size() == frames.size());
     Scratch& scratch = *scratch_;
-    size_t count4 = 0;
-    size_t count6 = 0;
+    size_t& count4 = scratch.count4 = 0;
+    size_t& count6 = scratch.count6 = 0;
     for (size_t i = 0; i < frames.size(); i++) {
         const IngressFrame& in = frames[i];
         Frame& frame = scratch.frames[i] = frame_of(image_, in.port, in.slice, in.frame_length);
@@ -56,6 +70,17 @@ void Forwarder::forward(std::span<const IngressFrame> frames, std::span<Decision
                              std::span(scratch.groups).first(count6));
         finish(std::span<const uint8_t>(scratch.of6).first(count6));
     }
+}
+
+size_t Forwarder::looked_up(std::span<Sighting, batch> out) const {
+    const Scratch& scratch = *scratch_;
+    size_t count = 0;
+    for (size_t i = 0; i < scratch.count4; i++)
+        out[count++] = {scratch.of4[i], {0, PP_DESTINATION_IPV4 | scratch.addresses4[i]}};
+    for (size_t i = 0; i < scratch.count6; i++)
+        out[count++] = {scratch.of6[i],
+                        {word_at(scratch.addresses6[i], 0), word_at(scratch.addresses6[i], 8)}};
+    return count;
 }
 
 }  // namespace pktpit::router

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "bpf/abi.h"
 #include "fib/reader.h"
 #include "router/forward/forward.h"
 
@@ -28,6 +29,13 @@ class Forwarder {
     /// decisions[i] becomes what forward() says of frames[i]. At most `batch` of them.
     void forward(std::span<const IngressFrame> frames, std::span<Decision> decisions);
     [[nodiscard]] const ImageView& image() const { return image_; }
+    /// Which frame of the last forward() a destination is of.
+    struct Sighting {
+        uint8_t frame;
+        pp_destination destination;
+    };
+    /// What the last forward() has looked up: how many there are in `out`.
+    size_t looked_up(std::span<Sighting, batch> out) const;
 
   private:
     struct Scratch;

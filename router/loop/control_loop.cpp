@@ -27,6 +27,7 @@ size_t ControlLoop::turn() {
     const auto decisions = std::span<const Decision>(decisions_).first(count);
     if (observer_) [[unlikely]]
         observer_->decided(slices, decisions, io_);
+    if (destinations_.watching()) note_destinations();
     for (size_t i = 0; i < count; i++)
         finish(slices_[i], decisions_[i]);
     if (egress_count_ != 0) {
@@ -37,6 +38,14 @@ size_t ControlLoop::turn() {
         if (observer_->finished(decisions, io_.take_refused())) wake_ = true;
     if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
     return count;
+}
+
+void ControlLoop::note_destinations() {
+    std::array<Forwarder::Sighting, batch> sightings;
+    const size_t count = forwarder_.looked_up(sightings);
+    for (const auto& [frame, destination] : std::span(sightings).first(count))
+        if (destinations_.watches(frames_[frame].port)) destinations_.add(destination);
+    destinations_.publish();
 }
 
 // The clock is read once a batch.

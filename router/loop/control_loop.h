@@ -23,7 +23,12 @@ class ControlLoop {
     /// `for_daemon`: frames for the host and for the slow path. All are the caller's and outlive this.
     ControlLoop(offload::PacketIo& io, const ImageView& image, fib::EpochReader& reader,
                 WorkerCounters& counters, FrameQueue& for_daemon)
-        : io_(io), forwarder_(image), reader_(reader), counters_(counters), for_daemon_(for_daemon) {}
+        : io_(io),
+          forwarder_(image),
+          reader_(reader),
+          counters_(counters),
+          for_daemon_(for_daemon),
+          destinations_(counters.destinations()) {}
 
     /// Writes down from now on what becomes of packets; nullptr: no more. `observer` is the caller's. Not
     /// while a turn is under way.
@@ -38,6 +43,7 @@ class ControlLoop {
     void finish(offload::HeaderSlice& slice, Decision& decision);
     void forwarded(offload::HeaderSlice& slice, const Decision& decision);
     void note_latency(uint64_t doorbell);
+    void note_destinations();
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
@@ -46,6 +52,7 @@ class ControlLoop {
     WorkerCounters& counters_;
     FrameQueue& for_daemon_;
     PacketObserver* observer_ = nullptr;
+    DestinationLog& destinations_;
     std::array<offload::HeaderSlice, batch> slices_;
     std::array<IngressFrame, batch> frames_;
     std::array<Decision, batch> decisions_;

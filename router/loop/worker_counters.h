@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "router/loop/destination_log.h"
 #include "router/loop/latency.h"
 
 namespace pktpit::router {
@@ -42,6 +43,9 @@ class WorkerCounters {
     void took(uint16_t port, uint64_t nanoseconds, uint64_t packets) {
         latency_[port].add(nanoseconds, packets);
     }
+
+    /// Where packets of auto ports go.
+    [[nodiscard]] DestinationLog& destinations() { return destinations_; }
 
     // The daemon's. reset_port() only while no worker counts for the port.
     [[nodiscard]] pp_port_counters port(uint16_t port) const {
@@ -108,6 +112,7 @@ class WorkerCounters {
     std::vector<Route> routes_;
     std::vector<pp_route_counters> cleared_;
     std::vector<LatencyHistogram> latency_;  ///< by ingress port
+    DestinationLog destinations_;
 };
 
 }  // namespace pktpit::router

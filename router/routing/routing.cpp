@@ -22,17 +22,33 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::Ta
     });
 }
 
+// Ports that hold a part of the table lose what the change could make wrong there before it is made.
 Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::Route>& best) {
+    const auto group = best ? std::optional(sets_.group_of(best->next_hops)) : std::nullopt;
+    if (hot_ && hot_->size() != 0 && image_.find(prefix) != group)
+        if (auto prepared = hot_->before_change(prefix); !prepared) return prepared;
     if (port_table_ != PP_FIB_DEFAULT_TABLE) {
         const auto kind = best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID;
-        if (kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST) {
-            if (auto set = image_.set(prefix, sets_.group_of(best->next_hops), port_table_); !set) return set;
-        } else if (auto erased = image_.erase(prefix, port_table_); !erased) {
-            return tl::unexpected(erased.error());
-        }
+        const bool host = kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST;
+        if (auto written = write_host(prefix, host ? group : std::nullopt); !written) return written;
     }
-    if (best) return image_.set(prefix, sets_.group_of(best->next_hops));
+    auto written = write_group(prefix, group);
+    if (written || !hot_ || hot_->size() == 0) return written;
+    // The full table comes before what only makes it faster.
+    hot_->clear();
+    return write_group(prefix, group);
+}
+
+Result<void> Routing::write_group(const Prefix& prefix, std::optional<fib::GroupId> group) {
+    if (group) return image_.set(prefix, *group);
     if (auto erased = image_.erase(prefix); !erased) return tl::unexpected(erased.error());
+    return {};
+}
+
+/// What is the host's own, in the table of ports that know no more.
+Result<void> Routing::write_host(const Prefix& prefix, std::optional<fib::GroupId> group) {
+    if (group) return image_.set(prefix, *group, port_table_);
+    if (auto erased = image_.erase(prefix, port_table_); !erased) return tl::unexpected(erased.error());
     return {};
 }
 

@@ -14,6 +14,7 @@
 
 #include "fib/image.h"
 #include "fib/rib.h"
+#include "router/hot/hot_routes.h"
 #include "router/routing/adjacencies.h"
 #include "router/routing/connected.h"
 #include "router/routing/interfaces.h"
@@ -42,6 +43,10 @@ class Routing {
     /// are decided about elsewhere; the default table: there is none.
     Routing(fib::FibImage& image, Resolve resolve, Refused refused,
             fib::TableId port_table = PP_FIB_DEFAULT_TABLE);
+
+    /// A table that holds parts of the default table, for ports whose stage decides about some packets: it is
+    /// told before each change. Before the first route; outlives this.
+    void set_hot_routes(HotRoutes& hot) { hot_ = &hot; }
 
     // Interfaces. Ports bring their port id; VLANs are on a port that was added before.
     Result<InterfaceId> add_interface(const std::string& name, PortId port, const std::vector<uint16_t>& vlan,
@@ -83,6 +88,8 @@ class Routing {
 
   private:
     Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best);
+    Result<void> write_host(const Prefix& prefix, std::optional<fib::GroupId> group);
+    Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group);
     void wish(const Prefix& prefix, const ConnectedWish& wish, bool add);
     void install_connected(const Prefix& prefix);
     void neighbour_wish(InterfaceId interface, const IpAddress& address);
@@ -91,6 +98,7 @@ class Routing {
 
     fib::FibImage& image_;
     fib::TableId port_table_;
+    HotRoutes* hot_ = nullptr;
     Resolve resolve_;
     Refused refused_;
     InterfaceTable interfaces_;

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
@@ -65,6 +66,11 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     self->maps_ = std::move(*maps);
     self->route_counters_ = std::make_unique<RouteCounterMaps>(
         self->maps_.route_counters.get(), self->maps_.counted_routes.get(), self->worker_counters_);
+    auto shared = AutoPorts::open(self->maps_);
+    if (!shared) return tl::unexpected(shared.error());
+    self->auto_ = std::move(*shared);
+    for (size_t worker = 0; worker < self->worker_counters_.workers(); worker++)
+        self->worker_counters_.of(worker).destinations().set_order(self->auto_->order());
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
@@ -168,13 +174,43 @@ pp_port_counters XdpDataplane::counters(uint16_t port) const {
 PortProgram XdpDataplane::program_of(uint16_t port) const {
     PortProgram program{port};
     if (split_ports_.contains(port)) program.split_table = port_table_;
+    if (auto_ports_.contains(port)) {
+        program.split_table = hot_table_;
+        program.cold_table = port_table_;
+    }
     program.observed = observer_ != nullptr;
     return program;
 }
 
+void XdpDataplane::collect_traffic(HotChoice& choice) {
+    auto_->collect(choice, worker_counters_);
+}
+
+Dataplane::Decided XdpDataplane::decided(uint16_t port) const {
+    const pp_port_counters stage = read_port_counters(maps_.counters.get(), port);
+    uint64_t for_host = 0;
+    for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++)
+        if (action_of(static_cast<pp_verdict>(verdict)) == PP_ACTION_HOST) for_host += stage.verdict[verdict];
+    return {stage.rx_packets - std::min<uint64_t>(for_host, stage.rx_packets),
+            worker_counters_.port(port).rx_packets};
+}
+
+Result<void> XdpDataplane::set_auto(uint16_t port, bool wanted) {
+    if (wanted)
+        if (auto begun = auto_->begin_sampling(maps_); !begun) return begun;
+    for (size_t worker = 0; worker < worker_counters_.workers(); worker++)
+        worker_counters_.of(worker).destinations().watch(port, wanted);
+    if (wanted)
+        auto_ports_.insert(port);
+    else
+        auto_ports_.erase(port);
+    return {};
+}
+
 // Once there is a split port, every port has a socket to send by.
 Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
-    const bool split = settings.forwarding == config::Forwarding::split;
+    const bool split = settings.forwarding != config::Forwarding::inline_;
+    if (auto set = set_auto(port, settings.forwarding == config::Forwarding::automatic); !set) return set;
     if (devices_.contains(port) && split == split_ports_.contains(port)) return {};
     forget_sockets(port);
     if (!split && !split_) {
@@ -205,6 +241,7 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
 }
 
 void XdpDataplane::end_split(uint16_t port) {
+    (void)set_auto(port, false);
     forget_sockets(port);
     if (devices_.erase(port) != 0 && split_) split_->remove(port);
 }

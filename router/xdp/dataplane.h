@@ -13,6 +13,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -20,6 +22,7 @@
 #include "fib/image.h"
 #include "fib/result.h"
 #include "router/dataplane/dataplane.h"
+#include "router/xdp/auto_ports.h"
 #include "router/xdp/maps.h"
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
@@ -48,9 +51,14 @@ class XdpDataplane : public Dataplane {
     /// Waits until no port stage runs that could have read the image before the call.
     static void grace_period();
     void set_port_table(fib::TableId table) override { port_table_ = table; }
+    void set_hot_table(fib::TableId table) override { hot_table_ = table; }
     [[nodiscard]] std::string_view forwarding(uint16_t port) const override {
+        if (auto_ports_.contains(port)) return "auto";
         return split_ports_.contains(port) ? "split" : "inline";
     }
+    void collect_traffic(HotChoice& choice) override;
+    void guard_order(bool guard) override { auto_->guard(guard); }
+    [[nodiscard]] Decided decided(uint16_t port) const override;
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
     }
@@ -101,6 +109,7 @@ class XdpDataplane : public Dataplane {
     Result<void> set_split(uint16_t port, uint32_t ifindex, const config::Interface& settings);
     void end_split(uint16_t port);
     void forget_sockets(uint16_t port);
+    Result<void> set_auto(uint16_t port, bool wanted);
     Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
                                       config::XdpMode mode);
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
@@ -124,6 +133,9 @@ class XdpDataplane : public Dataplane {
     std::unique_ptr<RouteCounterMaps> route_counters_;
     PuntHandler on_punt_;
     fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;
+    fib::TableId hot_table_ = PP_FIB_DEFAULT_TABLE;
+    std::optional<AutoPorts> auto_;
+    std::set<uint16_t> auto_ports_;
     fib::Epochs epochs_;  ///< of the worker, where there are split ports
     Fd epoll_;            ///< of the two below
     Fd wakeup_;           ///< eventfd: the worker has frames for the daemon

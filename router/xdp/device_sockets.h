@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,9 @@ struct PortSocket {
     uint32_t sending = 0;   ///< slots of the worker that the kernel has for sending
     uint32_t staged = 0;    ///< in the transmit ring, not handed over yet
     uint64_t staged_bytes = 0;
-    uint32_t kicks_spared = 0;  ///< looks at frames under way that asked nothing of the kernel
-    uint64_t dropped = 0;       ///< by the kernel, as told before
+    uint32_t kicks_spared = 0;            ///< looks at frames under way that asked nothing of the kernel
+    uint64_t dropped = 0;                 ///< by the kernel, as told before
+    std::optional<uint32_t> last_number;  ///< of the frames taken (pp_order_tag)
     [[nodiscard]] int descriptor() const { return xsk_socket__fd(handle); }
 };
 

@@ -76,12 +76,13 @@ Result<MappedImage> MappedImage::map(int map_fd, bool writable) {
     bpf_map_info info{};
     uint32_t length = sizeof info;
     if (bpf_obj_get_info_by_fd(map_fd, &info, &length) != 0)
-        return fail(PP_MAP_FIB_IMAGE, "cannot read the map's shape: " + errno_text(errno));
-    void* memory =
-        mmap(nullptr, info.value_size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, map_fd, 0);
-    if (memory == MAP_FAILED) return fail(PP_MAP_FIB_IMAGE, "cannot map the image: " + errno_text(errno));
+        return fail("map", "cannot read the map's shape: " + errno_text(errno));
+    // The kernel gives each value a multiple of 8 bytes.
+    const size_t bytes = size_t{(info.value_size + 7) & ~7U} * info.max_entries;
+    void* memory = mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, map_fd, 0);
+    if (memory == MAP_FAILED) return fail(info.name, "cannot map its memory: " + errno_text(errno));
     MappedImage mapped;
-    mapped.memory_ = {static_cast<std::byte*>(memory), info.value_size};
+    mapped.memory_ = {static_cast<std::byte*>(memory), bytes};
     return mapped;
 }
 
@@ -122,13 +123,25 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.split_sockets, declared.split_sockets},
                                {&maps.observing, declared.observing},
                                {&maps.observed, declared.observed},
-                               {&maps.observations, declared.observations}}) {
+                               {&maps.observations, declared.observations},
+                               {&maps.samples, declared.samples},
+                               {&maps.order, declared.order}}) {
         if (*target) continue;
         auto made = make_map_like(map);
         if (!made) return tl::unexpected(made.error());
         *target = std::move(*made);
     }
     return maps;
+}
+
+Result<Fd> make_samples_map() {
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, PP_MAP_SAMPLES, sizeof(uint32_t), sizeof(pp_samples),
+                                  static_cast<uint32_t>(libbpf_num_possible_cpus()), &options);
+    if (fd < 0)
+        return fail(PP_MAP_SAMPLES, "cannot make the map: " + errno_text(errno), "memory",
+                    privileges_hint(errno));
+    return Fd(fd);
 }
 
 Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,

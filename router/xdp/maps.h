@@ -18,7 +18,7 @@ namespace pktpit::router {
 class MappedImage {
   public:
     MappedImage() = default;
-    /// Maps the whole value of an image map. `writable` is false for one that an older daemon has left.
+    /// Maps all values. `writable` is false for one that an older daemon has left.
     static Result<MappedImage> map(int map_fd, bool writable);
     ~MappedImage();
     MappedImage(MappedImage&& other) noexcept;
@@ -41,14 +41,18 @@ struct PortMaps {
     Fd observing;
     Fd observed;
     Fd observations;
+    Fd samples;  ///< of one CPU, until there is an auto port
+    Fd order;
 };
 
 /// What a port's program is loaded with.
 struct PortProgram {
     uint16_t port = 0;
-    /// Of a split port: the table with what does not go to the control loop.
+    /// Of a split or auto port: the table with what does not go to the control loop.
     std::optional<fib::TableId> split_table{};
     bool observed = false;  ///< the program that writes down what it does (bpf/observe.h)
+    /// Of an auto port: the table with the host's addresses alone.
+    std::optional<fib::TableId> cold_table{};
 };
 
 /// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of
@@ -60,6 +64,9 @@ struct EarlierCounts {
 };
 
 Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts earlier);
+
+/// Destinations that auto ports' stages have seen, by CPU.
+Result<Fd> make_samples_map();
 
 /// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
 /// lines.

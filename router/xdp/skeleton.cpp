@@ -37,6 +37,9 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     if (program.split_table)
         skeleton.rodata->split_table_offset =
             geometry.table_offset + *program.split_table * static_cast<uint32_t>(sizeof(pp_fib_table));
+    if (program.cold_table)
+        skeleton.rodata->cold_table_offset =
+            geometry.table_offset + *program.cold_table * static_cast<uint32_t>(sizeof(pp_fib_table));
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},
@@ -45,7 +48,9 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
                            {skeleton.maps.split_sockets, &maps.split_sockets},
                            {skeleton.maps.observing, &maps.observing},
                            {skeleton.maps.observed, &maps.observed},
-                           {skeleton.maps.observations, &maps.observations}})
+                           {skeleton.maps.observations, &maps.observations},
+                           {skeleton.maps.samples, &maps.samples},
+                           {skeleton.maps.order, &maps.order}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)
             return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
     return opened;

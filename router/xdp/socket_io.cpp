@@ -113,6 +113,7 @@ void SocketIo::fill(PortSocket& socket) {
 
 size_t SocketIo::receive(std::span<HeaderSlice> slices) {
     if (ports_.empty()) return 0;
+    if (counters_.destinations().watching()) tell_order();
     const uint64_t now = monotonic_nanoseconds();
     size_t count = 0;
     return turns_.run(slices.size(), [&](size_t turn, size_t room, int64_t& deficit) {
@@ -131,6 +132,20 @@ size_t SocketIo::receive(std::span<HeaderSlice> slices) {
         }
         return count - before;
     });
+}
+
+// What was taken before has been submitted since, and has left once the kernel has emptied the rings.
+void SocketIo::tell_order() {
+    const auto all_taken = [](const PortSocket* socket) {
+        return __atomic_load_n(socket->tx.consumer, __ATOMIC_ACQUIRE) ==
+               __atomic_load_n(socket->tx.producer, __ATOMIC_RELAXED);
+    };
+    if (!std::ranges::all_of(senders_, all_taken)) return;
+    for (const Port& port : ports_)
+        for (const PortSocket* socket : port.queues)
+            if (socket->last_number)
+                counters_.destinations().left(port.id * uint32_t{PP_PORT_QUEUES} + socket->rings->queue,
+                                              *socket->last_number);
 }
 
 size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
@@ -152,6 +167,10 @@ size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices,
         deficit -= descriptor->len + DeficitRoundRobin::wire_overhead;
         pool_.pass(slice.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
     }
+    // The last one's number says enough.
+    if (uint32_t number = 0; taken != 0 && counters_.destinations().watches(socket.port) &&
+                             DestinationLog::number_of(slices[taken - 1].bytes, number))
+        socket.last_number = number;
     if (taken != got) xsk_ring_cons__cancel(&socket.rx, got - taken);
     if (taken != 0) xsk_ring_cons__release(&socket.rx, taken);
     socket.filled -= taken;

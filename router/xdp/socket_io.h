@@ -71,6 +71,7 @@ class SocketIo : public PortIo {
     [[nodiscard]] bool stage(PortSocket& socket, const offload::EgressDescriptor& descriptor);
     static void kick(PortSocket& socket);
     void reap(QueueRings& rings);
+    void tell_order();
     void sent(uint32_t index);
     void look_at(PortSocket& socket);
     void drop(uint16_t port, pp_verdict verdict, offload::Slot slot);

@@ -110,6 +110,8 @@ class FakeControl final : public Control {
     nlohmann::json counters() override { return note("counters"); }
     nlohmann::json latency() override { return note("latency"); }
     nlohmann::json workers() override { return note("workers"); }
+    nlohmann::json offload() override { return note("offload"); }
+    nlohmann::json offload_entries() override { return note("offload_entries"); }
     nlohmann::json running_config() override { return note("config"); }
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         observed = request;

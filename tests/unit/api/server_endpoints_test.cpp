@@ -15,8 +15,10 @@ TEST_F(ServerTest, PlainGetsAskTheLoopThreadAndPassTheAnswerOn) {
     start();
     control.answer = {{"value", 18446744073709551615U}, {"text", "é"}};
     const std::pair<const char*, const char*> paths[] = {
-        {"/v1/version", "version"},   {"/v1/ports", "ports"},     {"/v1/neighbours", "neighbours"},
-        {"/v1/counters", "counters"}, {"/v1/latency", "latency"}, {"/v1/workers", "workers"},
+        {"/v1/version", "version"},       {"/v1/ports", "ports"},
+        {"/v1/neighbours", "neighbours"}, {"/v1/counters", "counters"},
+        {"/v1/latency", "latency"},       {"/v1/workers", "workers"},
+        {"/v1/offload", "offload"},       {"/v1/offload/entries", "offload_entries"},
         {"/v1/config", "config"}};
     std::vector<std::string> expected;
     for (const auto& [path, call] : paths) {

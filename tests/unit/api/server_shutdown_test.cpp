@@ -73,6 +73,8 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }
         nlohmann::json workers() override { return {}; }
+        nlohmann::json offload() override { return {}; }
+        nlohmann::json offload_entries() override { return {}; }
         nlohmann::json running_config() override { return {}; }
         Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
             return std::make_shared<ObservationStream>();

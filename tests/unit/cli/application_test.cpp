@@ -112,6 +112,8 @@ class PagedControl final : public Control {
     json counters() override { return {}; }
     json latency() override { return {}; }
     json workers() override { return {}; }
+    json offload() override { return {}; }
+    json offload_entries() override { return {}; }
     json running_config() override { return {}; }
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
         return std::make_shared<ObservationStream>();

@@ -25,6 +25,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
+    EXPECT_EQ(c.offload.fib_entries, 1000U);
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
@@ -174,7 +175,7 @@ class Generator {
             one.payload = static_cast<PayloadPlace>(pick(2));
         } else {
             one.xdp_mode = static_cast<XdpMode>(pick(3));
-            one.forwarding = static_cast<Forwarding>(pick(2));
+            one.forwarding = static_cast<Forwarding>(pick(3));
         }
         if (pick(2)) one.mtu = 1280 + pick(c.dataplane == "vfio" ? c.vfio.slot_bytes - 1279 : 65536 - 1280);
         for (uint32_t v = pick(3); v > 0; v--) {

@@ -1,0 +1,18 @@
+/// Destinations as packets' samples carry them (bpf/abi.h), and what they are counted by. Plain values; any
+/// thread.
+#pragma once
+
+#include <cstdint>
+
+#include "bpf/abi.h"
+#include "fib/address.h"
+
+namespace pktpit::router {
+
+IpAddress address_of(const pp_destination& destination);
+pp_destination destination_of(const IpAddress& address);
+
+/// Destinations are counted by what is seldom routed apart: an IPv4 /24, an IPv6 /48.
+uint64_t neighbourhood_of(const pp_destination& destination);
+
+}  // namespace pktpit::router

@@ -1,0 +1,513 @@
+"""Auto ports: the port stage decides about the busiest destinations, the control loop about all others.
+
+The next hops are static neighbours on one wire, told apart by their MAC addresses (sinks.cpp). What is right is said
+by a longest-prefix match of this file's own, which shares nothing with the router."""
+
+import bisect
+import http.client
+import itertools
+import json
+import lzma
+import random
+import signal
+import socket
+import struct
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from lib.namespaces import end, run
+from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.pktpit_router import ROOT, TOOL
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("who decides is Pktpit's own affair")
+
+DATA = ROOT.parent / "shared" / "data"
+FIRST_NEXT_HOP = 16  # 10.2.0.16 and on; a next hop's number is its id and this
+
+
+# What is right
+
+
+class NaiveTable:
+    """A longest-prefix match as its definition says: one dictionary a length."""
+
+    def __init__(self):
+        self.lengths = defaultdict(dict)
+
+    def set(self, net, length, value):
+        self.lengths[length][net >> (32 - length)] = value
+
+    def match(self, address):
+        for length in sorted(self.lengths, reverse=True):
+            value = self.lengths[length].get(address >> (32 - length))
+            if value is not None:
+                return value
+        return None
+
+
+def number_of(address):
+    return struct.unpack("!I", socket.inet_aton(address))[0]
+
+
+def text_of(number):
+    return socket.inet_ntoa(struct.pack("!I", number))
+
+
+def parse_prefix(text):
+    net, length = text.split("/")
+    return number_of(net), int(length)
+
+
+def forwardable(net):
+    """May packets to it be forwarded at all, and is it none of this test's own nets?"""
+    first = net >> 24
+    return first not in (0, 10, 127) and first < 224 and net >> 16 not in (0xa9fe, 0xc612)
+
+
+@pytest.fixture(scope="session")
+def internet(tmp_path_factory):
+    """The full table as a file of `prefix id` lines: the real one, else one generated after it."""
+    path = tmp_path_factory.mktemp("table") / "internet.txt"
+    real = DATA / "internet-ipv4-2026-06.txt.xz"
+    if real.exists():
+        path.write_bytes(lzma.decompress(real.read_bytes()))
+    else:
+        print("no real routing data here: the table is generated")
+        with path.open("w") as file:
+            subprocess.run([TOOL, "table", "generate", "-4"], stdout=file, check=True)
+    entries = []
+    for line in path.read_text().splitlines():
+        prefix, next_hop = line.split()
+        entries.append((*parse_prefix(prefix), int(next_hop)))
+    return path, entries
+
+
+def next_hop_address(number):
+    return f"10.2.0.{number}"
+
+
+def with_next_hops(count, **more):
+    """Static neighbours behind p2, by number; auto on every port."""
+    return {
+        "neighbours": [
+            {"address": next_hop_address(number), "interface": "p2", "mac": f"02:aa:00:00:{number >> 8:02x}:{number & 255:02x}"}
+            for number in range(FIRST_NEXT_HOP, FIRST_NEXT_HOP + count)],
+        **more,
+    }
+
+
+def start(build_net, config, forwarding="auto"):
+    net = build_net(start=False, config=config, count=2)
+    for interface in net.router.config["interfaces"].values():
+        interface["forwarding"] = forwarding
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    return net
+
+
+def offload(net):
+    return net.router.json("show", "offload")
+
+
+# Traffic
+
+
+@pytest.fixture(scope="session")
+def sinks_tool(tmp_path_factory):
+    tool = tmp_path_factory.mktemp("sinks") / "sinks"
+    run("c++", "-std=c++20", "-O1", "-pthread", "-o", tool, Path(__file__).parent / "sinks.cpp", timeout=120)
+    return tool
+
+
+class Sinks:
+    """Traffic from host a to all next hops behind host b, running from construction on."""
+
+    def __init__(self, tool, directory, net, destinations, kind="zipf", packets=0, rate=150000, window=240, log=None):
+        file = Path(directory) / "destinations"
+        file.write_bytes(b"".join(struct.pack("=II", address, next_hop) for address, next_hop in destinations))
+        words = [tool, net.a.namespace.path, "eth0", net.a.mac, net.a.router_mac, net.b.namespace.path, "eth0", file, kind,
+                 packets, rate, window, *([log] if log else [])]
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, start_new_session=True)
+        assert self.process.stdout.readline() == "running\n"
+
+    def say(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def result(self, timeout=240):
+        output, _ = self.process.communicate(timeout=timeout)
+        return json.loads(output)
+
+
+@pytest.fixture
+def sinks(sinks_tool, tmp_path):
+    running = []
+
+    def begin(net, destinations, **options):
+        running.append(Sinks(sinks_tool, tmp_path, net, destinations, **options))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        end(one.process)
+
+
+def share_over(net, seconds):
+    """Share of p1's packets that its stage decides about itself."""
+    def counts():
+        port = next(port for port in offload(net)["ports"] if port["name"] == "p1")
+        return port["inline_packets"], port["split_packets"]
+    before = counts()
+    time.sleep(seconds)
+    after = counts()
+    here, split = after[0] - before[0], after[1] - before[1]
+    assert here + split > 1000, "hardly any traffic"
+    return here / (here + split)
+
+
+# Tests
+
+
+@requirement("the full table, 16,384 entries, Zipf(1.0): 85 % inline within 3 s of the start and of a change of what is "
+             "popular, and each of 2,000,000 packets by the right next hop")
+@pytest.mark.timeout(300)
+def test_zipf(build_net, sinks, internet):
+    path, entries = internet
+    oracle = NaiveTable()
+    for net, length, next_hop in entries:
+        oracle.set(net, length, next_hop)
+    chosen = random.Random(11)
+    population = []
+    for net, length, _ in chosen.sample([entry for entry in entries if forwardable(entry[0])], 65536):
+        address = net | (chosen.getrandbits(32 - length) if length < 32 else 0)
+        population.append((address, FIRST_NEXT_HOP + oracle.match(address)))
+    ids = sorted({next_hop for _, _, next_hop in entries})
+    assert FIRST_NEXT_HOP + ids[-1] < 255
+    net = start(build_net, with_next_hops(ids[-1] + 1, routes_files=[{
+        "path": str(path),
+        "next_hops": {str(one): [{"via": next_hop_address(FIRST_NEXT_HOP + one), "interface": "p2"}] for one in ids},
+    }]))
+    assert offload(net)["budget"] == 16384
+    traffic = sinks(net, population, packets=2_000_000, rate=400_000)
+    began = time.monotonic()
+    time.sleep(3)  # what is required is a share after a time
+    shares = [share_over(net, 1)]
+    traffic.say("shuffle")
+    time.sleep(3)
+    shares.append(share_over(net, 1))
+    result = traffic.result()
+    rate = result["sent"] / (time.monotonic() - began)
+    state = offload(net)
+    print(f"shares inline: {shares[0]:.3f} 3 s after the start, {shares[1]:.3f} 3 s after a change, at {rate:.0f} packets/s; "
+          f"{state['entries']} entries, {state['promoted']['total']} promoted, {state['evicted']['total']} evicted")
+    assert result["sent"] == 2_000_000
+    assert (result["received"], result["wrong"]) == (2_000_000, 0), result
+    assert state["entries"] <= 16384
+    assert min(shares) >= 0.85, shares
+
+
+class Api(http.client.HTTPConnection):
+    """The daemon's API by one connection, for many requests in a row."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(20)
+        self.sock.connect(self.path)
+
+    def prefix_of(self, address):
+        self.request("GET", f"/v1/lookup?address={address}")
+        answer = self.getresponse()
+        text = answer.read()
+        assert answer.status == 200, text
+        return json.loads(text)["results"][0]["prefix"]
+
+
+class KernelUpdates:
+    """Routes put into the router's kernel as a routing daemon would, in batches."""
+
+    def __init__(self, net):
+        self.net, self.api, self.batches, self.announced = net, Api(net.router.socket), 0, set()
+
+    def apply(self, updates):
+        """Returns when the router forwards by all of them."""
+        lines = []
+        for _, next_hop, where, length in updates:
+            prefix = f"{text_of(where)}/{length}"
+            if next_hop is not None:
+                self.announced.add(prefix)
+                lines.append(f"route replace {prefix} via {next_hop_address(FIRST_NEXT_HOP + next_hop)} dev p2 proto bird")
+            elif prefix in self.announced:
+                self.announced.remove(prefix)
+                lines.append(f"route del {prefix} proto bird")
+        # Changes arrive in order: when the last is there, all are.
+        last = f"100.64.{self.batches >> 8}.{self.batches & 255}"
+        self.batches += 1
+        lines.append(f"route replace {last}/32 via {next_hop_address(FIRST_NEXT_HOP)} dev p2 proto bird")
+        self.net.topology.router_namespace.batch(lines)
+        wait_for(lambda: self.api.prefix_of(last) == f"{last}/32", 10, "the router has followed the kernel", 0.002)
+
+
+def read_updates(entries):
+    """(seconds since the first, next hop's id or None, net, length), of the real trace, else generated flaps."""
+    path = DATA / "bgp-updates-ipv4-2016-08.txt.xz"
+    updates = []
+    if path.exists():
+        for line in lzma.decompress(path.read_bytes()).decode().splitlines():
+            when, kind, prefix, next_hop = line.split()
+            updates.append((int(when), int(next_hop) if kind == "a" else None, *parse_prefix(prefix)))
+    else:
+        print("no real BGP updates here: they are generated")
+        chosen = random.Random(5)
+        nets = [(net, length) for net, length, _ in chosen.sample(entries, 1600)]
+        for second in range(300):
+            updates += [(second, chosen.randrange(20) if chosen.random() < 0.7 else None, *chosen.choice(nets))
+                        for _ in range(chosen.choice((20, 60, 400)))]
+    first = updates[0][0]
+    return [(when - first, next_hop, net, length) for when, next_hop, net, length in updates if forwardable(net)]
+
+
+class RightNextHops:
+    """Which next hop was right for each destination, and when: the base table, over which updates lie."""
+
+    def __init__(self, base, updates, destinations):
+        self.updated = {}  # (net, length) -> next hop
+        self.inside = defaultdict(list)
+        self.lengths = sorted({length for _, _, _, length in updates}, reverse=True)
+        nets = {(net, length) for _, _, net, length in updates}
+        self.history = []  # by destination: lists of (from when, next hop), and until when
+        self.base = []
+        self.addresses = destinations
+        for index, address in enumerate(destinations):
+            for length in self.lengths:
+                net = address >> (32 - length) << (32 - length)
+                if (net, length) in nets:
+                    self.inside[net, length].append(index)
+            at = next((length for length in sorted(base.lengths, reverse=True)
+                       if address >> (32 - length) in base.lengths[length]), -1)
+            self.base.append((at, base.lengths[at][address >> (32 - at)] if at >= 0 else None))
+            self.history.append([[0, float("inf"), self.base[-1][1]]])
+
+    def now(self, index):
+        address = self.addresses[index]
+        base_length, base_hop = self.base[index]
+        for length in self.lengths:
+            if length < base_length:
+                break
+            hop = self.updated.get((address >> (32 - length) << (32 - length), length))
+            if hop is not None:
+                return hop
+        return base_hop
+
+    def update(self, net, length, next_hop, began, done):
+        """The change became visible at some time between the two."""
+        if next_hop is None:
+            self.updated.pop((net, length), None)
+        else:
+            self.updated[net, length] = next_hop
+        for index in self.inside[net, length]:
+            right = self.now(index)
+            history = self.history[index]
+            if history[-1][2] != right:
+                history[-1][1] = done
+                history.append([began, float("inf"), right])
+
+    def was_right(self, index, next_hop, sent, received):
+        history = self.history[index]
+        last = bisect.bisect_right(history, received, key=lambda entry: entry[0])
+        for begin, until, right in reversed(history[:last]):
+            if until < sent:
+                return False
+            if right == next_hop:
+                return True
+        return False
+
+
+@requirement("real route changes at ten times their speed, on the full table, while traffic flows: no packet leaves by a "
+             "next hop that was at no time right while it was under way")
+@pytest.mark.timeout(120)
+def test_churn(build_net, sinks, internet, tmp_path):
+    path, entries = internet
+    base = NaiveTable()
+    for net, length, next_hop in entries:
+        base.set(net, length, next_hop)
+    updates = read_updates(entries)
+    ids = sorted({next_hop for _, _, next_hop in entries})
+    # Where changes happen, and beside it: in the prefix that changes and in the one around it.
+    chosen = random.Random(3)
+    nets = sorted({(net, length) for _, _, net, length in updates})
+    addresses = []
+    for _ in range(4096):
+        net, length = chosen.choice(nets)
+        wider = max(8, length - chosen.choice((0, 0, 0, 1, 2)))
+        addresses.append(((net | chosen.getrandbits(32 - length)) if length == wider or length == 32 else
+                          (net >> (32 - wider) << (32 - wider) | chosen.getrandbits(32 - wider))))
+    right = RightNextHops(base, updates, addresses)
+    # A name and a place for each next hop of the table and of the updates.
+    most = max(ids[-1], max(next_hop or 0 for _, next_hop, _, _ in updates)) + 1
+    assert FIRST_NEXT_HOP + most < 255
+    net = start(build_net, with_next_hops(most, routes_files=[{
+        "path": str(path),
+        "next_hops": {str(one): [{"via": next_hop_address(FIRST_NEXT_HOP + one), "interface": "p2"}] for one in ids},
+    }], kernel_routes={"enabled": True, "protocols": ["bird"], "preference": 5}, icmp={"rate": 1000}))
+    log = tmp_path / "log"
+    traffic = sinks(net, [(address, 0) for address in addresses], kind="uniform", rate=20_000, window=10**9, log=log)
+    wait_for(lambda: offload(net)["entries"] > 500, 10, "busy destinations are promoted")
+    kernel = KernelUpdates(net)
+    began = time.monotonic()
+    for when, batch in itertools.groupby(updates, key=lambda update: update[0]):
+        batch = list(batch)
+        wait = when / 10 - (time.monotonic() - began)
+        if wait > 0:
+            time.sleep(wait)
+        start_time = time.monotonic_ns()
+        kernel.apply(batch)
+        done_time = time.monotonic_ns()
+        for _, next_hop, where, length in batch:
+            right.update(where, length, next_hop, start_time, done_time)
+    took = time.monotonic() - began
+    state = offload(net)
+    traffic.say("stop")
+    result = traffic.result()
+    wrong = []
+    packets = 0
+    for index, number, sent, received in struct.iter_unpack("=IIQQ", log.read_bytes()):
+        packets += 1
+        if not right.was_right(index, number - FIRST_NEXT_HOP, sent, received):
+            wrong.append((text_of(addresses[index]), number - FIRST_NEXT_HOP, sent, received, right.history[index][-4:]))
+    changes = sum(len(history) - 1 for history in right.history)
+    port = next(port for port in state["ports"] if port["name"] == "p1")
+    share = port["inline_packets"] / (port["inline_packets"] + port["split_packets"])
+    print(f"{len(updates)} updates in {took:.1f} s ({updates[-1][0] / took:.1f} times their speed), {changes} changes of what is "
+          f"right; {packets} packets, {share:.3f} inline; {state['invalidated']['total']} blocks invalidated, "
+          f"{state['promoted']['total']} promoted")
+    assert not wrong, f"{len(wrong)} of {packets}: {wrong[:3]}"
+    assert packets > 200_000 and changes > 1000 and state["invalidated"]["total"] > 100, (packets, changes, state)
+    assert share > 0.5
+    assert took < updates[-1][0] / 10 * 1.5, "the updates were not replayed at ten times their speed"
+
+
+def blocks_of(net):
+    return {entry["prefix"] for entry in net.router.json("show", "offload", "--entries")["entries"]}
+
+
+@requirement("a busy flow comes to be forwarded inline, without loss and in order; show offload says so")
+@pytest.mark.parametrize("family", [4, 6])
+def test_stream(build_net, stream, family):
+    net = start(build_net, {})
+    running = stream(net.a, net.b, family=family, rate=20000)
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.95, 10, "nearly all is inline")
+    behind = "198.18.2." if family == 4 else "2001:db8:2:100::"
+    assert any(block.startswith(behind) for block in blocks_of(net))
+    running.flows_again(5000)
+    assert_nothing_lost(running.finish())
+    text = net.router.cli("show", "offload").stdout
+    assert "of 16384 entries, hit rate" in text and "auto" in text
+    assert "198.18.2." in net.router.cli("show", "offload", "--entries").stdout or family == 6
+
+
+@requirement("a reload changes inline, split and auto into each other and loses nothing of what is under way")
+def test_reload(build_net, stream):
+    net = start(build_net, {}, forwarding="inline")
+    running = stream(net.a, net.b, rate=10000)
+    for wanted in ("auto", "split", "auto", "inline", "auto"):
+        net.router.config["interfaces"]["p1"]["forwarding"] = wanted
+        net.router.write()
+        net.router.reload()
+        assert {port["name"]: port["forwarding"] for port in offload(net)["ports"]}["p1"] == wanted
+        running.flows_again(3000)
+    result = running.finish()
+    assert result["lost"] == 0, result
+
+
+@requirement("a smaller budget by a reload evicts what is too much; 0 entries are split")
+def test_budget(build_net, stream):
+    net = start(build_net, {})
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: offload(net)["entries"] > 0, 5, "something is promoted")
+    net.router.config["offload"] = {"fib_entries": 0}
+    net.router.write()
+    net.router.reload()
+    state = offload(net)
+    assert (state["entries"], state["budget"]) == (0, 0)
+    running.flows_again(5000)
+    assert running.finish()["lost"] == 0
+    assert offload(net)["entries"] == 0
+
+
+@requirement("the daemon dies: an auto port forwards on, all of it; the next daemon takes over and promotes again")
+def test_kill_and_restart(build_net, stream):
+    net = start(build_net, {})
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline")
+    net.router.kill()
+    running.flows_again(3000)
+    for make in (udp4, udp6):
+        wait_for_crossing(net.b, net.a, make)  # hardly hot
+    net.router.start()
+    running.flows_again(3000)
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline again")
+    result = running.finish()
+    assert result["lost"] <= 1024, f"more than what lay in the dead daemon's rings: {result}"
+
+
+@requirement("the daemon stands still: what is hot is forwarded on")
+def test_stopped_daemon(build_net, stream):
+    net = start(build_net, {})
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, 10, "all is inline")
+    net.router.process.send_signal(signal.SIGSTOP)
+    try:
+        running.flows_again(5000)
+    finally:
+        net.router.process.send_signal(signal.SIGCONT)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("a counted route's counter is the same however its packets are decided about")
+def test_counted_route(build_net, stream):
+    net = start(build_net, {})
+    net.router.config["routes"] = [{**route, "counters": route["prefix"] == "198.18.2.0/24"}
+                                   for route in net.router.config["routes"]]
+    net.router.write()
+    net.router.reload()
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline")
+    result = running.finish()
+    assert_nothing_lost(result)
+    counted = next(route for route in net.router.json("show", "counters")["routes"] if route["prefix"] == "198.18.2.0/24")
+    assert counted["packets"] == result["sent"]
+
+
+@requirement("a more specific route under a hot block takes effect at once, and its end too; the host's addresses stay its own")
+def test_routes_under_a_block(build_net, stream):
+    net = build_net(start=False, count=3)
+    for interface in net.router.config["interfaces"].values():
+        interface["forwarding"] = "auto"
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: any(block.startswith("198.18.2.") for block in blocks_of(net)), 10, "the stream's block is installed")
+    for _ in range(20):
+        net.router.route("add", "198.18.2.9/32", "via", net.c.ip4)
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark, dst="198.18.2.9"))
+        net.c.receive(mark)
+        net.router.route("del", "198.18.2.9/32")
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark, dst="198.18.2.9"))
+        net.b.receive(mark)
+    assert running.finish()["lost"] == 0
+    net.a.namespace.run("ping", "-c", "2", "-W", "2", net.b.router_ip4)
