@@ -108,7 +108,8 @@ void HotChoice::replace_cold(const std::vector<Ranked>& ranked, size_t first) {
         const IpAddress address = address_of(candidate.destination);
         HotBlock* block = routes_.covering(address);
         if (!block) {
-            if (victim == most || candidate.score < cold[victim].score * clearly_busier) return;
+            // One packet alone says nothing.
+            if (victim == most || candidate.score < cold[victim].score * clearly_busier + weight_) return;
             // A block may have been taken into a larger one since.
             if (routes_.full() && !routes_.evict(cold[victim++].block)) continue;
             block = routes_.install(address);
