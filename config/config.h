@@ -25,6 +25,11 @@ enum class PayloadPlace : uint8_t {
     bounce
 };  ///< automatic: peer memory where the port reaches it
 enum class Polling : uint8_t { busy, adaptive, interrupt };
+enum class DpdkMemory : uint8_t {
+    automatic,
+    hugepages,
+    pages
+};  ///< automatic: hugepages if there are enough
 enum class MemoryKind : uint8_t { hugepages, pci_bar, nvme_cmb, vfio_region, p2pmem };
 enum class RouteType : uint8_t { unicast, blackhole, unreachable, prohibit };
 
@@ -40,6 +45,7 @@ struct Interface {
     Forwarding forwarding = Forwarding::inline_;
     std::string pci;  ///< address of the NIC with its domain, lower case; ports of `vfio` only
     PayloadPlace payload = PayloadPlace::automatic;
+    std::string device;  ///< of a port of `dpdk`: driver and arguments, or a PCI address and arguments
     bool operator==(const Interface&) const = default;
 };
 
@@ -137,6 +143,19 @@ struct Workers {
     bool operator==(const Workers&) const = default;
 };
 
+/// The dpdk dataplane.
+struct Dpdk {
+    std::vector<std::string> eal;      ///< options for DPDK's EAL beside those that Pktpit sets itself
+    std::vector<std::string> devices;  ///< opened before the ports', as members of a bond are; no ports
+    DpdkMemory memory = DpdkMemory::automatic;
+    PayloadMemory payload_memory;  ///< hugepages: packets are not split
+    uint32_t mbufs = 0;            ///< 0: what the ports' rings need
+    uint32_t slot_bytes = 2048;    ///< a multiple of 1,024; the largest MTU
+    uint32_t rx_descriptors = 512;
+    uint32_t tx_descriptors = 512;
+    bool operator==(const Dpdk&) const = default;
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -152,6 +171,7 @@ struct Config {
     Workers workers;
     Offload offload;
     Vfio vfio;
+    Dpdk dpdk;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
     std::string base_directory;     ///< of the configuration file

@@ -40,6 +40,7 @@ void compare(Lines& out, const std::string& name, const T& running, const T& wan
 }
 
 std::string place(const Interface& one) {
+    if (!one.parent && !one.device.empty()) return "port, DPDK device " + one.device;
     if (!one.parent) return one.pci.empty() ? "port" : "port, NIC " + one.pci;
     std::string tags;
     for (uint16_t vid : one.vlan)
@@ -86,7 +87,9 @@ std::string text(const PayloadMemory& memory) {
     return out + (memory.size_mib ? ", " + std::to_string(memory.size_mib) + " MiB" : "");
 }
 
-void describe_vfio(Lines& out, const Vfio& running, const Vfio& wanted) {
+/// What the dataplanes that run NICs themselves have in common.
+template <class Settings>
+void describe_rings(Lines& out, const Settings& running, const Settings& wanted) {
     if (running.payload_memory != wanted.payload_memory)
         out.push_back("payload memory: " + text(running.payload_memory) + " → " +
                       text(wanted.payload_memory));
@@ -100,6 +103,17 @@ void describe_workers(Lines& out, const Workers& running, const Workers& wanted)
     compare(out, "CPUs of the workers", running.cpus, wanted.cpus);
     if (running.polling != wanted.polling)
         out.push_back("polling: " + to_string(running.polling) + " → " + to_string(wanted.polling));
+}
+
+void describe_dpdk(Lines& out, const Dpdk& running, const Dpdk& wanted) {
+    describe_rings(out, running, wanted);
+    if (running.eal != wanted.eal)
+        out.push_back("EAL options: " + list(running.eal) + " → " + list(wanted.eal));
+    if (running.devices != wanted.devices)
+        out.push_back("DPDK devices: " + list(running.devices) + " → " + list(wanted.devices));
+    if (running.memory != wanted.memory)
+        out.push_back("DPDK's memory: " + to_string(running.memory) + " → " + to_string(wanted.memory));
+    compare(out, "mbufs", running.mbufs, wanted.mbufs);
 }
 
 std::string summary(const StaticRoute& route) {
@@ -185,7 +199,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
     describe_workers(out, running.workers, wanted.workers);
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
-    describe_vfio(out, running.vfio, wanted.vfio);
+    describe_rings(out, running.vfio, wanted.vfio);
+    describe_dpdk(out, running.dpdk, wanted.dpdk);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
     return out;

@@ -71,7 +71,8 @@ struct Draft {
     std::vector<PlacedRoute> routes;
     std::vector<PlacedRoutesFile> routes_files;
     std::vector<PlacedNeighbour> neighbours;
-    bool has_memory_bar = false;  ///< /vfio/payload_memory/bar is written
+    bool has_memory_bar = false;       ///< /vfio/payload_memory/bar is written
+    bool has_dpdk_memory_bar = false;  ///< /dpdk/payload_memory/bar is written
 
     [[nodiscard]] const PlacedInterface* interface(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> interface_names() const;
@@ -88,6 +89,9 @@ PlacedRoutesFile read_routes_file(const nlohmann::json& node, std::string where,
 PlacedNeighbour read_neighbour(const nlohmann::json& node, std::string where, Errors& errors);
 void read_settings(const nlohmann::json& document, Config& settings);
 void read_vfio(const nlohmann::json& node, Draft& draft);
+void read_dpdk(const nlohmann::json& node, Draft& draft);
+/// Returns whether a BAR is named.
+bool read_payload_memory(const nlohmann::json& node, PayloadMemory& out);
 
 /// Draft without errors → configuration.
 Config finish(Draft draft);

@@ -21,6 +21,7 @@ void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& er
     check_interfaces(draft, exists, errors);
     check_workers(draft.settings, errors);
     check_vfio(draft, errors);
+    check_dpdk(draft, exists, errors);
     check_addresses(draft, nets, errors);
     check_routes(draft, nets, errors);
     check_routes_files(draft, nets, errors);

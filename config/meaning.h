@@ -45,6 +45,17 @@ void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors&
 void check_workers(const Config& settings, Errors& errors);
 /// What belongs to a port of the `vfio` dataplane, and to no other.
 void check_vfio(const Draft& draft, Errors& errors);
+/// The same of the `dpdk` dataplane; and whether EAL could take its options (config/eal_options.h).
+void check_dpdk(const Draft& draft, const InterfaceExists& exists, Errors& errors);
+/// `where`: its JSON pointer.
+void check_payload_memory(const PayloadMemory& memory, bool has_bar, const std::string& where,
+                          Errors& errors);
+/// Of slots and rings; `where`: the dataplane's JSON pointer.
+void check_ring_sizes(uint32_t rx_descriptors, uint32_t tx_descriptors, uint32_t slot_bytes,
+                      const std::string& where, Errors& errors);
+/// A payload is at most what is left of a packet behind a bare IP header; so any packet of the MTU fits.
+void check_mtu_fits(const PlacedInterface& port, uint32_t slot_bytes, const std::string& where,
+                    Errors& errors);
 void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& errors);

@@ -35,6 +35,7 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
                                               : Forwarding::inline_;
     }
     if (auto found = node.find("pci"); found != node.end()) value.pci = lower_case(found->get<std::string>());
+    if (auto found = node.find("device"); found != node.end()) value.device = found->get<std::string>();
     if (auto found = node.find("payload"); found != node.end()) {
         out.has_payload = true;
         value.payload = *found == "bounce" ? PayloadPlace::bounce : PayloadPlace::automatic;

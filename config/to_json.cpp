@@ -23,14 +23,27 @@ json next_hops_json(const std::vector<NextHop>& hops) {
     return out;
 }
 
+json payload_memory_json(const PayloadMemory& memory) {
+    json out = {{"kind", to_string(memory.kind)}};
+    if (!memory.pci.empty()) out["pci"] = memory.pci;
+    if (memory.kind == MemoryKind::pci_bar || memory.kind == MemoryKind::vfio_region) out["bar"] = memory.bar;
+    if (memory.size_mib != 0) out["size_mib"] = memory.size_mib;
+    return out;
+}
+
+json dpdk_json(const Dpdk& dpdk) {
+    return {{"eal", dpdk.eal},
+            {"devices", dpdk.devices},
+            {"memory", to_string(dpdk.memory)},
+            {"payload_memory", payload_memory_json(dpdk.payload_memory)},
+            {"mbufs", dpdk.mbufs},
+            {"slot_bytes", dpdk.slot_bytes},
+            {"rx_descriptors", dpdk.rx_descriptors},
+            {"tx_descriptors", dpdk.tx_descriptors}};
+}
+
 json vfio_json(const Vfio& vfio) {
-    json memory = {{"kind", to_string(vfio.payload_memory.kind)}};
-    if (!vfio.payload_memory.pci.empty()) memory["pci"] = vfio.payload_memory.pci;
-    if (vfio.payload_memory.kind == MemoryKind::pci_bar ||
-        vfio.payload_memory.kind == MemoryKind::vfio_region)
-        memory["bar"] = vfio.payload_memory.bar;
-    if (vfio.payload_memory.size_mib != 0) memory["size_mib"] = vfio.payload_memory.size_mib;
-    return {{"payload_memory", std::move(memory)},
+    return {{"payload_memory", payload_memory_json(vfio.payload_memory)},
             {"slot_bytes", vfio.slot_bytes},
             {"rx_descriptors", vfio.rx_descriptors},
             {"tx_descriptors", vfio.tx_descriptors}};
@@ -45,6 +58,8 @@ json interface_json(const Interface& interface) {
     } else if (!interface.pci.empty()) {
         out["pci"] = interface.pci;
         out["payload"] = to_string(interface.payload);
+    } else if (!interface.device.empty()) {
+        out["device"] = interface.device;
     } else {
         out["xdp_mode"] = to_string(interface.xdp_mode);
         out["forwarding"] = to_string(interface.forwarding);
@@ -96,6 +111,7 @@ json to_json(const Config& config) {
                   {"polling", to_string(config.workers.polling)}}},
                 {"offload", {{"fib_entries", config.offload.fib_entries}}},
                 {"vfio", vfio_json(config.vfio)},
+                {"dpdk", dpdk_json(config.dpdk)},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};
     for (const auto& [name, interface] : config.interfaces)

@@ -42,6 +42,18 @@ std::string to_string(Polling polling) {
     return "adaptive";
 }
 
+std::string to_string(DpdkMemory memory) {
+    switch (memory) {
+        case DpdkMemory::hugepages:
+            return "hugepages";
+        case DpdkMemory::pages:
+            return "pages";
+        case DpdkMemory::automatic:
+            break;
+    }
+    return "auto";
+}
+
 std::string to_string(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::pci_bar:

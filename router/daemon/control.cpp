@@ -74,7 +74,7 @@ json addresses_of(const L3Interface& interface) {
 
 /// What `show ports` says of a NIC that the dataplane drives itself.
 json port_of(const NicDetails& nic) {
-    return {{"pci", nic.pci},
+    return {{nic.pci.empty() ? "device" : "pci", nic.pci.empty() ? nic.device : nic.pci},
             {"model", nic.model},
             {"direct", nic.direct},
             {"payload", nic.payload},

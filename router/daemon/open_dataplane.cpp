@@ -6,6 +6,9 @@
 #ifdef PKTPIT_VFIO
 #include "router/vfio/dataplane.h"
 #endif
+#ifdef PKTPIT_DPDK
+#include "router/dpdk/dataplane.h"
+#endif
 
 namespace pktpit::router {
 
@@ -19,8 +22,11 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
 #ifdef PKTPIT_VFIO
     if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
 #endif
+#ifdef PKTPIT_DPDK
+    if (config.dataplane == "dpdk") return DpdkDataplane::open(config, capacity, std::move(on_punt));
+#endif
     return fail("/dataplane", "\"" + config.dataplane + "\" has not been built into this daemon",
-                "a dataplane that was", "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON");
+                "a dataplane that was", "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON -DPKTPIT_DPDK=ON");
 }
 
 }  // namespace pktpit::router

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "router/daemon/offloads.h"
-#include "router/daemon/sysctl.h"
+#include "router/dataplane/sysctl.h"
 
 namespace pktpit::router {
 namespace {

@@ -36,7 +36,8 @@ void add_counters(pp_port_counters& sum, const pp_port_counters& more);
 
 /// A NIC that the dataplane itself drives, for people.
 struct NicDetails {
-    std::string pci;                      ///< "0000:03:00.0"
+    std::string pci;                      ///< "0000:03:00.0"; empty where it is known by another name
+    std::string device;                   ///< that name: "net_af_packet,iface=eth0"
     std::string model;                    ///< "Intel 82574L (e1000e)"
     bool direct = false;                  ///< payloads wait in peer memory
     std::string payload;                  ///< where they wait, and why there

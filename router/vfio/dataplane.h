@@ -11,11 +11,11 @@
 #include "fib/huge_memory.h"
 #include "offload/memory/iova_space.h"
 #include "router/dataplane/dataplane.h"
+#include "router/dataplane/route_counts.h"
 #include "router/vfio/device_events.h"
 #include "router/vfio/packet_io.h"
 #include "router/vfio/payload_memory.h"
 #include "router/vfio/port.h"
-#include "router/vfio/route_counts.h"
 
 namespace pktpit::router {
 
@@ -99,7 +99,7 @@ class VfioDataplane : public Dataplane {
     pp_fib_geometry geometry_{};
     fib::Epochs epochs_;
     WorkerCounters counters_;
-    WorkerRouteCounts route_counts_{counters_};
+    WorkerRouteCounts<WorkerCounters> route_counts_{counters_};
     offload::PciTree tree_;
     std::unique_ptr<offload::VfioContainer> container_;
     std::unique_ptr<offload::IovaSpace> iova_space_;

@@ -11,7 +11,7 @@
 #include "offload/vfio/device.h"
 #include "router/loop/worker.h"
 #include "router/vfio/slot_memory.h"
-#include "router/vfio/tap.h"
+#include "router/dataplane/tap.h"
 
 namespace pktpit::router {
 

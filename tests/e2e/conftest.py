@@ -43,6 +43,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if (mark := item.get_closest_marker("xdp")) and pktpit_router.DATAPLANE != "xdp":
+            item.add_marker(pytest.mark.skip(reason=f"xdp: {mark.args[0]}"))
     if config.getoption("router") != "kernel":
         return
     for item in items:

@@ -119,6 +119,8 @@ def test_examples_pass_check():
         try:
             for number, (name, interface) in enumerate(json.loads(example.read_text())["interfaces"].items()):
                 if "parent" not in interface:
+                    if "iface=" in interface.get("device", ""):
+                        name = interface["device"].split("iface=")[1].split(",")[0]
                     namespace.ip("link", "add", name, "type", "veth", "peer", "name", f"other{number}")
             namespace.run(TOOL, "check", example)
         finally:

@@ -94,6 +94,7 @@ def test_unknown_neighbours_work_again_after_a_restart(build_net):
 
 @requirement("SIGTERM: a clean stop leaves no program, no pin and no socket behind")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.xdp("test_dpdk.py has its own")
 def test_clean_stop_leaves_nothing(build_net, how):
     net = build_net()
     assert has_xdp(net) and net.router.pins.exists() and net.router.socket.exists()
@@ -130,6 +131,7 @@ def test_second_daemon_of_the_same_instance_is_refused(build_net):
 
 
 @requirement("a second daemon with another name on the same ports is refused, and the first goes on")
+@pytest.mark.xdp("programs on devices")
 def test_second_daemon_on_the_same_ports_is_refused(build_net, tmp_path_factory):
     net = build_net()
     config = {key: value for key, value in net.router.config.items() if key != "instance"}
@@ -144,6 +146,7 @@ def test_second_daemon_on_the_same_ports_is_refused(build_net, tmp_path_factory)
 
 
 @requirement("without bpffs the daemon says so, and what to do")
+@pytest.mark.xdp("bpffs")
 def test_missing_bpffs(build_net):
     net = build_net(start=False)
     script = 'umount -l /sys/fs/bpf; exec "$@"'
@@ -154,6 +157,7 @@ def test_missing_bpffs(build_net):
 
 
 @requirement("without privileges the daemon says what it lacks")
+@pytest.mark.xdp("asks for the program")
 def test_no_privileges(build_net):
     net = build_net(start=False)
     as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--")
@@ -182,6 +186,7 @@ def test_bad_configuration_at_the_start(tmp_path, content, named):
 
 
 @requirement("systemd is told when the daemon is ready (sd_notify)")
+@pytest.mark.xdp("asks for the program")
 def test_readiness_is_notified(build_net, tmp_path):
     import os
     import socket
@@ -201,6 +206,7 @@ def test_readiness_is_notified(build_net, tmp_path):
 
 
 @requirement("xdp_mode generic works, and `show ports` says so")
+@pytest.mark.xdp("XDP modes")
 def test_generic_mode_by_configuration(build_net):
     def generic(topology):
         return {"interfaces": {name: {**interface, "xdp_mode": "generic"}
@@ -222,6 +228,7 @@ def macvlan_instead_of(host, router):
 
 
 @requirement("a device that refuses native XDP is driven in generic mode, and the log says so; native ports reach it")
+@pytest.mark.xdp("XDP modes")
 def test_generic_mode_where_native_is_refused(build_net):
     net = build_net(start=False)
     macvlan_instead_of(net.b, net.topology.router_namespace)
@@ -236,6 +243,7 @@ def test_generic_mode_where_native_is_refused(build_net):
 
 
 @requirement("where native is demanded and refused, the start fails in words")
+@pytest.mark.xdp("XDP modes")
 def test_native_mode_demanded_and_refused(build_net):
     def native(topology):
         interfaces = topology.config()["interfaces"]
@@ -249,6 +257,7 @@ def test_native_mode_demanded_and_refused(build_net):
 
 
 @requirement("libxdp's dispatcher where the kernel refuses freplace: a plain bpf_link instead, said aloud")
+@pytest.mark.xdp("the dispatcher")
 def test_dispatcher_falls_back_to_a_plain_link(build_net):
     net = build_net(config={"xdp": {"dispatcher": True}})
     attached = {port["attach"] for port in net.router.json("show", "ports")["ports"]}

@@ -12,7 +12,7 @@ from lib.packets import token, udp4, wait_for_crossing
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("slots are Pktpit's own")
+pytestmark = [pytest.mark.pktpit("slots are Pktpit's own"), pytest.mark.xdp("slots of AF_XDP")]
 
 PACKETS = 10_000_000
 SOURCE = Path(__file__).with_name("flood.cpp")

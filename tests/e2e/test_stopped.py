@@ -13,7 +13,7 @@ from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("who decides is Pktpit's own affair")
+pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("split ports beside inline ones")]
 
 SO_TIMESTAMPNS = 35
 MARK = b"pktpit-stopped"

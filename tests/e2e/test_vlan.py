@@ -113,6 +113,7 @@ def test_three_tags(net):
 
 
 @requirement("a frame that ends inside a tag is dropped as truncated")
+@pytest.mark.xdp("the kernel takes tags off, and drops such a frame, before net_af_packet has it")
 @pytest.mark.parametrize("length", [15, 16, 17, 19, 20])
 def test_truncated_tag(net, length):
     mark = token()

@@ -9,7 +9,7 @@ from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("workers are Pktpit's own")
+pytestmark = [pytest.mark.pktpit("workers are Pktpit's own"), pytest.mark.xdp("queues and slots of AF_XDP")]
 
 
 def start(build_net, workers, forwarding=("split", "split", "split"), **options):

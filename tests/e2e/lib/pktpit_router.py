@@ -19,6 +19,10 @@ SOCKETS = Path("/run/pktpit")
 
 # Who decides about packets where a test does not say so itself: every test holds for both.
 FORWARDING = os.environ.get("PKTPIT_FORWARDING", "inline")
+# What moves the packets, likewise. With `dpdk` each port is a DPDK device on the same veth.
+DATAPLANE = os.environ.get("PKTPIT_DATAPLANE", "xdp")
+if DATAPLANE != "xdp":
+    FORWARDING = "split"
 inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is forwarded inline outlives the daemon")
 
 INSTANCE_PREFIX = f"e2e{os.getpid()}"
@@ -31,10 +35,22 @@ def new_instance():
     return f"{INSTANCE_PREFIX}n{_count}"
 
 
-def with_forwarding(config):
-    """The configuration, with FORWARDING at each port that does not say."""
-    if FORWARDING == "inline":
+def on_dpdk(config, topology):
+    """The configuration for the dpdk dataplane: each port's device takes its packets from the host's veth."""
+    wires = {host.port: host.dpdk_device() for host in topology.hosts}
+    interfaces = {name: settings if "parent" in settings or name not in wires else {"device": wires[name], **settings}
+                  for name, settings in config.get("interfaces", {}).items()}
+    largest = max([1500, *(host.mtu for host in topology.hosts)])
+    return {"dataplane": "dpdk", "dpdk": {"mbufs": 8191, "slot_bytes": -(-largest // 1024) * 1024},
+            **config, "interfaces": interfaces}
+
+
+def for_this_run(config, topology):
+    """The configuration, with the run's dataplane and FORWARDING at each port that does not say."""
+    if "dataplane" in config or FORWARDING == "inline":
         return config
+    if DATAPLANE == "dpdk":
+        return on_dpdk(config, topology)
     interfaces = {name: settings if "parent" in settings else {"forwarding": FORWARDING, **settings}
                   for name, settings in config.get("interfaces", {}).items()}
     return {**config, "interfaces": interfaces}
@@ -46,7 +62,7 @@ class PktpitRouter:
     def __init__(self, topology, config, directory, instance=None):
         self.topology = topology
         self.namespace = topology.router_namespace
-        self.config = {"instance": instance or new_instance(), "log_level": "debug", **with_forwarding(config)}
+        self.config = {"instance": instance or new_instance(), "log_level": "debug", **for_this_run(config, topology)}
         self.instance = self.config["instance"]
         self.directory = Path(directory)
         self.file = self.directory / f"{self.instance}.json"
@@ -63,7 +79,7 @@ class PktpitRouter:
         return SOCKETS / f"{self.instance}.sock"
 
     def write(self, config=None):
-        self.file.write_text(json.dumps(self.config if config is None else with_forwarding(config), indent=2))
+        self.file.write_text(json.dumps(self.config if config is None else for_this_run(config, self.topology), indent=2))
 
     def launch(self, *options, before=()):
         """The daemon, started but perhaps not ready; `before` is a command that it is run through."""
@@ -83,6 +99,9 @@ class PktpitRouter:
             return self.cli("show", "version", check=False).returncode == 0
 
         wait_for(ready, deadline, f"pktpitd {self.instance} is ready", 0.05)
+        if DATAPLANE == "dpdk":  # whose taps are there only now
+            for host in self.topology.hosts:
+                host.hurry_neighbours(host.port)
 
     def detached(self):
         return False

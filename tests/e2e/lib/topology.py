@@ -9,6 +9,7 @@ import itertools
 from scapy.layers.l2 import Ether
 
 from lib.namespaces import Namespace
+from lib.pktpit_router import DATAPLANE
 from lib.wire import Wire
 
 _numbers = itertools.count()
@@ -21,6 +22,8 @@ class Host:
     def __init__(self, topology, label, number, mtu=1500, queues=1, router_gro=False):
         self.label, self.number, self.mtu, self.queues = label, number, mtu, queues
         self.port = f"p{number}"
+        # The router's end of the veth pair. A DPDK port has a tap of its own, with the port's name.
+        self.wire_port = self.port if DATAPLANE == "xdp" else f"w{number}"
         self.router_gro = router_gro
         self.ip4, self.router_ip4 = f"10.{number}.0.2", f"10.{number}.0.1"
         self.ip6, self.router_ip6 = f"2001:db8:{number}::2", f"2001:db8:{number}::1"
@@ -42,26 +45,37 @@ class Host:
         router, here = self.topology.router_namespace, self.namespace
         count = ["numtxqueues", self.queues, "numrxqueues", self.queues] if self.queues > 1 else []
         here.ip("link", "add", "eth0", "address", self.mac, "mtu", self.mtu, *count, "type", "veth",
-                "peer", "name", self.port, "address", self.router_mac, "mtu", self.mtu, *count)
+                "peer", "name", self.wire_port, "address", self.router_mac, "mtu", self.mtu, *count)
         here.sysctl({
             "net/ipv6/conf/eth0/accept_dad": 0,
             "net/ipv6/conf/eth0/router_solicitations": 0,
         })
         here.run("ethtool", "-K", "eth0", "gro", "on", "tx", "off", "tso", "off", "gso", "off")
-        here.run("ethtool", "-K", self.port, "tx", "off", "tso", "off", "gso", "off")
+        here.run("ethtool", "-K", self.wire_port, "tx", "off", "tso", "off", "gso", "off")
         here.batch([
             "link set eth0 up",
             f"address add {self.ip4}/24 dev eth0",
             f"address add {self.ip6}/64 dev eth0 nodad",
-            f"link set {self.port} netns {router.name}",
+            f"link set {self.wire_port} netns {router.name}",
         ])
         router.sysctl({
-            f"net/ipv6/conf/{self.port}/accept_dad": 0,
-            # A neighbour that does not answer is given up after 0.3 s instead of 3.
-            f"net/ipv4/neigh/{self.port}/retrans_time_ms": 100,
-            f"net/ipv6/neigh/{self.port}/retrans_time_ms": 100,
+            f"net/ipv6/conf/{self.wire_port}/accept_dad": 0,
         })
-        router.ip("link", "set", self.port, "up")
+        self.hurry_neighbours(self.wire_port)
+        router.ip("link", "set", self.wire_port, "up")
+
+    def hurry_neighbours(self, device):
+        """A neighbour that does not answer is given up after 0.3 s instead of 3."""
+        self.topology.router_namespace.sysctl({
+            f"net/ipv4/neigh/{device}/retrans_time_ms": 100,
+            f"net/ipv6/neigh/{device}/retrans_time_ms": 100,
+        })
+
+    def dpdk_device(self):
+        """The veth as a device of DPDK's. Its ring's frames are as long as the longest packet's, and enough for what
+        comes while a busy machine has no time for the worker."""
+        frame = max(2, -(-(self.mtu + 86) // 1024)) * 1024
+        return f"net_af_packet,iface={self.wire_port},blocksz={frame * 4},framesz={frame},framecnt={(8 << 20) // frame // 4 * 4}"
 
     def reconnect(self):
         """After the router's port was deleted: the same port again, as if plugged back in."""

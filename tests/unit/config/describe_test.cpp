@@ -97,6 +97,22 @@ TEST(Describe, VfioDataplane) {
                             "transmit descriptors: 512 → 128"));
 }
 
+TEST(Describe, DpdkDataplane) {
+    const auto at = [](const char* dpdk, const char* device) {
+        return *parse(std::string(R"({"dataplane": "dpdk", "interfaces": {"lan": {"device": ")") + device +
+                          "\"}}, \"dpdk\": " + dpdk + "}",
+                      "");
+    };
+    EXPECT_THAT(
+        describe_difference(at("{}", "net_null"),
+                            at(R"({"eal": ["-n", "4"], "devices": ["net_null3"], "memory": "pages",
+                                           "mbufs": 1023, "slot_bytes": 4096})",
+                               "net_tap")),
+        ElementsAre("interface lan: port, DPDK device net_null → port, DPDK device net_tap",
+                    "bytes of a slot: 2048 → 4096", "EAL options: none → -n, 4",
+                    "DPDK devices: none → net_null3", "DPDK's memory: auto → pages", "mbufs: 0 → 1023"));
+}
+
 TEST(Describe, Workers) {
     const auto with = [](const char* workers) {
         return *parse(std::string(R"({"interfaces": {"p0": {}}, "workers": )") + workers + "}", "");

@@ -26,6 +26,14 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
     EXPECT_EQ(c.offload.fib_entries, 1000U);
+    EXPECT_EQ(c.dpdk, (Dpdk{{"--iova-mode=va", "-n", "4"},
+                            {"net_null0"},
+                            DpdkMemory::pages,
+                            {MemoryKind::pci_bar, "0000:0c:00.0", 4, 8},
+                            8191,
+                            3072,
+                            256,
+                            2048}));
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
@@ -40,7 +48,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   XdpMode::generic,
                                                   Forwarding::split,
                                                   "",
-                                                  PayloadPlace::automatic}));
+                                                  PayloadPlace::automatic,
+                                                  ""}));
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);
     EXPECT_EQ(c.interfaces.at("v200"), (Interface{"v200",
@@ -52,7 +61,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   XdpMode::automatic,
                                                   Forwarding::inline_,
                                                   "",
-                                                  PayloadPlace::automatic}));
+                                                  PayloadPlace::automatic,
+                                                  ""}));
     EXPECT_EQ(c.interfaces.at("v100").vlan_protocol, 0x8100);
 
     auto ip = [](const char* text) { return *IpAddress::parse(text); };
@@ -122,7 +132,17 @@ class Generator {
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
         c.routing.resolve_via_default = pick(2);
-        if (pick(2)) {
+        if (pick(3) == 0) {
+            c.dataplane = "dpdk";
+            c.dpdk = {pick(2) ? std::vector<std::string>{"-n", "4"} : std::vector<std::string>{},
+                      pick(2) ? std::vector<std::string>{"net_null7"} : std::vector<std::string>{},
+                      static_cast<DpdkMemory>(pick(3)),
+                      {MemoryKind::nvme_cmb, "0000:ff:1f.7", 0, pick(65537)},
+                      pick(4194304),
+                      2048 + 1024 * pick(14),
+                      64U << pick(7),
+                      64U << pick(7)};
+        } else if (pick(2)) {
             c.dataplane = "vfio";
             const auto kind = static_cast<MemoryKind>(pick(5));
             const bool has_bar = kind == MemoryKind::pci_bar || kind == MemoryKind::vfio_region;
@@ -173,11 +193,16 @@ class Generator {
         if (c.dataplane == "vfio") {
             one.pci = "0000:0" + std::to_string(i) + ":00.0";
             one.payload = static_cast<PayloadPlace>(pick(2));
+        } else if (c.dataplane == "dpdk") {
+            one.device = "net_ring" + std::to_string(i) + ",nodeaction=x";
         } else {
             one.xdp_mode = static_cast<XdpMode>(pick(3));
             one.forwarding = static_cast<Forwarding>(pick(3));
         }
-        if (pick(2)) one.mtu = 1280 + pick(c.dataplane == "vfio" ? c.vfio.slot_bytes - 1279 : 65536 - 1280);
+        const uint32_t most_mtu = c.dataplane == "vfio"   ? c.vfio.slot_bytes
+                                  : c.dataplane == "dpdk" ? c.dpdk.slot_bytes
+                                                          : 65535;
+        if (pick(2)) one.mtu = 1280 + pick(most_mtu - 1279);
         for (uint32_t v = pick(3); v > 0; v--) {
             Interface vlan;
             vlan.name = one.name + "." + std::to_string(v);

@@ -1,4 +1,4 @@
-#include "router/vfio/tap.h"
+#include "router/dataplane/tap.h"
 
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -58,6 +58,31 @@ size_t Tap::receive(std::span<uint8_t> room) const {
 
 bool Tap::deliver(std::span<const uint8_t> frame) const {
     return ::write(file_.get(), frame.data(), frame.size()) == static_cast<ssize_t>(frame.size());
+}
+
+std::optional<MacAddress> Tap::mac() const {
+    ifreq request{};
+    if (ioctl(file_.get(), SIOCGIFHWADDR, &request) != 0) return std::nullopt;
+    MacAddress mac;
+    std::memcpy(mac.bytes.data(), request.ifr_hwaddr.sa_data, mac.bytes.size());
+    return mac;
+}
+
+// By its name, which may have changed.
+std::optional<uint32_t> Tap::mtu() const {
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    if (ioctl(file_.get(), TUNGETIFF, &request) != 0 || ioctl(socket.get(), SIOCGIFMTU, &request) != 0)
+        return std::nullopt;
+    return static_cast<uint32_t>(request.ifr_mtu);
+}
+
+bool Tap::set_mtu(uint32_t mtu) const {
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    if (ioctl(file_.get(), TUNGETIFF, &request) != 0) return false;
+    request.ifr_mtu = static_cast<int>(mtu);
+    return ioctl(socket.get(), SIOCSIFMTU, &request) == 0;
 }
 
 void Tap::set_carrier(bool on) {

@@ -1,4 +1,4 @@
-#include "router/daemon/sysctl.h"
+#include "router/dataplane/sysctl.h"
 
 #include <fstream>
 

@@ -1,14 +1,15 @@
 /// Counters of routes where the worker counts. They end with the daemon. The daemon's thread.
 #pragma once
 
-#include "router/loop/worker_counters.h"
 #include "router/routing/route_counters.h"
 
 namespace pktpit::router {
 
+/// `Counters`: of one worker, or of several (WorkerCounterSet).
+template <class Counters>
 class WorkerRouteCounts : public RouteCounterStore {
   public:
-    explicit WorkerRouteCounts(WorkerCounters& counters) : counters_(counters) {}
+    explicit WorkerRouteCounts(Counters& counters) : counters_(counters) {}
     [[nodiscard]] RouteCount read(uint16_t counter) const override {
         const pp_route_counters now = counters_.route(counter);
         return {now.packets, now.bytes};
@@ -19,7 +20,7 @@ class WorkerRouteCounts : public RouteCounterStore {
     void forget(const CountedRoute&) override {}
 
   private:
-    WorkerCounters& counters_;
+    Counters& counters_;
 };
 
 }  // namespace pktpit::router

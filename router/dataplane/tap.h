@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,10 @@ class Tap {
     [[nodiscard]] size_t receive(std::span<uint8_t> room) const;
     /// Hands a frame to the kernel as received. False: it refused (the device is down, no memory).
     [[nodiscard]] bool deliver(std::span<const uint8_t> frame) const;
+    /// What they are now: `ip link` may have changed them. Nothing: the device has gone.
+    [[nodiscard]] std::optional<MacAddress> mac() const;
+    [[nodiscard]] std::optional<uint32_t> mtu() const;
+    bool set_mtu(uint32_t mtu) const;
     /// Whether the device has a link, as `ip link` shows it.
     void set_carrier(bool on);
 

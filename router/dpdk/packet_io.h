@@ -1,0 +1,87 @@
+/// DPDK's Ethernet devices as a control loop sees them (offload/packet_io.h): a slot is an mbuf, whose header
+/// is rewritten in place. Nothing behind the header slice is touched, but for a frame that the host or the
+/// slow path gets, and for segments that an egress driver cannot send. The worker's, but for add() and
+/// remove(), which the daemon calls while the worker is paused.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "offload/memory/peer_memory.h"
+#include "router/dpdk/mbuf_slots.h"
+#include "router/dpdk/rx_sleep.h"
+#include "router/loop/deficit_round_robin.h"
+#include "router/loop/port_io.h"
+#include "router/loop/worker_counters.h"
+
+namespace pktpit::router {
+
+class EthPacketIo : public PortIo {
+  public:
+    struct Port {
+        uint16_t id = 0;               ///< of the router
+        uint16_t device = 0;           ///< of DPDK
+        uint16_t tx_queue = 0;         ///< this worker's own
+        std::vector<uint16_t> queues;  ///< that this worker receives from, perhaps none
+        bool multi_segment = false;    ///< the driver sends mbufs of several segments
+        bool interrupts = false;       ///< it is configured with receive interrupts
+    };
+    /// `pool`: of whole packets. `peer`: payload memory of the pool that payloads are split into, or null.
+    EthPacketIo(rte_mempool* pool, const offload::PeerMemory* peer, WorkerCounters& counters)
+        : pool_(pool), peer_(peer), counters_(counters) {}
+
+    void add(const Port& port);
+    void remove(uint16_t id);
+    [[nodiscard]] const std::vector<Port>& ports() const { return ports_; }
+    /// Becomes readable when a port has something, or is to be asked again: for Worker::watch_interrupt().
+    [[nodiscard]] int sleep_descriptor() const { return sleep_.descriptor(); }
+
+    size_t receive(std::span<offload::HeaderSlice> slices) override;
+    void submit(std::span<const offload::EgressDescriptor> descriptors) override;
+    void release(std::span<const offload::Slot> slots) override;
+    void complete() override {}  // the drivers give mbufs back themselves, as they send
+    bool copy_frame(const offload::HeaderSlice& slice, std::span<uint8_t> frame) override;
+
+    [[nodiscard]] size_t readable_bytes(const offload::HeaderSlice& slice) const override {
+        return slots_.get(slice.slot)->data_len;
+    }
+
+    bool send(uint16_t port, std::span<const uint8_t> frame) override;
+    void arm() override;
+    void disarm() override;
+    void look() override;
+
+  private:
+    static constexpr size_t batch = 64;
+
+    /// A receive queue of a port.
+    struct Source {
+        uint16_t port = 0;  ///< index in ports_
+        uint16_t queue = 0;
+    };
+    size_t receive_from(const Port& port, uint16_t queue, std::span<offload::HeaderSlice> slices);
+    /// Makes it one whose header may be rewritten in place; null: it was dropped.
+    rte_mbuf* make_writable(const Port& port, rte_mbuf* mbuf);
+    rte_mbuf* copy_of(const rte_mbuf* mbuf);
+    rte_mbuf* in_one_segment(rte_mbuf* mbuf);
+    /// Gathers bytes from offset `from` of the frame; false: some cannot be read.
+    bool gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> to) const;
+    void transmit(const Port& port, size_t count);
+    Port* find(uint16_t id) { return by_id_[id] ? &ports_[by_id_[id] - 1U] : nullptr; }
+    void index();
+
+    rte_mempool* pool_;
+    const offload::PeerMemory* peer_;
+    WorkerCounters& counters_;
+    MbufSlots slots_;
+    RxSleep sleep_;
+    std::vector<Port> ports_;
+    std::array<uint16_t, PP_MAX_PORTS> by_id_{};  ///< 1 + index in ports_
+    std::vector<Source> sources_;
+    DeficitRoundRobin turns_;  ///< of sources_
+    std::array<rte_mbuf*, batch> tx_{};
+    std::array<offload::Slot, batch> tx_slots_{};  ///< that they were
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,224 @@
+"""What only the dpdk dataplane does: devices of drivers' own, EAL's errors in our words, nothing left behind."""
+
+import copy
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from lib.namespaces import end
+from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.pktpit_router import DATAPLANE
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
+
+requirement = pytest.mark.requirement
+pytestmark = [pytest.mark.pktpit("the dataplane is Pktpit's"),
+              pytest.mark.skipif(DATAPLANE != "dpdk", reason="dpdk: with PKTPIT_DATAPLANE=dpdk")]
+
+SILENT = {"ipv6/conf/{}/disable_ipv6": "1", "ipv4/conf/{}/arp_ignore": "8", "ipv4/conf/{}/rp_filter": "1"}
+
+
+def switches(net, device):
+    with net.topology.router_namespace.entered():
+        return {name: Path("/proc/sys/net", name.format(device)).read_text().strip() for name in SILENT}
+
+
+def links(net):
+    return {link["ifname"] for link in json.loads(net.topology.router_namespace.ip("-j", "link").stdout)}
+
+
+def ports(net):
+    return {port["name"]: port for port in net.router.json("show", "ports")["ports"]}
+
+
+def both_ways(first, second):
+    for make in (udp4, udp6):
+        wait_for_crossing(first, second, make)
+        wait_for_crossing(second, first, make)
+
+
+@requirement("a clean stop leaves nothing: taps gone, the Linux devices' switches as they were, no file, no hugepage")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_clean_stop_leaves_nothing(build_net, how):
+    net = build_net(start=False)
+    before = switches(net, "w1")
+    net.router.start()
+    net.topology.settle(net.router)
+    assert switches(net, "w1") == SILENT
+    assert {"p1", "p2", "p3"} <= links(net)
+    assert end(net.router.process, how) == 0
+    assert not {"p1", "p2", "p3"} & links(net)
+    assert switches(net, "w1") == before
+    assert not Path("/run/dpdk", f"pktpit-{net.router.instance}").exists()
+    assert not net.router.socket.exists()
+
+
+@requirement("kill -9: the next daemon starts as if nothing had been")
+def test_kill_and_restart(build_net):
+    net = build_net()
+    net.router.kill()
+    net.router.start()
+    both_ways(net.a, net.b)
+
+
+@requirement("the kernel says nothing on the device below a port: one answer to a ping, one to an ARP request")
+def test_one_answer_only(net):
+    shown = net.a.namespace.run("ping", "-c", "5", "-i", "0.1", "-W", "1", net.a.router_ip4).stdout
+    assert "5 received" in shown and "DUP" not in shown and "duplicates" not in shown, shown
+    net.a.wire.drain()
+    net.a.namespace.ip("neigh", "flush", "dev", "eth0")
+    net.a.namespace.run("ping", "-c", "2", "-W", "1", net.a.router_ip4)
+    answers = net.a.wire.waiting(lambda frame: frame[12:14] == b"\x08\x06" and frame[20:22] == b"\x00\x02")
+    assert len(answers) == 1, [frame.hex() for frame in answers]
+
+
+@requirement("a port of another driver, AF_XDP's, and one of net_af_packet forward to each other")
+def test_af_xdp(build_net):
+    net = build_net(start=False)
+    net.router.config["interfaces"]["p1"]["device"] = "net_af_xdp,iface=w1"
+    net.router.write()
+    net.router.start()
+    assert ports(net)["p1"]["nic"] == {**ports(net)["p1"]["nic"], "device": "net_af_xdp,iface=w1", "model": "net_af_xdp"}
+    both_ways(net.a, net.b)
+    for size in (0, 60, 86, 87, 500, 1400):
+        mark = token() + bytes(size)
+        net.a.send(udp4(net.a, net.b, mark))
+        assert net.b.receive(mark).dst == net.b.mac
+
+
+@requirement("drivers without a wire: packets from a file, forwarded to net_null without end, at whatever rate a core has")
+def test_pcap_to_null(build_net, tmp_path):
+    mac = "02:70:63:61:70:00"  # that of every first net_pcap device
+    wrpcap(str(tmp_path / "in.pcap"), [Ether(src="02:00:00:00:09:02", dst=mac) / udp4(None, None, bytes(18), src="10.9.0.2", dst=dst)
+                                       for dst in ("10.8.0.2", "10.8.0.3", "10.7.0.1")])
+    net = build_net(start=False)
+    net.router.config["interfaces"].update(
+        {"in": {"device": f"net_pcap,rx_pcap={tmp_path}/in.pcap,infinite_rx=1", "addresses": ["10.9.0.1/24"]},
+         "out": {"device": "net_null,no-rx=1", "addresses": ["10.8.0.1/24"]}})
+    net.router.config["neighbours"] = [{"address": f"10.8.0.{host}", "mac": "02:00:00:00:08:02", "interface": "out"} for host in (2, 3)]
+    net.router.write()
+    net.router.start()
+    net.topology.router_namespace.ip("link", "set", "in", "address", mac)
+
+    def forwarded():
+        shown = net.router.json("show", "counters")["ports"]
+        return shown["in"]["verdicts"].get("forwarded", 0) > 50000 and shown["out"]["tx_packets"] > 50000
+
+    wait_for(forwarded, 10, "packets of the file cross")
+    both_ways(net.a, net.b)
+
+
+@requirement("fragments pass as they are, where the driver hands them over as they are")
+def test_fragments_on_af_xdp(build_net):
+    net = build_net(start=False)
+    net.router.config["interfaces"]["p1"]["device"] = "net_af_xdp,iface=w1"
+    net.router.write()
+    net.router.start()
+    wait_for_crossing(net.a, net.b)
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark + bytes(64), flags="MF", frag=7))
+    packet = net.b.receive(mark).payload
+    assert (packet.frag, packet.flags.MF) == (7, True)
+
+
+@requirement("a reload adds and removes ports while the others forward, and loses nothing of theirs")
+def test_ports_come_and_go_under_load(build_net, stream):
+    net = build_net()
+    whole = copy.deepcopy(net.router.config)
+    less = copy.deepcopy(whole)
+    del less["interfaces"]["p3"]
+    less["routes"] = [route for route in less["routes"] if "10.3.0.2" not in str(route) and "db8:3::2" not in str(route)]
+    running = stream(net.a, net.b, rate=10000)
+    for config, there in ((less, {"p1", "p2"}), (whole, {"p1", "p2", "p3"})):
+        net.router.write(config)
+        net.router.reload()
+        assert set(ports(net)) == there
+        running.flows_again(2000)
+    both_ways(net.a, net.c)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("a reload that a driver refuses says what the driver said, and leaves everything as it was")
+@pytest.mark.parametrize("device, said", [
+    ("net_pcap,rx_pcap=/there/is/none.pcap", "No such file or directory"), ("net_nonsense", "net_nonsense"),
+    ("net_af_packet,iface=lo", "has addresses")])
+def test_refused_device(build_net, stream, device, said):
+    net = build_net()
+    running = stream(net.a, net.b, rate=5000)
+    config = copy.deepcopy(net.router.config)
+    config["interfaces"]["new"] = {"device": device}
+    net.router.write(config)
+    refused = net.router.cli("reload", check=False)
+    assert refused.returncode != 0
+    assert "/interfaces/new/device" in refused.stdout + refused.stderr and said in refused.stdout + refused.stderr
+    assert set(ports(net)) == {"p1", "p2", "p3"} and "new" not in links(net)
+    running.flows_again(2000)
+    assert_nothing_lost(running.finish())
+    config = copy.deepcopy(net.router.config)
+    config["dpdk"]["mbufs"] = 4095
+    net.router.write(config)
+    refused = net.router.cli("reload", check=False)
+    assert refused.returncode != 0 and "/dpdk" in refused.stdout + refused.stderr
+
+
+@requirement("EAL's refusal is the daemon's error, in EAL's words, and the start leaves nothing")
+def test_eal_refuses(build_net):
+    net = build_net(start=False)
+    net.router.config["dpdk"]["eal"] = ["--iova-mode=nonsense"]
+    net.router.write()
+    assert net.router.launch().wait(20) == 1
+    log = net.router.log()
+    assert "/dpdk" in log and "iova" in log.lower(), log
+    assert not {"p1", "p2", "p3"} & links(net)
+
+
+@requirement("what a driver counts is shown by its names")
+def test_driver_statistics(net):
+    wait_for_crossing(net.a, net.b)
+    statistics = net.router.json("show", "counters")["ports"]["p1"]["nic"]
+    assert statistics["rx_packets"] > 0 and statistics["tx_packets"] > 0
+    assert {"rx_missed", "rx_errors", "rx_nombuf", "tx_errors"} <= statistics.keys()
+
+
+@requirement("two workers on drivers of one and of two queues: both families, nothing lost, nothing reordered")
+def test_two_workers(build_net, stream):
+    net = build_net(start=False, config={"workers": {"count": 2}})
+    for host in net.hosts:
+        net.router.config["interfaces"][host.port]["device"] += ",qpairs=2"
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    queues = [(queue["port"], queue["queue"]) for worker in net.router.json("show", "workers")["workers"]
+              for queue in worker["queues"]]
+    assert sorted(queues) == [(host.port, queue) for host in net.hosts for queue in (0, 1)]
+    streams = [stream(net.a, net.b, rate=4000), stream(net.b, net.c, rate=4000, family=6)]
+    for one in streams:
+        one.flows_again(4000)
+    for one in streams:
+        assert_nothing_lost(one.finish())
+
+
+@requirement("a driver with fewer transmit queues than workers is refused in words")
+def test_too_few_queues(build_net):
+    net = build_net(start=False, config={"workers": {"count": 2}})
+    assert net.router.launch().wait(20) == 1
+    assert "1 transmit queues here for 2 workers" in net.router.log() and "qpairs" in net.router.log()
+
+
+@requirement("an idle worker sleeps, and is back within a millisecond or two")
+def test_idle_worker_sleeps(build_net):
+    net = build_net()
+
+    def cpu_seconds():
+        fields = Path(f"/proc/{net.router.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = cpu_seconds()
+    shown = net.a.namespace.run("ping", "-c", "4", "-i", "0.5", "-q", net.b.ip4).stdout
+    assert cpu_seconds() - before < 1.0, "2 s of four packets"
+    assert "4 received" in shown, shown
+

@@ -1,0 +1,263 @@
+// The packet interface over real drivers: net_ring gives back what is sent to it, so a test puts in and takes
+// out mbufs as they are; net_null takes everything.
+#include "router/dpdk/packet_io.h"
+
+#include <gmock/gmock.h>
+
+#include "router/dpdk/eth_device.h"
+#include "tests/unit/dpdk/eal_rig.h"
+
+namespace pktpit::router::test {
+namespace {
+
+using offload::EgressDescriptor;
+using offload::HeaderSlice;
+using ::testing::ElementsAreArray;
+
+class PacketIoTest : public EalTest {
+  protected:
+    static constexpr uint16_t in = 1;
+    static constexpr uint16_t out = 2;
+
+    std::unique_ptr<EthDevice> open(const std::string& text, uint16_t id) {
+        auto device = EthDevice::open(text, "/interfaces/test/device");
+        if (!device) ADD_FAILURE() << device.error().to_string();
+        if (!device) return nullptr;
+        const auto started = (*device)->start({}, {pool.get(), nullptr});
+        if (!started) ADD_FAILURE() << started.error().to_string();
+        io->add({id, (*device)->id(), 0, {0}, (*device)->plan().multi_segment, false});
+        return std::move(*device);
+    }
+    void SetUp() override {
+        EalTest::SetUp();
+        io = std::make_unique<EthPacketIo>(pool.get(), nullptr, counters);
+        ingress = open("net_ring", in);
+        egress = open("net_ring", out);
+        ASSERT_TRUE(ingress && egress);
+    }
+    void TearDown() override {
+        io->remove(in);
+        io->remove(out);
+        ingress.reset();
+        egress.reset();
+        EalTest::TearDown();
+    }
+    void arrive(rte_mbuf* mbuf) { ASSERT_EQ(rte_eth_tx_burst(ingress->id(), 0, &mbuf, 1), 1); }
+    HeaderSlice receive_one() {
+        EXPECT_EQ(io->receive(slices), 1U);
+        return slices[0];
+    }
+    rte_mbuf* departed() {
+        rte_mbuf* mbuf = nullptr;
+        return rte_eth_rx_burst(egress->id(), 0, &mbuf, 1) == 1 ? mbuf : nullptr;
+    }
+    /// As the control loop does it: `consumed` bytes of the slice make way for `header`.
+    EgressDescriptor rewritten(const HeaderSlice& slice, size_t consumed, const Bytes& header) const {
+        uint8_t* begin = slice.bytes + consumed - header.size();
+        std::memcpy(begin, header.data(), header.size());
+        return {slice.slot, out, static_cast<uint16_t>(header.size() + slice.length - consumed), begin,
+                slice.frame_length - slice.length};
+    }
+    uint64_t verdicts(uint16_t port, pp_verdict verdict) const {
+        return counters.port(port).verdict[verdict];
+    }
+
+    WorkerCounters counters;
+    std::unique_ptr<EthPacketIo> io;
+    std::unique_ptr<EthDevice> ingress, egress;
+    std::array<HeaderSlice, 64> slices;
+};
+
+TEST_F(PacketIoTest, AFrameBecomesASliceOfAtMost128BytesInItsMbuf) {
+    for (const size_t length : {60, 127, 128, 129, 1514}) {
+        rte_mbuf* mbuf = mbuf_of(pool.get(), counting(length));
+        const auto* place = rte_pktmbuf_mtod(mbuf, uint8_t*);
+        arrive(mbuf);
+        const HeaderSlice slice = receive_one();
+        EXPECT_EQ(slice.bytes, place) << "nothing is copied";
+        EXPECT_EQ(slice.length, std::min<size_t>(length, 128));
+        EXPECT_EQ(slice.frame_length, length);
+        EXPECT_EQ(slice.port, in);
+        EXPECT_NE(slice.timestamp, 0U);
+        io->release({&slice.slot, 1});
+    }
+}
+
+TEST_F(PacketIoTest, AHeaderIsRewrittenInPlaceShorterOrLonger) {
+    for (const size_t length : {60, 200, 1514})
+        for (const size_t header : {14, 18, 22, 10}) {
+            const Bytes frame = counting(length);
+            const Bytes with = counting(header, 100);
+            arrive(mbuf_of(pool.get(), frame));
+            const HeaderSlice slice = receive_one();
+            const EgressDescriptor descriptor = rewritten(slice, 14, with);
+            io->submit({&descriptor, 1});
+            rte_mbuf* sent = departed();
+            ASSERT_NE(sent, nullptr);
+            Bytes expected = with;
+            expected.insert(expected.end(), frame.begin() + 14, frame.end());
+            EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
+            EXPECT_EQ(sent->pkt_len, expected.size());
+            EXPECT_EQ(rte_mbuf_check(sent, 1, nullptr), 0);
+            rte_pktmbuf_free(sent);
+        }
+    EXPECT_EQ(counters.port(out).tx_packets, 12U);
+}
+
+TEST_F(PacketIoTest, SegmentsStayWhereTheyAreForADriverThatSendsThem) {
+    io->remove(out);
+    io->add({out, egress->id(), 0, {0}, true, false});
+    rte_mbuf* head = mbuf_of(pool.get(), counting(128));
+    rte_mbuf* tail = mbuf_of(pool.get(), counting(1000, 50));
+    const auto* place = rte_pktmbuf_mtod(tail, uint8_t*);
+    ASSERT_EQ(rte_pktmbuf_chain(head, tail), 0);
+    Bytes expected = bytes_of(head);
+    arrive(head);
+    const HeaderSlice slice = receive_one();
+    EXPECT_EQ(slice.length, 128);
+    EXPECT_EQ(slice.frame_length, 1128U);
+    const EgressDescriptor descriptor = rewritten(slice, 14, Bytes(expected.begin(), expected.begin() + 14));
+    io->submit({&descriptor, 1});
+    rte_mbuf* sent = departed();
+    ASSERT_NE(sent, nullptr);
+    ASSERT_EQ(sent->nb_segs, 2);
+    EXPECT_EQ(rte_pktmbuf_mtod(sent->next, uint8_t*), place);
+    EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
+    rte_pktmbuf_free(sent);
+}
+
+TEST_F(PacketIoTest, SegmentsBecomeOneForADriverThatSendsOne) {
+    rte_mbuf* head = mbuf_of(pool.get(), counting(90));
+    ASSERT_EQ(rte_pktmbuf_chain(head, mbuf_of(pool.get(), counting(1000, 50))), 0);
+    const Bytes expected = bytes_of(head);
+    arrive(head);
+    const HeaderSlice slice = receive_one();
+    EXPECT_EQ(slice.length, 90);
+    const EgressDescriptor descriptor = rewritten(slice, 14, Bytes(expected.begin(), expected.begin() + 14));
+    io->submit({&descriptor, 1});
+    rte_mbuf* sent = departed();
+    ASSERT_NE(sent, nullptr);
+    EXPECT_EQ(sent->nb_segs, 1);
+    EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
+    rte_pktmbuf_free(sent);
+}
+
+TEST_F(PacketIoTest, WhatOthersHoldIsCopiedBeforeItsHeaderIsWritten) {
+    rte_mbuf* shared = mbuf_of(pool.get(), counting(300));
+    const Bytes before = bytes_of(shared);
+    rte_mbuf_refcnt_update(shared, 1);
+    arrive(shared);
+    const HeaderSlice slice = receive_one();
+    EXPECT_NE(slice.bytes, rte_pktmbuf_mtod(shared, uint8_t*));
+    std::memset(slice.bytes, 0, slice.length);
+    EXPECT_THAT(bytes_of(shared), ElementsAreArray(before));
+    io->release({&slice.slot, 1});
+    rte_pktmbuf_free(shared);
+}
+
+TEST_F(PacketIoTest, AFrameWithoutRoomInFrontIsMoved) {
+    rte_mbuf* mbuf = mbuf_of(pool.get(), counting(300));
+    rte_pktmbuf_prepend(mbuf, RTE_PKTMBUF_HEADROOM - 10);
+    const Bytes before = bytes_of(mbuf);
+    arrive(mbuf);
+    const HeaderSlice slice = receive_one();
+    EXPECT_THAT(Bytes(slice.bytes, slice.bytes + slice.length),
+                ElementsAreArray(before.begin(), before.begin() + slice.length));
+    const EgressDescriptor descriptor = rewritten(slice, 14, counting(14 + 8, 3));
+    io->submit({&descriptor, 1});
+    rte_mbuf* sent = departed();
+    ASSERT_NE(sent, nullptr);
+    EXPECT_EQ(sent->pkt_len, before.size() + 8);
+    rte_pktmbuf_free(sent);
+}
+
+TEST_F(PacketIoTest, ATagThatADriverTookOffIsPutBack) {
+    const Bytes frame = counting(100);
+    rte_mbuf* mbuf = mbuf_of(pool.get(), frame);
+    mbuf->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+    mbuf->vlan_tci = 0x2064;
+    arrive(mbuf);
+    const HeaderSlice slice = receive_one();
+    Bytes expected(frame.begin(), frame.begin() + 12);
+    expected.insert(expected.end(), {0x81, 0x00, 0x20, 0x64});
+    expected.insert(expected.end(), frame.begin() + 12, frame.end());
+    EXPECT_EQ(slice.frame_length, 104U);
+    EXPECT_THAT(Bytes(slice.bytes, slice.bytes + slice.length), ElementsAreArray(expected));
+    io->release({&slice.slot, 1});
+}
+
+TEST_F(PacketIoTest, WholeFramesAreGatheredForTheHost) {
+    rte_mbuf* head = mbuf_of(pool.get(), counting(128));
+    ASSERT_EQ(rte_pktmbuf_chain(head, mbuf_of(pool.get(), counting(700, 9))), 0);
+    ASSERT_EQ(rte_pktmbuf_chain(head, mbuf_of(pool.get(), counting(300, 77))), 0);
+    const Bytes expected = bytes_of(head);
+    arrive(head);
+    const HeaderSlice slice = receive_one();
+    Bytes whole(slice.frame_length);
+    EXPECT_TRUE(io->copy_frame(slice, whole));
+    EXPECT_THAT(whole, ElementsAreArray(expected));
+    io->release({&slice.slot, 1});
+}
+
+TEST_F(PacketIoTest, TheHostsFramesLeaveAsTheyAre) {
+    const Bytes frame = counting(333);
+    EXPECT_TRUE(io->send(out, frame));
+    rte_mbuf* sent = departed();
+    ASSERT_NE(sent, nullptr);
+    EXPECT_THAT(bytes_of(sent), ElementsAreArray(frame));
+    rte_pktmbuf_free(sent);
+    EXPECT_FALSE(io->send(9, frame)) << "no such port";
+    EXPECT_FALSE(io->send(out, Bytes(60000))) << "longer than a buffer";
+}
+
+TEST_F(PacketIoTest, APortThatIsNotThereIsANamedDrop) {
+    arrive(mbuf_of(pool.get(), counting(100)));
+    const HeaderSlice slice = receive_one();
+    EgressDescriptor descriptor = rewritten(slice, 14, counting(14));
+    descriptor.port = 77;
+    io->submit({&descriptor, 1});
+    EXPECT_EQ(verdicts(77, PP_DROP_NO_EGRESS), 1U);
+    EXPECT_EQ(departed(), nullptr);
+}
+
+TEST_F(PacketIoTest, AFullTransmitRingIsANamedDrop) {
+    // A driver that takes nothing: its queue is stopped by having no peer. net_memif without a peer is one.
+    io->remove(out);
+    egress.reset();
+    egress = open("net_memif,socket=/tmp/pktpit-unit-" + std::to_string(getpid()) + ".sock,role=server", out);
+    ASSERT_TRUE(egress);
+    for (int i = 0; i < 10; i++)
+        arrive(mbuf_of(pool.get(), counting(100)));
+    const size_t count = io->receive(slices);
+    ASSERT_EQ(count, 10U);
+    std::vector<EgressDescriptor> descriptors;
+    for (const HeaderSlice& slice : std::span(slices).first(count))
+        descriptors.push_back(rewritten(slice, 14, counting(14)));
+    io->submit(descriptors);
+    EXPECT_EQ(verdicts(out, PP_DROP_EGRESS_FULL), 10U);
+    EXPECT_EQ(counters.port(out).tx_packets, 0U);
+}
+
+TEST_F(PacketIoTest, PortsTakeTurns) {
+    const auto third = open("net_ring", 3);
+    ASSERT_TRUE(third);
+    for (int i = 0; i < 120; i++) {
+        arrive(mbuf_of(pool.get(), counting(60)));
+        rte_mbuf* mbuf = mbuf_of(pool.get(), counting(60));
+        ASSERT_EQ(rte_eth_tx_burst(third->id(), 0, &mbuf, 1), 1);
+    }
+    std::map<uint16_t, size_t> seen;
+    for (size_t count = 1; count != 0;) {
+        count = io->receive(slices);
+        for (const HeaderSlice& slice : std::span(slices).first(count)) {
+            seen[slice.port]++;
+            io->release({&slice.slot, 1});
+        }
+    }
+    EXPECT_EQ(seen[in], 120U);
+    EXPECT_EQ(seen[3], 120U);
+    io->remove(3);
+}
+
+}  // namespace
+}  // namespace pktpit::router::test
