@@ -20,14 +20,6 @@ double ack_factor(unsigned lanes, unsigned mps) {
     return mps <= 256 ? 3.0 : 2.0;
 }
 
-/// Symbol times between ACKs, and as many between flow control updates.
-double ack_interval(const PcieLink& link, unsigned mps) {
-    constexpr double tlp_overhead = 28;
-    const double internal_delay = link.gigatransfers > 5 ? 115 : link.gigatransfers > 2.5 ? 70 : 19;
-    // The tables have whole symbol times.
-    return std::floor((mps + tlp_overhead) * ack_factor(link.lanes, mps) / link.lanes + internal_delay);
-}
-
 uint64_t pieces(uint64_t bytes, uint64_t largest) {
     return largest == 0 ? 0 : (bytes + largest - 1) / largest;
 }
@@ -62,11 +54,18 @@ double raw_rate(const PcieLink& link) {
     return link.gigatransfers * 1e9 / 8 * link.lanes * encoding;
 }
 
+double ack_interval_symbols(const PcieLink& link, unsigned mps) {
+    constexpr double tlp_overhead = 28;
+    const double internal_delay = link.gigatransfers > 5 ? 115 : link.gigatransfers > 2.5 ? 70 : 19;
+    // The tables have whole symbol times.
+    return std::floor((mps + tlp_overhead) * ack_factor(link.lanes, mps) / link.lanes + internal_delay);
+}
+
 double tlp_rate(const PcieLink& link, unsigned mps, const PcieAssumptions& assumptions) {
     const double raw = raw_rate(link);
     if (raw == 0 || !assumptions.data_link_overhead) return raw;
     if (link.gigatransfers >= flit_speed) return raw * flit_tlp / flit_tlp_and_dlp;
-    return raw * (1 - 2 * dllp_bytes / ack_interval(link, mps) - skp_share);
+    return raw * (1 - 2 * dllp_bytes / ack_interval_symbols(link, mps) - skp_share);
 }
 
 uint64_t write_wire_bytes(uint64_t bytes, unsigned mps, const PcieAssumptions& assumptions) {

@@ -33,6 +33,10 @@ unsigned completion_overhead(const PcieAssumptions& assumptions);    ///< comple
 /// (242 of 256 bytes) at 64 GT/s. 0 for an unknown link.
 double raw_rate(const PcieLink& link);
 
+/// Symbol times from one recommended ACK to the next while TLPs of the largest size come in (the tables of
+/// section 3.6.3.1).
+double ack_interval_symbols(const PcieLink& link, unsigned mps);
+
 /// What is left of raw_rate() for TLPs: less the recommended ACKs (section 3.6.3.1: one per latency limit,
 /// which depends on width, speed and `mps`), as many flow control updates (section 2.6.1.2), SKP ordered sets
 /// (4 symbols in 1,538). At 64 GT/s: the 236 TLP bytes of a flit.

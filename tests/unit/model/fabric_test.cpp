@@ -1,0 +1,207 @@
+// The fabric's parts one by one: times, errors, redirection, memory under load.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "offload/model/fabric.h"
+
+namespace pktpit::model {
+namespace {
+
+struct Client : DmaClient {
+    void dma_done(uint64_t cookie, DmaResult result) override { results.emplace_back(cookie, result); }
+    std::vector<std::pair<uint64_t, DmaResult>> results;
+};
+
+/// Two endpoints behind a switch.
+struct TwoBehindSwitch {
+    static constexpr uint64_t bar_a = uint64_t{1} << 38;
+    static constexpr uint64_t bar_b = bar_a + (1 << 20);
+
+    explicit TwoBehindSwitch(SwitchSettings chip = {}, RootSettings root_settings = {}) {
+        root = &fabric.add_root("root", 1, root_settings);
+        SwitchChip& made = fabric.add_switch("switch", 2, chip);
+        EndpointSettings settings;
+        settings.bar_bytes = 1 << 20;
+        settings.bar = bar_a;
+        a = &fabric.add_endpoint("a", settings);
+        settings.bar = bar_b;
+        b = &fabric.add_endpoint("b", settings);
+        LinkSettings link;
+        link.credits = {CreditLimit{32, 256}, CreditLimit{32, 0}, CreditLimit{32, 256}};
+        fabric.connect(*root, 0, made, link);
+        fabric.connect(made, 1, *a, link);
+        fabric.connect(made, 2, *b, link);
+        fabric.finish();
+        a->attach_client(client);
+    }
+    [[nodiscard]] const LinkCounters& up_from_switch() { return fabric.find("switch")->port(0).counters(); }
+
+    Fabric fabric;
+    RootComplex* root = nullptr;
+    Endpoint* a = nullptr;
+    Endpoint* b = nullptr;
+    Client client;
+};
+
+TEST(Fabric, TurnsPeerTrafficRoundInTheSwitch) {
+    TwoBehindSwitch world;
+    const std::vector<std::byte> bytes(1000, std::byte{0x5a});
+    world.a->dma().write(TwoBehindSwitch::bar_b + 100, bytes.data(), 1000, {7, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), world.b->memory().at(100)));
+    EXPECT_EQ(world.up_from_switch().all_tlps(), 0U);
+    // 1,000 bytes at 256 a TLP: four of them.
+    EXPECT_EQ(world.a->port(0).counters().tlps[0], 4U);
+    EXPECT_EQ(world.a->port(0).counters().wire_bytes[0], 1000 + 4 * 24U);
+    ASSERT_EQ(world.client.results.size(), 1U);
+    EXPECT_EQ(world.client.results[0], std::pair(uint64_t{7}, DmaResult::done));
+}
+
+TEST(Fabric, AcsSendsRequestsThroughTheRoot) {
+    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 0});
+    std::vector<std::byte> bytes(512);
+    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 512, {1, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    EXPECT_EQ(world.client.results.size(), 1U);
+    EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::memory_read)], 1U);
+    EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::completion_data)], 0U);
+}
+
+TEST(Fabric, TheRootSplitsPeerReads) {
+    RootSettings root;
+    root.peer_split = 64;
+    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 3}, root);
+    std::vector<std::byte> bytes(256);
+    std::fill_n(world.b->memory().at(0), 256, std::byte{9});
+    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 256, {1, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    EXPECT_EQ(bytes, std::vector<std::byte>(256, std::byte{9}));
+    const LinkCounters& down = world.root->port(0).counters();
+    EXPECT_EQ(down.tlps[static_cast<size_t>(TlpType::memory_read)], 4U);
+    EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::completion_data)], 4U);
+}
+
+TEST(Fabric, AnAddressOfNobodyIsAnUnsupportedRequest) {
+    TwoBehindSwitch world;
+    std::vector<std::byte> bytes(64);
+    world.a->dma().read(0x1000, bytes.data(), 64, {3, 0, false, TlpType::memory_write});
+    world.a->dma().write(0x1000, bytes.data(), 64, {4, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    ASSERT_EQ(world.client.results.size(), 2U);
+    EXPECT_EQ(world.client.results[0], std::pair(uint64_t{4}, DmaResult::done)) << "posted: nobody hears of it";
+    EXPECT_EQ(world.client.results[1], std::pair(uint64_t{3}, DmaResult::unsupported_request));
+    EXPECT_EQ(world.root->counters().unsupported_requests, 2U);
+    EXPECT_EQ(world.fabric.tlps().out(), 0U);
+}
+
+TEST(Fabric, ALinkThatIsDownRefusesReadsAndSwallowsWrites) {
+    TwoBehindSwitch world;
+    world.fabric.find("switch")->port(2).set_up(false);
+    std::vector<std::byte> bytes(64, std::byte{1});
+    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 64, {1, 0, false, TlpType::memory_write});
+    world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {2, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    ASSERT_EQ(world.client.results.size(), 2U);
+    EXPECT_EQ(world.client.results[1].second, DmaResult::unsupported_request);
+    EXPECT_EQ(*world.b->memory().at(0), std::byte{0});
+    EXPECT_EQ(world.fabric.find("switch")->port(2).counters().discarded, 2U);
+
+    world.fabric.find("switch")->port(2).set_up(true);
+    world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {3, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    EXPECT_EQ(*world.b->memory().at(0), std::byte{1});
+    EXPECT_EQ(world.fabric.tlps().out(), 0U);
+}
+
+TEST(Fabric, AnAnswerThatNeverComesIsATimeout) {
+    TwoBehindSwitch world;
+    world.b->port(0).set_up(false);  // the way there is up, the way back is not: the completion is lost
+    std::vector<std::byte> bytes(64);
+    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 64, {1, 0, false, TlpType::memory_write});
+    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    ASSERT_EQ(world.client.results.size(), 1U);
+    EXPECT_EQ(world.client.results[0].second, DmaResult::timeout);
+    EXPECT_EQ(world.a->dma().counters().timeouts, 1U);
+}
+
+TEST(Fabric, ASwitchAddsItsLatencyOnce) {
+    std::array<Time, 2> ends{};
+    for (size_t i = 0; i < 2; i++) {
+        TwoBehindSwitch world({.latency = (i + 1) * 100 * nanosecond});
+        const std::vector<std::byte> bytes(64);
+        world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {});
+        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        ends[i] = world.fabric.events().now();
+    }
+    EXPECT_EQ(ends[1] - ends[0], 100 * nanosecond);
+}
+
+TEST(Fabric, ALongStreamRunsAtTheLinksRate) {
+    TwoBehindSwitch world;
+    const std::vector<std::byte> bytes(4096);
+    for (int i = 0; i < 1000; i++)
+        world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 4096, {});
+    ASSERT_TRUE(world.fabric.events().run_all(1'000'000));
+    const double seconds = to_seconds(world.fabric.events().now());
+    const double expected = offload::write_rate({8, 8}, 256, 4096);
+    EXPECT_NEAR(4096 * 1000 / seconds, expected, expected * 0.002);
+}
+
+TEST(Fabric, RelaxedOrderingOvertakesWhatTheIommuHoldsUp) {
+    for (const bool relaxed : {false, true}) {
+        RootSettings root;
+        root.iommu = {.on = true, .page_bytes = 4096, .entries = 64, .walkers = 4, .hit = 0, .walk = microsecond};
+        TwoBehindSwitch world({}, root);
+        const uint64_t base = root.memory.base;
+        const std::vector<std::byte> one(64, std::byte{1});
+        // The second page is in the IOTLB, the first is not.
+        world.a->dma().write(base + 4096, one.data(), 64, {});
+        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        struct Order : MemoryWatcher {
+            void memory_written(uint64_t address, uint32_t, uint64_t) override { seen.push_back(address); }
+            std::vector<uint64_t> seen;
+        } order;
+        world.root->watch(&order);
+        world.a->dma().write(base, one.data(), 64, {});
+        world.a->dma().write(base + 4096, one.data(), 64, {Requester::no_cookie, 0, relaxed, TlpType::memory_write});
+        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        const std::vector<uint64_t> in_order = {base, base + 4096};
+        EXPECT_EQ(order.seen == in_order, !relaxed);
+    }
+}
+
+TEST(MainMemory, AWriteLoadSlowsWritesAndNotReads) {
+    MemorySettings settings;
+    const Time idle = MainMemory(settings).write(0, settings.base, 4096);
+    settings.write_load = 1;
+    settings.write_by_write_load = 0.7;
+    MainMemory loaded(settings);
+    const Time slow = loaded.write(0, settings.base, 4096);
+    const double factor = static_cast<double>(slow - settings.write_latency) /
+                          static_cast<double>(idle - settings.write_latency);
+    EXPECT_NEAR(factor, 1 / 0.3, 0.01);
+    EXPECT_EQ(loaded.read(0, settings.base, 4096), MainMemory(MemorySettings{}).read(0, settings.base, 4096));
+}
+
+TEST(WireFormat, CountsWhatTheSpecificationSays) {
+    LinkSettings settings;
+    const WireFormat gen3(settings);
+    Tlp tlp;
+    tlp.type = TlpType::memory_write;
+    tlp.address = uint64_t{1} << 32;
+    tlp.length = 64;
+    EXPECT_EQ(gen3.bytes(tlp), 64U + 24);
+    tlp.address = 0x1000;
+    EXPECT_EQ(gen3.bytes(tlp), 64U + 20) << "3-DW header below 4 GiB";
+    tlp.length = 61;
+    EXPECT_EQ(gen3.bytes(tlp), 64U + 20) << "double words";
+    settings.ecrc = true;
+    EXPECT_EQ(WireFormat(settings).bytes(tlp), 64U + 24);
+    settings.ecrc = false;
+    settings.link = {64, 16};
+    EXPECT_EQ(WireFormat(settings).bytes(tlp), 64U + 12) << "no framing in flits";
+}
+
+}  // namespace
+}  // namespace pktpit::model
