@@ -1,5 +1,5 @@
-/// How a completer answers reads: where the answer is cut, and the completions that carry it. Endpoints and the
-/// root complex use it. One thread.
+/// How a completer answers reads: where the answer is cut, and the completions that carry it. Endpoints and
+/// the root complex use it. One thread.
 #pragma once
 
 #include "offload/model/tlp.h"

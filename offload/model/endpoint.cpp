@@ -41,7 +41,9 @@ void Endpoint::on_event(uint32_t what, uint64_t argument) {
 
 void Endpoint::take(Tlp* tlp) {
     switch (flow_class(tlp->type)) {
-        case FlowClass::completion: requester_.completed(*tlp); break;
+        case FlowClass::completion:
+            requester_.completed(*tlp);
+            break;
         case FlowClass::non_posted:
             fabric_.events().schedule(fabric_.events().now() + settings_.read_latency, *this, read_done,
                                       std::bit_cast<uint64_t>(tlp));

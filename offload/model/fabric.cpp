@@ -7,7 +7,8 @@
 namespace pktpit::model {
 
 RootComplex& Fabric::add_root(const std::string& name, size_t ports, const RootSettings& settings) {
-    auto node = std::make_unique<RootComplex>(*this, static_cast<NodeId>(nodes_.size()), name, ports, settings);
+    auto node =
+        std::make_unique<RootComplex>(*this, static_cast<NodeId>(nodes_.size()), name, ports, settings);
     root_ = node.get();
     nodes_.push_back(std::move(node));
     parents_.push_back(no_node);

@@ -1,6 +1,7 @@
 /// The modelled PCIe fabric: a root complex, switches, endpoints and the links between them, with everything
-/// they share: events, TLPs, the address map, routes. Built once, then run; one thread, and nothing in it asks
-/// a real clock or device. Whoever builds it passes only what topology.h has checked: wrong indices are bugs.
+/// they share: events, TLPs, the address map, routes. Built once, then run; one thread, and nothing in it
+/// asks a real clock or device. Whoever builds it passes only what topology.h has checked: wrong indices are
+/// bugs.
 #pragma once
 
 #include <memory>

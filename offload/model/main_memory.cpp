@@ -27,11 +27,12 @@ double line_ps(double bytes_per_ns, double taken) {
 MainMemory::MainMemory(const MemorySettings& settings)
     : settings_(settings),
       bytes_(settings.bytes),
-      write_line_ps_(line_ps(settings.write_bytes_per_ns,
-                             settings.write_load * settings.write_by_write_load +
-                                 settings.read_load * settings.write_by_read_load)),
-      read_line_ps_(line_ps(settings.read_bytes_per_ns, settings.write_load * settings.read_by_write_load +
-                                                            settings.read_load * settings.read_by_read_load)) {}
+      write_line_ps_(
+          line_ps(settings.write_bytes_per_ns, settings.write_load * settings.write_by_write_load +
+                                                   settings.read_load * settings.write_by_read_load)),
+      read_line_ps_(
+          line_ps(settings.read_bytes_per_ns, settings.write_load * settings.read_by_write_load +
+                                                  settings.read_load * settings.read_by_read_load)) {}
 
 Time MainMemory::write(Time now, uint64_t address, uint32_t bytes) {
     bytes_written_ += bytes;

@@ -24,7 +24,7 @@ struct LinkCounters {
     Time busy = 0;
 
     [[nodiscard]] uint64_t all_tlps() const;
-    [[nodiscard]] uint64_t all_wire_bytes() const;   ///< without DLLPs
+    [[nodiscard]] uint64_t all_wire_bytes() const;  ///< without DLLPs
     [[nodiscard]] uint64_t all_payload_bytes() const;
     bool operator==(const LinkCounters&) const = default;
 };
@@ -56,7 +56,8 @@ class Port : public Actor {
     [[nodiscard]] size_t queued() const { return queued_; }
     [[nodiscard]] const LinkCounters& counters() const { return counters_; }
     void clear_counters() { counters_ = {}; }
-    /// All credits that were advertised are here: nothing is in the peer's buffers. Counts what is on its way.
+    /// All credits that were advertised are here: nothing is in the peer's buffers. Counts what is on its
+    /// way.
     [[nodiscard]] bool credits_complete() const;
     /// The lowest that any credit counter has ever been; negative would be a bug.
     [[nodiscard]] int64_t least_credits() const { return least_; }

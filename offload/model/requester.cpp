@@ -75,7 +75,8 @@ void Requester::start_writes() {
     in_writes_ = true;
     while (!writes_.empty() && posted_waiting_ < settings_.backlog) {
         Write& write = writes_.front();
-        if (write.sent == 0 && !may_start(next_write_, write_wake_, write_event, settings_.write_issue)) break;
+        if (write.sent == 0 && !may_start(next_write_, write_wake_, write_event, settings_.write_issue))
+            break;
         send_piece(write);
         if (write.sent < write.bytes) continue;
         const uint64_t cookie = write.options.cookie;
@@ -90,8 +91,8 @@ void Requester::send_piece(Write& write) {
     const uint32_t piece = until_page_end(address, std::min(write.bytes - write.sent, settings_.mps));
     Tlp* tlp = fabric_.tlps().take(write.options.type, piece);
     tlp->requester = node_;
-    tlp->target = write.options.type == TlpType::memory_write ? fabric_.owner_of(address, piece)
-                                                              : fabric_.root_id();
+    tlp->target =
+        write.options.type == TlpType::memory_write ? fabric_.owner_of(address, piece) : fabric_.root_id();
     tlp->address = address;
     tlp->relaxed = write.options.relaxed;
     tlp->packet = write.options.packet;

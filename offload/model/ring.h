@@ -1,5 +1,5 @@
-/// A queue of plain values in a ring that grows when it is full and never shrinks: nothing is allocated once a
-/// run has found its size. One thread.
+/// A queue of plain values in a ring that grows when it is full and never shrinks: nothing is allocated once
+/// a run has found its size. One thread.
 #pragma once
 
 #include <cstddef>

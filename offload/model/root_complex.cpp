@@ -27,7 +27,8 @@ RootComplex::RootComplex(Fabric& fabric, NodeId id, const std::string& name, siz
       settings_(settings),
       memory_(settings.memory),
       iommu_(settings.iommu),
-      posted_until_(ports) {
+      posted_until_(ports),
+      written_until_(ports) {
     for (size_t i = 0; i < ports; i++)
         add_port(fabric.events(), ports + 1);
     pieces_.resize(std::clamp(settings.peer_reads, 1U, 1024U));
@@ -96,10 +97,13 @@ void RootComplex::to_memory(Tlp* tlp) {
     if (tlp->type == TlpType::memory_write) {
         counters_.memory_writes++;
         const Time done = memory_.write(now, tlp->address, tlp->length);
+        if (!tlp->relaxed) written_until_[tlp->ingress] = done;
         fabric_.events().schedule(done, *this, write_done, as_argument(tlp));
     } else if (tlp->type == TlpType::memory_read) {
         counters_.memory_reads++;
-        const Time done = memory_.read(now, tlp->address, tlp->length);
+        // It pushes what its port wrote before.
+        const Time done =
+            memory_.read(std::max(now, written_until_[tlp->ingress]), tlp->address, tlp->length);
         fabric_.events().schedule(done, *this, read_done, as_argument(tlp));
     } else {
         refuse(tlp);

@@ -1,6 +1,6 @@
 /// The root complex: root ports, the IOMMU, main memory, and the CPU's way to devices. Requests from one root
-/// port to a device (peer requests, whether ACS sent them up or the device is elsewhere) are passed on in pieces
-/// where the hardware splits them, as Xeons were seen to (SmartIO, section 7.1.3 and 8). One thread.
+/// port to a device (peer requests, whether ACS sent them up or the device is elsewhere) are passed on in
+/// pieces where the hardware splits them, as Xeons were seen to (SmartIO, section 7.1.3 and 8). One thread.
 #pragma once
 
 #include <functional>
@@ -91,9 +91,10 @@ class RootComplex : public Node {
     RootCounters counters_;
     MemoryWatcher* watcher_ = nullptr;
     std::function<void(uint64_t)> on_interrupt_;
-    std::vector<Time> posted_until_;  ///< by port: when its last posted request got through
-    TlpFifo split_reads_;             ///< the first is being cut
-    std::vector<Piece> pieces_;       ///< by tag
+    std::vector<Time> posted_until_;   ///< by port: when its last posted request got through
+    std::vector<Time> written_until_;  ///< by port: when its last posted request was in main memory
+    TlpFifo split_reads_;              ///< the first is being cut
+    std::vector<Piece> pieces_;        ///< by tag
     std::vector<uint16_t> free_pieces_;
 };
 

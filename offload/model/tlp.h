@@ -1,6 +1,6 @@
 /// A transaction layer packet of the fabric model, and the pool that all of them come from. A TLP is owned by
-/// exactly one place at a time: a queue, a link, or the node that handles it. Its payload is one block that is
-/// filled where the TLP is made and copied where it ends, and never in between. One thread.
+/// exactly one place at a time: a queue, a link, or the node that handles it. Its payload is one block that
+/// is filled where the TLP is made and copied where it ends, and never in between. One thread.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr uint16_t no_port = 0xffff;
 enum class TlpType : uint8_t {
     memory_write,
     memory_read,
-    completion,       ///< without data: an error, or of a configuration write
+    completion,  ///< without data: an error, or of a configuration write
     completion_data,
     config_read,
     config_write,
@@ -37,10 +37,13 @@ constexpr FlowClass flow_class(TlpType type) {
     switch (type) {
         case TlpType::memory_read:
         case TlpType::config_read:
-        case TlpType::config_write: return FlowClass::non_posted;
+        case TlpType::config_write:
+            return FlowClass::non_posted;
         case TlpType::completion:
-        case TlpType::completion_data: return FlowClass::completion;
-        default: return FlowClass::posted;
+        case TlpType::completion_data:
+            return FlowClass::completion;
+        default:
+            return FlowClass::posted;
     }
 }
 constexpr bool has_data(TlpType type) {
@@ -53,17 +56,17 @@ enum class CompletionStatus : uint8_t { successful, unsupported_request, complet
 struct Tlp {
     TlpType type = TlpType::memory_write;
     CompletionStatus status = CompletionStatus::successful;
-    bool relaxed = false;     ///< the relaxed ordering attribute
+    bool relaxed = false;       ///< the relaxed ordering attribute
     bool through_root = false;  ///< the root complex has seen it: ACS does not send it up again
     NodeId requester = no_node;
-    NodeId target = no_node;  ///< node that it is for; no_node: an address of nobody
-    uint16_t tag = 0;         ///< of the request; with `requester` it says what a completion is for
+    NodeId target = no_node;     ///< node that it is for; no_node: an address of nobody
+    uint16_t tag = 0;            ///< of the request; with `requester` it says what a completion is for
     uint16_t ingress = no_port;  ///< port of the present node whose buffer it occupies
     uint32_t held = 0;           ///< data credits that it occupies there
     uint64_t address = 0;
-    uint32_t length = 0;  ///< bytes of payload, or bytes asked for
-    uint32_t offset = 0;  ///< completion: its first byte's place within the request
-    uint32_t rest = 0;    ///< root complex: bytes of a split read that have not been asked for yet
+    uint32_t length = 0;      ///< bytes of payload, or bytes asked for
+    uint32_t offset = 0;      ///< completion: its first byte's place within the request
+    uint32_t rest = 0;        ///< root complex: bytes of a split read that have not been asked for yet
     uint32_t wire_bytes = 0;  ///< on the link it came by
     uint64_t stamp = 0;       ///< order of arrival in its queue
     uint64_t packet = 0;      ///< packet that it belongs to, for the tracer; 0: none

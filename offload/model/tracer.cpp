@@ -7,7 +7,8 @@ namespace pktpit::model {
 void Tracer::sent(const Port& port, const Tlp& tlp, Time begin, Time tail) {
     if (tlp.packet != packet_) return;
     std::string what(to_string(tlp.type));
-    if (has_data(tlp.type) || tlp.type == TlpType::memory_read) what += " " + std::to_string(tlp.length) + " B";
+    if (has_data(tlp.type) || tlp.type == TlpType::memory_read)
+        what += " " + std::to_string(tlp.length) + " B";
     if (tlp.status == CompletionStatus::unsupported_request) what += " UR";
     entries_.push_back({begin, tail, port.owner().name(), port.peer()->owner().name(), std::move(what),
                         tlp.wire_bytes, has_data(tlp.type) ? tlp.length : 0, tlp.type, true});

@@ -10,8 +10,8 @@
 namespace pktpit::model {
 
 struct TraceEntry {
-    Time begin = 0;  ///< first bit sent, or when a step began
-    Time end = 0;    ///< last bit received
+    Time begin = 0;        ///< first bit sent, or when a step began
+    Time end = 0;          ///< last bit received
     std::string from, to;  ///< nodes; equal for a step within one
     std::string what;      ///< "MWr 64 B", or the step in words
     uint32_t wire_bytes = 0;

@@ -39,8 +39,8 @@ WireFormat::WireFormat(const LinkSettings& settings) {
 uint32_t WireFormat::bytes(const Tlp& tlp) const {
     uint32_t header = 12;
     if (tlp.type == TlpType::message) header = 16;
-    const bool by_address = tlp.type == TlpType::memory_write || tlp.type == TlpType::memory_read ||
-                            tlp.type == TlpType::msi;
+    const bool by_address =
+        tlp.type == TlpType::memory_write || tlp.type == TlpType::memory_read || tlp.type == TlpType::msi;
     if (by_address && tlp.address >= four_gib) header = 16;
     const auto skipped = static_cast<uint32_t>(tlp.address & 3);
     const uint32_t data = has_data(tlp.type) ? (skipped + tlp.length + 3) & ~3U : 0;

@@ -1,9 +1,9 @@
 // The fabric's parts one by one: times, errors, redirection, memory under load.
+#include "offload/model/fabric.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "offload/model/fabric.h"
 
 namespace pktpit::model {
 namespace {
@@ -47,7 +47,8 @@ struct TwoBehindSwitch {
 TEST(Fabric, TurnsPeerTrafficRoundInTheSwitch) {
     TwoBehindSwitch world;
     const std::vector<std::byte> bytes(1000, std::byte{0x5a});
-    world.a->dma().write(TwoBehindSwitch::bar_b + 100, bytes.data(), 1000, {7, 0, false, TlpType::memory_write});
+    world.a->dma().write(TwoBehindSwitch::bar_b + 100, bytes.data(), 1000,
+                         {7, 0, false, TlpType::memory_write});
     ASSERT_TRUE(world.fabric.events().run_all(10000));
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), world.b->memory().at(100)));
     EXPECT_EQ(world.up_from_switch().all_tlps(), 0U);
@@ -71,7 +72,8 @@ TEST(Fabric, AcsSendsRequestsThroughTheRoot) {
 TEST(Fabric, TheRootSplitsPeerReads) {
     RootSettings root;
     root.peer_split = 64;
-    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 3}, root);
+    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 3},
+                          root);
     std::vector<std::byte> bytes(256);
     std::fill_n(world.b->memory().at(0), 256, std::byte{9});
     world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 256, {1, 0, false, TlpType::memory_write});
@@ -89,7 +91,8 @@ TEST(Fabric, AnAddressOfNobodyIsAnUnsupportedRequest) {
     world.a->dma().write(0x1000, bytes.data(), 64, {4, 0, false, TlpType::memory_write});
     ASSERT_TRUE(world.fabric.events().run_all(10000));
     ASSERT_EQ(world.client.results.size(), 2U);
-    EXPECT_EQ(world.client.results[0], std::pair(uint64_t{4}, DmaResult::done)) << "posted: nobody hears of it";
+    EXPECT_EQ(world.client.results[0], std::pair(uint64_t{4}, DmaResult::done))
+        << "posted: nobody hears of it";
     EXPECT_EQ(world.client.results[1], std::pair(uint64_t{3}, DmaResult::unsupported_request));
     EXPECT_EQ(world.root->counters().unsupported_requests, 2U);
     EXPECT_EQ(world.fabric.tlps().out(), 0U);
@@ -151,7 +154,8 @@ TEST(Fabric, ALongStreamRunsAtTheLinksRate) {
 TEST(Fabric, RelaxedOrderingOvertakesWhatTheIommuHoldsUp) {
     for (const bool relaxed : {false, true}) {
         RootSettings root;
-        root.iommu = {.on = true, .page_bytes = 4096, .entries = 64, .walkers = 4, .hit = 0, .walk = microsecond};
+        root.iommu = {
+            .on = true, .page_bytes = 4096, .entries = 64, .walkers = 4, .hit = 0, .walk = microsecond};
         TwoBehindSwitch world({}, root);
         const uint64_t base = root.memory.base;
         const std::vector<std::byte> one(64, std::byte{1});
@@ -164,7 +168,8 @@ TEST(Fabric, RelaxedOrderingOvertakesWhatTheIommuHoldsUp) {
         } order;
         world.root->watch(&order);
         world.a->dma().write(base, one.data(), 64, {});
-        world.a->dma().write(base + 4096, one.data(), 64, {Requester::no_cookie, 0, relaxed, TlpType::memory_write});
+        world.a->dma().write(base + 4096, one.data(), 64,
+                             {Requester::no_cookie, 0, relaxed, TlpType::memory_write});
         ASSERT_TRUE(world.fabric.events().run_all(10000));
         const std::vector<uint64_t> in_order = {base, base + 4096};
         EXPECT_EQ(order.seen == in_order, !relaxed);

@@ -36,8 +36,7 @@ struct RandomFabric {
             if (random_() % 3 == 0) settings.redirect_requests = ~uint64_t{0};
             if (settings.redirect_requests && coin()) settings.redirect_completions = ~uint64_t{0};
             const size_t below = 1 + random_() % 4;
-            SwitchChip& chip =
-                fabric.add_switch("switch" + std::to_string(fabric.nodes()), below, settings);
+            SwitchChip& chip = fabric.add_switch("switch" + std::to_string(fabric.nodes()), below, settings);
             const auto [node, index] = take(places);
             fabric.connect(*node, index, chip, link());
             for (size_t i = 0; i < below; i++)
@@ -55,8 +54,7 @@ struct RandomFabric {
             settings.requester.mps = pick({128, 256, 512});
             settings.requester.mrrs = pick({128, 512, 4096});
             settings.requester.write_issue = random_() % 3 ? 0 : 20 * nanosecond;
-            Endpoint& endpoint =
-                fabric.add_endpoint("endpoint" + std::to_string(fabric.nodes()), settings);
+            Endpoint& endpoint = fabric.add_endpoint("endpoint" + std::to_string(fabric.nodes()), settings);
             const auto [node, index] = take(places);
             fabric.connect(*node, index, endpoint, link());
             endpoints.push_back(&endpoint);

@@ -1,0 +1,229 @@
+#include "offload/model/experiment.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "offload/model/l3fwd.h"
+#include "offload/model/p2pnic_firmware.h"
+#include "offload/model/pktpit_program.h"
+
+namespace pktpit::model {
+namespace {
+
+constexpr uint64_t most_draining_events = 50'000'000;
+
+Result<void> check(const Topology& topology, const Machine& machine, const TrafficSettings& traffic) {
+    if (traffic.size != 0 && (traffic.size < 64 || traffic.size > largest_frame))
+        return fail("size", std::to_string(traffic.size) + " bytes cannot be",
+                    "64 to " + std::to_string(largest_frame) + ", or 0 for IMIX");
+    const auto& nics = machine.nic_settings;
+    for (const Flow& flow : traffic.flows) {
+        if (!(flow.load > 0 && flow.load <= 1))
+            return fail("load", std::to_string(flow.load) + " cannot be", "more than 0, at most 1");
+        for (const auto& [nic, port] :
+             {std::pair(flow.from_nic, flow.from_port), {flow.to_nic, flow.to_port}})
+            if (nic >= nics.size() || port >= nics[nic].gbps.size())
+                return fail("flow", "NIC " + std::to_string(nic) + ", port " + std::to_string(port),
+                            "one that the topology " + topology.name + " has", "both count from 0");
+    }
+    return {};
+}
+
+/// Main memory, given out from its beginning.
+class MemoryPlan {
+  public:
+    explicit MemoryPlan(uint64_t base) : next_(base) {}
+    uint64_t take(uint64_t bytes) {
+        const uint64_t at = next_;
+        next_ += (bytes + 4095) / 4096 * 4096;
+        return at;
+    }
+    [[nodiscard]] uint64_t end() const { return next_; }
+
+  private:
+    uint64_t next_;
+};
+
+class Run {
+  public:
+    Run(const Profile& profile, const ExperimentSettings& settings, Machine machine)
+        : profile_(profile), settings_(settings), machine_(std::move(machine)), tracer_(settings.trace) {
+        for (unsigned i = 0; i < machine_.nic_endpoints.size(); i++) {
+            nics_.push_back(std::make_unique<Nic>(*machine_.fabric, *machine_.nic_endpoints[i], i,
+                                                  machine_.nic_settings[i], machine_.layout));
+            pointers_.push_back(nics_.back().get());
+            bars_.push_back(nics_.back()->bar());
+        }
+        load_programs();
+        traffic_ = std::make_unique<Traffic>(*machine_.fabric, pointers_, settings.traffic);
+        if (settings.trace) machine_.fabric->trace(&tracer_);
+    }
+
+    ExperimentResult run() {
+        EventQueue& events = machine_.fabric->events();
+        traffic_->start();
+        events.run_until(settings_.warm_up);
+        machine_.fabric->clear_counters();
+        traffic_->begin_measurement();
+        if (cpu_) cpu_->clear_counters();
+        const Time begin = events.now();
+        events.run_until(begin + settings_.duration);
+        ExperimentResult result;
+        result.measured = settings_.duration;
+        collect(result);
+        if (settings_.drain) drain(result);
+        result.events = machine_.fabric->events().events_run();
+        result.trace = tracer_.entries();
+        std::ranges::stable_sort(result.trace, {}, &TraceEntry::begin);
+        return result;
+    }
+
+  private:
+    void load_programs() {
+        const unsigned count = static_cast<unsigned>(nics_.size());
+        const unsigned slots = profile_.count("nic.slots");
+        MemoryPlan plan(machine_.fabric->root().memory().settings().base);
+        PeerTransferSettings transfer;
+        transfer.transfer = settings_.transfer;
+        transfer.egress_time = profile_.ns("nic.egress_ns");
+        transfer.bounce_buffers = plan.take(uint64_t{count} * count * machine_.layout.window * slot_bytes);
+        PktpitSettings pktpit;
+        pktpit.slice = settings_.slice;
+        pktpit.ingress_time = profile_.ns("nic.slice_ns");
+        pktpit.answer_time = profile_.ns("nic.answer_ns");
+        pktpit.fetch = profile_.count("nic.descriptor_fetch");
+        std::vector<HostRings> rings(count);
+        for (HostRings& ring : rings) {
+            ring.entries = settings_.program == Program::pktpit ? std::bit_ceil(slots) : 1024;
+            if (settings_.program == Program::pktpit) ring.rx_stride = pktpit.stride();
+            ring.rx = plan.take(uint64_t{ring.entries} * ring.rx_stride);
+            ring.tx = plan.take(uint64_t{ring.entries} * HostRings::descriptor_bytes);
+            ring.tx_head = plan.take(64);
+        }
+        CpuSettings cpu;
+        cpu.cores = profile_.count("cpu.cores");
+        cpu.burst = profile_.count("cpu.burst");
+        cpu.burst_time = profile_.ns("cpu.burst_ns");
+        cpu.poll_time = profile_.ns("cpu.poll_ns");
+        cpu.packet_time =
+            profile_.ns(settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
+        for (unsigned i = 0; i < count; i++) {
+            Nic& nic = *nics_[i];
+            if (settings_.program == Program::p2pnic)
+                nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, bars_, decider_,
+                                                          profile_.ns("nic.ingress_ns")));
+            else if (settings_.program == Program::pktpit)
+                nic.load(std::make_unique<PktpitFirmware>(nic, transfer, bars_, rings[i], pktpit));
+            else
+                nic.load(
+                    std::make_unique<L3fwdFirmware>(nic, rings[i],
+                                                    L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
+                                                                  profile_.count("nic.head_batch")}));
+        }
+        if (settings_.program == Program::l3fwd) {
+            const uint64_t buffers = plan.take((uint64_t{count} * 2 * 1024 + cpu.burst) * slot_bytes);
+            auto host =
+                std::make_unique<L3fwdHost>(*machine_.fabric, pointers_, rings, cpu, decider_, buffers);
+            host->start();
+            cpu_ = std::move(host);
+        } else if (settings_.program == Program::pktpit) {
+            auto host =
+                std::make_unique<PktpitHost>(*machine_.fabric, pointers_, rings, cpu, decider_, pktpit);
+            host->start();
+            cpu_ = std::move(host);
+        }
+        cores_ = cpu.cores;
+    }
+
+    void drain(ExperimentResult& result) {
+        result.at_rest = machine_.fabric->events().run_all(most_draining_events);
+        result.tlps_left = machine_.fabric->tlps().out();
+        result.after_draining = traffic_->counters();
+        result.nics.clear();
+        for (const auto& nic : nics_) {
+            result.nics.push_back(nic->counters());
+            result.slots_lost += nic->slots_in_use();
+        }
+        for (size_t id = 0; id < machine_.fabric->nodes(); id++) {
+            const Node& node = machine_.fabric->node(static_cast<NodeId>(id));
+            for (size_t i = 0; i < node.ports(); i++)
+                result.credits_whole &= !node.port(i).peer() || (node.port(i).credits_complete() &&
+                                                                 node.port(i).least_credits() >= 0);
+        }
+    }
+
+    void collect(ExperimentResult& result) {
+        result.traffic = traffic_->counters();
+        const double seconds = to_seconds(result.measured);
+        result.packets_per_second = static_cast<double>(result.traffic.delivered) / seconds;
+        result.bits_per_second = static_cast<double>(result.traffic.delivered_bytes) * 8 / seconds;
+        if (const std::vector<Time> latencies = traffic_->latencies(); !latencies.empty()) {
+            result.latency_median_ns = to_ns(latencies[latencies.size() / 2]);
+            result.latency_p99_ns = to_ns(latencies[latencies.size() * 99 / 100]);
+            const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+            result.latency_mean_ns = sum / static_cast<double>(latencies.size()) / nanosecond;
+        }
+        for (size_t id = 0; id < machine_.fabric->nodes(); id++) {
+            const Node& node = machine_.fabric->node(static_cast<NodeId>(id));
+            for (size_t i = 0; i < node.ports(); i++) {
+                const Port& port = node.port(i);
+                if (!port.peer()) continue;
+                const double busy = static_cast<double>(port.counters().busy);
+                result.links.push_back({node.name(), port.peer()->owner().name(), port.counters(),
+                                        std::min(1.0, busy / static_cast<double>(result.measured))});
+            }
+        }
+        for (const auto& nic : nics_)
+            result.nics.push_back(nic->counters());
+        if (cpu_) result.cpu = cpu_->counters();
+        result.cpu_utilisation = std::min(1.0, to_seconds(result.cpu.busy) / seconds / std::max(cores_, 1U));
+        result.root = machine_.fabric->root().counters();
+    }
+
+    const Profile& profile_;
+    const ExperimentSettings& settings_;
+    Machine machine_;
+    Tracer tracer_;
+    PortDecider decider_;
+    std::vector<std::unique_ptr<Nic>> nics_;
+    std::vector<Nic*> pointers_;
+    std::vector<uint64_t> bars_;
+    std::unique_ptr<HostCpu> cpu_;
+    unsigned cores_ = 0;
+    std::unique_ptr<Traffic> traffic_;
+};
+
+/// What programs put into main memory, at most.
+uint64_t memory_needed(const Profile& profile, size_t nics, unsigned slice) {
+    const uint64_t bounce = uint64_t{nics} * nics * profile.count("nic.window") * slot_bytes;
+    const uint64_t rings = nics * (uint64_t{std::max(std::bit_ceil(profile.count("nic.slots")), 1024U)} *
+                                       (64 + slice + HostRings::descriptor_bytes) +
+                                   16384);
+    const uint64_t buffers = (uint64_t{nics} * 2 * 1024 + 512) * slot_bytes;
+    return bounce + rings + buffers + (1 << 20);
+}
+
+}  // namespace
+
+std::string_view to_string(Program program) {
+    return program == Program::l3fwd ? "l3fwd" : program == Program::p2pnic ? "p2pnic" : "pktpit";
+}
+
+const LinkResult* ExperimentResult::link(const std::string& from, const std::string& to) const {
+    const auto found = std::ranges::find_if(
+        links, [&](const LinkResult& link) { return link.from == from && link.to == to; });
+    return found == links.end() ? nullptr : &*found;
+}
+
+Result<ExperimentResult> run_experiment(const Topology& topology, const Profile& profile,
+                                        const ExperimentSettings& settings) {
+    if (settings.slice > 128) return fail("slice", std::to_string(settings.slice) + " bytes", "at most 128");
+    BuildOptions options = settings.build;
+    options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
+    Machine machine = build_machine(topology, profile, options);
+    if (auto good = check(topology, machine, settings.traffic); !good) return tl::unexpected(good.error());
+    return Run(profile, settings, std::move(machine)).run();
+}
+
+}  // namespace pktpit::model

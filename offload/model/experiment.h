@@ -1,0 +1,62 @@
+/// One run of the model: a topology, a profile, a NIC program, traffic; and what came out of it. One thread;
+/// the same settings give the same result.
+#pragma once
+
+#include <map>
+
+#include "offload/model/build.h"
+#include "offload/model/host.h"
+#include "offload/model/peer_firmware.h"
+#include "offload/model/tracer.h"
+#include "offload/model/traffic.h"
+
+namespace pktpit::model {
+
+enum class Program : uint8_t { l3fwd, p2pnic, pktpit };
+std::string_view to_string(Program program);
+
+struct ExperimentSettings {
+    Program program = Program::p2pnic;
+    Transfer transfer = Transfer::write;
+    unsigned slice = 0;  ///< pktpit: bytes of the header slice; 0: the destination address alone
+    TrafficSettings traffic;
+    BuildOptions build;
+    Time warm_up = 50 * microsecond;
+    Time duration = 500 * microsecond;  ///< that is measured
+    uint64_t trace = 0;                 ///< number of a packet whose journey is written down; 0: none
+    bool drain = false;                 ///< goes on without traffic until nothing moves
+};
+
+struct LinkResult {
+    std::string from, to;
+    LinkCounters counters;
+    double utilisation = 0;  ///< share of the measured time that it was busy
+};
+
+struct ExperimentResult {
+    Time measured = 0;
+    TrafficCounters traffic;
+    double packets_per_second = 0;
+    double bits_per_second = 0;  ///< of frames, without preamble and gap
+    double latency_median_ns = 0, latency_p99_ns = 0, latency_mean_ns = 0;
+    std::vector<LinkResult> links;
+    std::vector<NicCounters> nics;  ///< since the beginning
+    CpuCounters cpu;
+    double cpu_utilisation = 0;  ///< of all cores
+    RootCounters root;           ///< since the beginning
+    uint64_t events = 0;
+    TrafficCounters after_draining;  ///< those of the measurement and what came out later
+    uint64_t tlps_left = 0;          ///< after draining: must be 0
+    uint64_t slots_lost = 0;         ///< after draining: packet memory that nobody gave back
+    bool at_rest = true;             ///< after draining: false is a deadlock or livelock
+    bool credits_whole = true;       ///< after draining
+    std::vector<TraceEntry> trace;
+
+    [[nodiscard]] const LinkResult* link(const std::string& from, const std::string& to) const;
+};
+
+/// Errors: a flow names a NIC or port that the topology has not; a size or load that cannot be.
+Result<ExperimentResult> run_experiment(const Topology& topology, const Profile& profile,
+                                        const ExperimentSettings& settings);
+
+}  // namespace pktpit::model

@@ -1,0 +1,82 @@
+/// The CPU-driven router: the NIC fetches receive descriptors, writes frames and write-backs to main memory;
+/// the CPU polls, looks up, fills a transmit ring, rings a doorbell; the egress NIC fetches descriptors and
+/// frames. NIC's part and CPU's part. One thread.
+#pragma once
+
+#include "offload/model/host.h"
+
+namespace pktpit::model {
+
+/// A receive descriptor as the CPU posts it, and as the NIC writes it back; a transmit descriptor.
+struct HostDescriptor {
+    uint64_t address = 0;
+    uint16_t length = 0;
+    uint8_t port = 0;
+    uint8_t done = 0;
+    uint32_t packet = 0;
+};
+static_assert(sizeof(HostDescriptor) == HostRings::descriptor_bytes);
+
+struct L3fwdSettings {
+    unsigned fetch = 16;       ///< descriptors read at once, at most
+    unsigned prefetched = 64;  ///< receive descriptors that the NIC keeps
+    unsigned head_batch = 32;  ///< frames sent until the CPU is told
+};
+
+class L3fwdFirmware : public Firmware {
+  public:
+    L3fwdFirmware(Nic& nic, const HostRings& rings, const L3fwdSettings& settings);
+
+    void frame(uint32_t slot) override;
+    void computed(uint32_t what, uint64_t argument) override;
+    void written(uint64_t offset, uint32_t length, uint64_t packet) override;
+    void dma_done(uint64_t cookie, DmaResult result) override;
+    void transmitted(uint64_t cookie) override;
+
+  private:
+    /// A ring of the host's as the NIC sees it.
+    struct Fetched {
+        std::vector<HostDescriptor> copy;
+        uint64_t posted = 0, asked = 0, got = 0, used = 0;
+    };
+    void deliver_waiting();
+    void fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most);
+    void start_sending();
+    void sent_from_memory(uint64_t entry);
+
+    Nic& nic_;
+    HostRings rings_;
+    L3fwdSettings settings_;
+    Fetched rx_, tx_;
+    Ring<uint32_t> waiting_;  ///< received slots without a descriptor
+    std::vector<bool> read_;  ///< by transmit entry
+    uint64_t head_ = 0, told_ = 0;
+};
+
+class L3fwdHost : public HostCpu {
+  public:
+    /// `buffers`: main memory for nics × 2 × entries slots and `burst` more.
+    L3fwdHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRings> rings,
+              const CpuSettings& settings, Decider& decider, uint64_t buffers);
+    /// Posts the receive buffers.
+    void start();
+
+  private:
+    struct Queue {
+        uint64_t taken = 0;  ///< receive entries
+        uint64_t tx_tail = 0, tx_reclaimed = 0;
+        std::vector<uint64_t> tx_buffers;
+    };
+    size_t ready(size_t nic, size_t most) override;
+    void process(size_t nic, size_t count) override;
+    void post(size_t nic, uint64_t entry);
+    bool send(const Egress& egress, const HostDescriptor& received, uint64_t buffer);
+    void reclaim(size_t nic);
+
+    Decider& decider_;
+    std::vector<Queue> queues_;
+    std::vector<std::vector<uint64_t>> rx_buffers_;
+    std::vector<uint64_t> free_;
+};
+
+}  // namespace pktpit::model

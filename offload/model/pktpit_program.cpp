@@ -1,0 +1,154 @@
+#include "offload/model/pktpit_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pktpit::model {
+namespace {
+
+constexpr size_t ethernet_header = 14;
+constexpr size_t ipv4_header = 20;
+constexpr size_t ipv4_destination = ethernet_header + 16;
+
+}  // namespace
+
+PktpitFirmware::PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, std::vector<uint64_t> bars,
+                               const HostRings& rings, const PktpitSettings& settings)
+    : PeerFirmware(nic, transfer, std::move(bars)),
+      rings_(rings),
+      settings_(settings),
+      answers_(rings.entries) {}
+
+void PktpitFirmware::frame(uint32_t slot) {
+    nic_.compute(settings_.ingress_time, first_own_event, slot, nic_.meta(slot).packet, "firmware: slice",
+                 nic_.fabric().events().now() + nic_.settings().receive_latency);
+}
+
+void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
+    if (what == first_own_event) {
+        waiting_.push(static_cast<uint32_t>(argument));
+        ask_host();
+    } else if (what == first_own_event + 1) {
+        answered(answers_[argument]);
+    } else {
+        PeerFirmware::computed(what, argument);
+    }
+}
+
+void PktpitFirmware::ask_host() {
+    while (!waiting_.empty() && told_ < room_) {
+        const uint32_t slot = waiting_.pop();
+        const Nic::Meta& meta = nic_.meta(slot);
+        std::byte* frame = nic_.frame_of(slot);
+        SliceDescriptor descriptor{slot, static_cast<uint16_t>(meta.length), static_cast<uint8_t>(meta.port),
+                                   1,    static_cast<uint32_t>(meta.packet), {}};
+        if (meta.length >= ethernet_header + ipv4_header)
+            std::memcpy(descriptor.destination.data(), frame + ipv4_destination, 4);
+        // In front of the frame, so that one write carries both; the slot is ours until the answer.
+        std::byte* message = frame - sizeof(descriptor);
+        std::memcpy(message, &descriptor, sizeof(descriptor));
+        const uint64_t entry = told_++ & (rings_.entries - 1);
+        const auto bytes = static_cast<uint32_t>(sizeof(descriptor)) + std::min(settings_.slice, meta.length);
+        nic_.dma().write(rings_.rx + entry * rings_.rx_stride, message, bytes,
+                         {Requester::no_cookie, meta.packet, false, TlpType::memory_write});
+    }
+}
+
+void PktpitFirmware::written(uint64_t offset, uint32_t length, uint64_t packet) {
+    if (offset < nic_.layout().registers) return PeerFirmware::written(offset, length, packet);
+    uint64_t count = 0;
+    std::memcpy(&count, nic_.memory(offset), sizeof(count));
+    if (offset - nic_.layout().registers == rx_tail_register) {
+        room_ = count;
+        ask_host();
+    } else {
+        answers_posted_ = count;
+        fetch_answers();
+    }
+}
+
+void PktpitFirmware::fetch_answers() {
+    while (answers_asked_ < answers_posted_) {
+        const uint64_t entry = answers_asked_ & (rings_.entries - 1);
+        const uint64_t count =
+            std::min({uint64_t{settings_.fetch}, answers_posted_ - answers_asked_, rings_.entries - entry});
+        answers_asked_ += count;
+        nic_.dma().read(rings_.tx + entry * sizeof(EgressAnswer),
+                        reinterpret_cast<std::byte*>(&answers_[entry]),
+                        static_cast<uint32_t>(count * sizeof(EgressAnswer)),
+                        {first_own_cookie | count, 0, false, TlpType::memory_write});
+    }
+}
+
+void PktpitFirmware::dma_done(uint64_t cookie, DmaResult result) {
+    if (cookie < first_own_cookie) return PeerFirmware::dma_done(cookie, result);
+    for (uint64_t left = cookie - first_own_cookie; left > 0; left--) {
+        const uint64_t entry = answers_got_++ & (rings_.entries - 1);
+        nic_.compute(settings_.answer_time, first_own_event + 1, entry, answers_[entry].packet,
+                     "firmware: egress descriptor");
+    }
+}
+
+void PktpitFirmware::answered(const EgressAnswer& answer) {
+    if (answer.forward) return send(answer.slot, {true, answer.nic, answer.port});
+    nic_.counters().no_route++;
+    nic_.free_slot(answer.slot);
+}
+
+PktpitHost::PktpitHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRings> rings,
+                       const CpuSettings& settings, Decider& decider, const PktpitSettings& program)
+    : HostCpu(fabric, std::move(nics), std::move(rings), settings),
+      decider_(decider),
+      program_(program),
+      taken_(nics_.size()) {}
+
+void PktpitHost::start() {
+    for (size_t nic = 0; nic < nics_.size(); nic++)
+        doorbell(nic, rx_tail_register, rings_[nic].entries);
+}
+
+size_t PktpitHost::ready(size_t nic, size_t most) {
+    const HostRings& ring = rings_[nic];
+    size_t count = 0;
+    for (; count < most; count++) {
+        const uint64_t entry = (taken_[nic] + count) & (ring.entries - 1);
+        SliceDescriptor descriptor;
+        std::memcpy(&descriptor, memory(ring.rx + entry * ring.rx_stride), sizeof(descriptor));
+        if (!descriptor.valid) break;
+    }
+    return count;
+}
+
+Egress PktpitHost::decide(size_t nic, const SliceDescriptor& descriptor, uint64_t entry_address) {
+    const auto index = static_cast<unsigned>(nic);
+    if (program_.slice > 0)
+        return decider_.decide(index, descriptor.port, memory(entry_address + sizeof(descriptor)),
+                               descriptor.length);
+    std::array<std::byte, ethernet_header + ipv4_header> header{};
+    header[12] = std::byte{0x08};
+    header[14] = std::byte{0x45};
+    std::memcpy(&header[ipv4_destination], descriptor.destination.data(), 4);
+    return decider_.decide(index, descriptor.port, header.data(), descriptor.length);
+}
+
+void PktpitHost::process(size_t nic, size_t count) {
+    const HostRings& ring = rings_[nic];
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t entry = taken_[nic]++ & (ring.entries - 1);
+        const uint64_t address = ring.rx + entry * ring.rx_stride;
+        SliceDescriptor descriptor;
+        std::memcpy(&descriptor, memory(address), sizeof(descriptor));
+        trace(descriptor.packet, "burst: poll, lookup");
+        const Egress egress = decide(nic, descriptor, address);
+        counters_.no_route += !egress.forward;
+        const EgressAnswer answer{descriptor.slot, egress.nic,        static_cast<uint8_t>(egress.port),
+                                  egress.forward,  descriptor.packet, 0};
+        std::memcpy(memory(ring.tx + entry * sizeof(answer)), &answer, sizeof(answer));
+        descriptor.valid = 0;
+        std::memcpy(memory(address), &descriptor, sizeof(descriptor));
+    }
+    doorbell(nic, tx_tail_register, taken_[nic]);
+    doorbell(nic, rx_tail_register, taken_[nic] + ring.entries);
+}
+
+}  // namespace pktpit::model

@@ -1,0 +1,84 @@
+/// Pktpit: the frame stays in the ingress NIC; a descriptor with its destination, or with the header slice,
+/// goes to a ring in main memory; the CPU looks it up and answers in a ring of egress descriptors, with one
+/// doorbell a burst; then the frame goes from NIC to NIC (peer_firmware.h). NIC's part and CPU's part. One
+/// thread.
+#pragma once
+
+#include "offload/model/host.h"
+#include "offload/model/peer_firmware.h"
+
+namespace pktpit::model {
+
+/// What the CPU gets of a frame, in front of the slice.
+struct SliceDescriptor {
+    uint32_t slot = 0;
+    uint16_t length = 0;
+    uint8_t port = 0;
+    uint8_t valid = 0;
+    uint32_t packet = 0;
+    std::array<uint8_t, 4> destination{};  ///< of IPv4
+};
+static_assert(sizeof(SliceDescriptor) == 16);
+
+/// The CPU's answer.
+struct EgressAnswer {
+    uint32_t slot = 0;
+    uint16_t nic = 0;
+    uint8_t port = 0;
+    uint8_t forward = 0;
+    uint32_t packet = 0;
+    uint32_t reserved = 0;
+};
+static_assert(sizeof(EgressAnswer) == HostRings::descriptor_bytes);
+
+struct PktpitSettings {
+    unsigned slice = 0;  ///< bytes of the frame that go to the CPU; 0: the destination address alone
+    Time ingress_time = 0;
+    Time answer_time = 0;  ///< firmware, for an answer
+    unsigned fetch = 16;   ///< answers read at once, at most
+    [[nodiscard]] uint32_t stride() const {
+        return (static_cast<uint32_t>(sizeof(SliceDescriptor)) + slice + 15) & ~15U;
+    }
+};
+
+class PktpitFirmware : public PeerFirmware {
+  public:
+    PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, std::vector<uint64_t> bars,
+                   const HostRings& rings, const PktpitSettings& settings);
+
+    void frame(uint32_t slot) override;
+    void computed(uint32_t what, uint64_t argument) override;
+    void written(uint64_t offset, uint32_t length, uint64_t packet) override;
+    void dma_done(uint64_t cookie, DmaResult result) override;
+
+  private:
+    void ask_host();
+    void fetch_answers();
+    void answered(const EgressAnswer& answer);
+
+    HostRings rings_;
+    PktpitSettings settings_;
+    Ring<uint32_t> waiting_;  ///< slots that the host's ring has no room for
+    uint64_t told_ = 0, room_ = 0;
+    std::vector<EgressAnswer> answers_;
+    uint64_t answers_posted_ = 0, answers_asked_ = 0, answers_got_ = 0;
+};
+
+class PktpitHost : public HostCpu {
+  public:
+    PktpitHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRings> rings,
+               const CpuSettings& settings, Decider& decider, const PktpitSettings& program);
+    /// Tells the NICs how much room the rings have.
+    void start();
+
+  private:
+    size_t ready(size_t nic, size_t most) override;
+    void process(size_t nic, size_t count) override;
+    [[nodiscard]] Egress decide(size_t nic, const SliceDescriptor& descriptor, uint64_t entry_address);
+
+    Decider& decider_;
+    PktpitSettings program_;
+    std::vector<uint64_t> taken_;  ///< by NIC: as many answers as slices
+};
+
+}  // namespace pktpit::model

@@ -1,0 +1,167 @@
+#include "offload/model/traffic.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace pktpit::model {
+namespace {
+
+constexpr uint32_t headers = 42;  // Ethernet, IPv4, UDP
+constexpr size_t destination = 30;
+constexpr size_t most_latencies = 1 << 18;
+constexpr size_t remembered = 1 << 16;
+
+/// Behind the headers of each frame: 18 bytes are there even in one of 64 with its FCS.
+struct Stamp {
+    uint64_t number;
+    uint64_t begin;
+    uint16_t stream;
+};
+constexpr size_t stamp_bytes = 18;
+
+void put16(std::byte* at, uint32_t value) {
+    at[0] = static_cast<std::byte>(value >> 8);
+    at[1] = static_cast<std::byte>(value);
+}
+
+/// The pattern's bytes a frame has begin here, so that frames differ.
+size_t pattern_start(uint64_t number) {
+    return number * 61 % 4096;
+}
+
+}  // namespace
+
+uint32_t address_of_port(unsigned nic, unsigned port) {
+    return 10U << 24 | nic << 16 | port << 8 | 1;
+}
+
+Egress PortDecider::decide(unsigned, unsigned, std::byte* frame, uint32_t length) {
+    if (length < headers) return {};
+    return {frame[destination] == std::byte{10}, static_cast<uint16_t>(frame[destination + 1]),
+            static_cast<uint16_t>(frame[destination + 2])};
+}
+
+Traffic::Traffic(Fabric& fabric, std::vector<Nic*> nics, const TrafficSettings& settings)
+    : fabric_(fabric), nics_(std::move(nics)), settings_(settings), random_(settings.seed), pattern_(8192) {
+    for (std::byte& byte : pattern_)
+        byte = static_cast<std::byte>(random_());
+    for (const Flow& flow : settings.flows) {
+        Stream& stream = streams_.emplace_back();
+        stream.flow = flow;
+        stream.seen.resize(remembered);
+        stream.ps_per_byte = 8000 / nics_[flow.from_nic]->settings().gbps[flow.from_port] / flow.load;
+    }
+    for (Nic* nic : nics_)
+        nic->set_sink(this);
+    latencies_.reserve(most_latencies);
+}
+
+uint32_t Traffic::next_size() {
+    if (settings_.size > 0) return settings_.size;
+    const uint64_t which = random_() % 12;
+    return which < 7 ? 64 : which < 11 ? 576 : 1518;
+}
+
+void Traffic::start() {
+    for (size_t i = 0; i < streams_.size(); i++) {
+        streams_[i].size = next_size();
+        // Streams do not run in step.
+        streams_[i].next = fabric_.events().now() + random_() % 10000;
+        schedule(i);
+    }
+}
+
+/// The event is the last bit of the frame, on a port that runs at its line rate.
+void Traffic::schedule(size_t index) {
+    const Stream& stream = streams_[index];
+    const double line = stream.ps_per_byte * stream.flow.load;
+    fabric_.events().schedule(stream.next + static_cast<Time>((stream.size + 8) * line), *this, 0, index);
+}
+
+void Traffic::on_event(uint32_t, uint64_t index) {
+    Stream& stream = streams_[index];
+    Nic& nic = *nics_[stream.flow.from_nic];
+    counters_.offered++;
+    const std::span<std::byte> room = nic.begin_receive(stream.flow.from_port, stream.size, ++packets_);
+    if (!room.empty()) {
+        counters_.accepted++;
+        write_frame(stream, index, room, stream.next);
+        nic.received();
+    }
+    stream.number++;
+    const double interval = (stream.size + 20) * stream.ps_per_byte;
+    stream.carry +=
+        settings_.poisson ? std::exponential_distribution<double>(1 / interval)(random_) : interval;
+    const auto whole = static_cast<Time>(stream.carry);
+    stream.carry -= static_cast<double>(whole);
+    stream.next += whole;
+    stream.size = next_size();
+    if (stream.next < settings_.stop && stream.number < settings_.most) schedule(index);
+}
+
+void Traffic::write_frame(const Stream& stream, size_t index, std::span<std::byte> frame, Time begin) {
+    static constexpr std::array<uint8_t, headers> header = {
+        2, 0,    0, 0,  0,  1, 2, 0,   0, 0, 0, 2,  8, 0, 0x45, 0,    0,    0,    0,
+        0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 10, 0, 0, 1,    0x30, 0x39, 0x30, 0x39};
+    std::memcpy(frame.data(), header.data(), headers);
+    put16(&frame[16], static_cast<uint32_t>(frame.size()) - 18);
+    put16(&frame[38], static_cast<uint32_t>(frame.size()) - 38);
+    frame[destination + 1] = static_cast<std::byte>(stream.flow.to_nic);
+    frame[destination + 2] = static_cast<std::byte>(stream.flow.to_port);
+    const Stamp stamp{stream.number, begin, static_cast<uint16_t>(index)};
+    std::memcpy(&frame[headers], &stamp, stamp_bytes);
+    std::memcpy(&frame[headers + stamp_bytes], &pattern_[pattern_start(stream.number)],
+                frame.size() - headers - stamp_bytes);
+}
+
+void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte> frame, uint64_t) {
+    counters_.delivered++;
+    counters_.delivered_bytes += frame.size();
+    Stamp stamp{};
+    std::memcpy(&stamp, &frame[headers], stamp_bytes);
+    const Time now = fabric_.events().now();
+    if (stamp.stream >= streams_.size()) {
+        counters_.damaged++;
+        return;
+    }
+    Stream& stream = streams_[stamp.stream];
+    const bool here = stream.flow.to_nic == nic && stream.flow.to_port == port;
+    const bool same = !settings_.check_bytes ||
+                      std::memcmp(&frame[headers + stamp_bytes], &pattern_[pattern_start(stamp.number)],
+                                  frame.size() - headers - stamp_bytes) == 0;
+    if (!here || !same || stamp.number >= stream.number || stamp.begin > now) {
+        counters_.damaged++;
+        return;
+    }
+    if (stamp.number < stream.delivered) {
+        counters_.reordered++;
+        if (stream.delivered - stamp.number > remembered || stream.seen[stamp.number % remembered])
+            counters_.doubled++;
+    }
+    for (; stream.delivered <= stamp.number; stream.delivered++)
+        stream.seen[stream.delivered % remembered] = false;
+    stream.seen[stamp.number % remembered] = true;
+    if (stamp.begin < measured_from_) return;
+    if (latencies_.size() < most_latencies)
+        latencies_.push_back(now - stamp.begin);
+    else
+        latencies_[next_latency_++ % most_latencies] = now - stamp.begin;
+}
+
+void Traffic::begin_measurement() {
+    const TrafficCounters before = counters_;
+    counters_ = {};
+    counters_.damaged = before.damaged;
+    counters_.doubled = before.doubled;
+    latencies_.clear();
+    measured_from_ = fabric_.events().now();
+}
+
+std::vector<Time> Traffic::latencies() const {
+    std::vector<Time> sorted = latencies_;
+    std::ranges::sort(sorted);
+    return sorted;
+}
+
+}  // namespace pktpit::model
