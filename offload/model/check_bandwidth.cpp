@@ -79,7 +79,7 @@ void check_effective_bandwidth(CheckReport& report, const Progress& progress) {
         uint32_t at = 0;
         CheckPlotSeries p2p{"row2-bandwidth", std::string("P2P, ") + assumption.name, {}};
         CheckPlotSeries bounce{"row2-bandwidth", std::string("bounce, ") + assumption.name, {}};
-        for (uint32_t size = 16; size <= 1536; size += size < 512 ? 8 : 64) {
+        for (uint32_t size = 16; size <= 1536; size += size < 320 ? 4 : 64) {
             const double direct = run(topology, profile, size, false);
             const double through = run(topology, profile, size, true);
             const double direct_formula = formula(topology, size, false);

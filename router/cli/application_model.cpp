@@ -1,0 +1,94 @@
+#include <CLI/CLI.hpp>
+
+#include "router/cli/commands_model.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+class ModelCommands {
+  public:
+    ModelCommands(CLI::App& app, ModelOptions& options, const ChooseCommand& choose)
+        : model_(app.add_subcommand("model", "experiments on a modelled PCIe fabric, in virtual time")),
+          options_(options),
+          choose_(choose) {
+        model_->require_subcommand(1);
+        add_experiment(add("run", "one experiment: rates, latencies, what is busy", model_run));
+        add_experiment(add("explain", "the journey of one packet, TLP by TLP", model_explain));
+        CLI::App* sweep = add("sweep", "an experiment for each of several values", model_sweep);
+        add_experiment(sweep);
+        sweep->add_option("--parameter", options_.parameter,
+                          "size, load, slice, write-load, read-load, transfer, program, or a constant")
+            ->required()
+            ->type_name("NAME");
+        sweep->add_option("--values", options_.values, "what to set it to, separated by commas")
+            ->required()
+            ->delimiter(',')
+            ->type_name("A,B,…");
+        add("check", "the model against the measurements of the research", model_check)
+            ->add_option("--row", options_.rows, "only this row; repeatable")
+            ->check(CLI::Range(1U, 8U))
+            ->allow_extra_args(false);
+        CLI::App* plot = add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
+        plot->add_option("FILE", options_.file, "their output")->required();
+        plot->add_option("--out", options_.out, "folder for the plots [.]")->type_name("DIR");
+        plot->add_option("--format", options_.format, "svg or png [svg]")->check(CLI::IsMember({"svg", "png"}));
+        CLI::App* import = add("import", "makes a topology of this machine's PCI tree", model_import);
+        import->add_option("--tree", options_.tree, "of a recorded machine (doctor --record) instead")
+            ->type_name("FILE");
+        import->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
+            ->check(CLI::Range(0.001, 1600.0));
+        CLI::App* constants = add("constants", "a profile's constants and where they come from", model_constants);
+        constants->add_option("--profile", options_.profile, "profile or file [generic]");
+        model_->add_subcommand("list", "topologies and profiles that come with the program")
+            ->callback([choose = choose_] { choose(model_list); });
+    }
+
+  private:
+    using Run = int (*)(const Session&, const ModelOptions&);
+
+    CLI::App* add(const std::string& name, const std::string& description, Run run) {
+        CLI::App* app = model_->add_subcommand(name, description);
+        app->callback([choose = choose_, run, &options = options_] {
+            choose([run, &options](const Session& session) { return run(session, options); });
+        });
+        return app;
+    }
+
+    void add_experiment(CLI::App* app) {
+        app->add_option("--topology", options_.topology, "topology or file [two-nics]; see `model list`");
+        app->add_option("--profile", options_.profile, "hardware profile or file [generic]");
+        app->add_option("--program", options_.program, "l3fwd, p2pnic or pktpit [p2pnic]")
+            ->check(CLI::IsMember({"l3fwd", "p2pnic", "pktpit"}));
+        app->add_option("--transfer", options_.transfer, "write, read or bounce [write]; not of l3fwd")
+            ->check(CLI::IsMember({"write", "read", "bounce"}));
+        app->add_option("--size", options_.size, "frame with FCS, bytes, or imix [64]");
+        app->add_option("--slice", options_.slice, "pktpit: header bytes to the CPU; 0: the destination alone [0]")
+            ->check(CLI::Range(0U, 128U));
+        app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")
+            ->check(CLI::Range(1U, 8U));
+        app->add_option("--load", options_.load, "share of line rate [1]")->check(CLI::Range(0.0001, 1.0));
+        app->add_option("--write-load", options_.write_load, "CPU's stores to main memory, 0 to 1 [0]")
+            ->check(CLI::Range(0.0, 1.0));
+        app->add_option("--read-load", options_.read_load, "CPU's loads, 0 to 1 [0]")->check(CLI::Range(0.0, 1.0));
+        app->add_option("--duration", options_.milliseconds, "virtual milliseconds that are measured [1]")
+            ->check(CLI::Range(0.001, 10000.0))
+            ->type_name("MS");
+        app->add_flag("--poisson", options_.poisson, "packets come at random; else evenly spaced");
+        app->add_option("--seed", options_.seed, "the same seed gives the same result [1]");
+        app->add_option("--set", options_.set, "a constant of the profile, otherwise; repeatable")
+            ->type_name("NAME=VALUE")
+            ->allow_extra_args(false);
+    }
+
+    CLI::App* model_;
+    ModelOptions& options_;
+    ChooseCommand choose_;
+};
+
+}  // namespace
+
+void add_model_commands(CLI::App& app, ModelOptions& options, const ChooseCommand& choose) {
+    ModelCommands commands(app, options, choose);
+}
+
+}  // namespace pktpit::router::cli

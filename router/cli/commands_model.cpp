@@ -1,0 +1,189 @@
+#include "router/cli/commands_model.h"
+
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+#include "offload/model/result_json.h"
+#include "router/cli/format.h"
+#include "router/cli/model_experiment.h"
+
+#include <nlohmann/json.hpp>
+
+namespace pktpit::router::cli {
+namespace {
+
+int print_errors(const Session& session, const model::Errors& errors) {
+    for (const Error& error : errors)
+        session.terminal.print_error(error);
+    return exit_wrong;
+}
+
+void print_rates(std::ostream& out, const model::ExperimentResult& result) {
+    out << format_packet_rate(result.packets_per_second) << ", " << format_bit_rate(result.bits_per_second)
+        << "; latency median " << model::fixed(result.latency_median_ns, 0) << " ns, p99 "
+        << model::fixed(result.latency_p99_ns, 0) << " ns";
+}
+
+void print_links(std::ostream& out, const model::ExperimentResult& result) {
+    for (const model::LinkResult& link : result.links) {
+        if (link.counters.all_tlps() == 0) continue;
+        out << "  " << std::left << std::setw(24) << link.from + " → " + link.to << std::right << std::setw(4)
+            << model::fixed(link.utilisation * 100, 0) << " %  ";
+        const char* separator = "";
+        for (size_t i = 0; i < model::tlp_types; i++) {
+            if (link.counters.tlps[i] == 0) continue;
+            out << separator << to_string(static_cast<model::TlpType>(i)) << ' '
+                << format_count(link.counters.tlps[i]) << " (" << format_bytes(link.counters.wire_bytes[i]) << ')';
+            separator = ", ";
+        }
+        out << '\n';
+    }
+}
+
+void print_drops(std::ostream& out, const model::ExperimentResult& result) {
+    for (size_t i = 0; i < result.nics.size(); i++) {
+        const model::NicCounters& nic = result.nics[i];
+        if (nic.no_slot) out << "NIC " << i << ": " << format_count(nic.no_slot) << " dropped, packet memory full\n";
+        if (nic.no_route) out << "NIC " << i << ": " << format_count(nic.no_route) << " dropped, no route\n";
+        if (nic.dma_errors) out << "NIC " << i << ": " << format_count(nic.dma_errors) << " dropped, DMA failed\n";
+    }
+    if (result.cpu.tx_full) out << "CPU: " << format_count(result.cpu.tx_full) << " dropped, transmit ring full\n";
+    if (result.traffic.damaged) out << format_count(result.traffic.damaged) << " came out damaged\n";
+    if (result.traffic.reordered) out << format_count(result.traffic.reordered) << " came out behind later ones\n";
+}
+
+}  // namespace
+
+int model_run(const Session& session, const ModelOptions& options) {
+    const auto experiment = read_experiment(options);
+    if (!experiment) return print_errors(session, experiment.error());
+    const auto result = run_experiment(experiment->topology, experiment->profile, experiment->settings);
+    if (!result) return print_failure(session, result.error(), exit_wrong);
+    if (session.json) {
+        nlohmann::json value = to_json(*result);
+        value["profile"] = to_json(experiment->profile);
+        print_json(session, value);
+        return exit_ok;
+    }
+    std::ostream& out = session.terminal.out;
+    print_rates(out, *result);
+    out << "\n";
+    if (options.program != "p2pnic")
+        out << "CPU " << model::fixed(result->cpu_utilisation * 100, 0) << " % busy (profile "
+            << experiment->profile.name() << "), " << format_count(result->cpu.bursts) << " bursts, "
+            << format_count(result->cpu.doorbells) << " doorbells\n";
+    print_drops(out, *result);
+    out << "Links while measured: busy, TLPs, bytes with framing\n";
+    print_links(out, *result);
+    return exit_ok;
+}
+
+int model_explain(const Session& session, const ModelOptions& options) {
+    auto experiment = read_experiment(options);
+    if (!experiment) return print_errors(session, experiment.error());
+    // One packet alone: nothing else is on its way.
+    model::ExperimentSettings& settings = experiment->settings;
+    settings.traffic.flows = {{0, 0, 1, 0, 1}};
+    settings.traffic.most = 1;
+    settings.trace = 1;
+    settings.drain = true;
+    settings.warm_up = 10 * model::microsecond;
+    settings.duration = 200 * model::microsecond;
+    const auto result = run_experiment(experiment->topology, experiment->profile, settings);
+    if (!result) return print_failure(session, result.error(), exit_wrong);
+    if (session.json) {
+        print_json(session, to_json(*result));
+        return exit_ok;
+    }
+    std::ostream& out = session.terminal.out;
+    out << options.program << (options.program == "l3fwd" ? "" : " " + options.transfer) << ", one packet of "
+        << settings.traffic.size << " B; topology " << experiment->topology.name << ", profile "
+        << experiment->profile.name() << "\n     from ns       to ns  what\n";
+    const model::Time zero = result->trace.empty() ? 0 : result->trace.front().begin;
+    model::Time end = zero;
+    uint64_t wire = 0;
+    for (const model::TraceEntry& entry : result->trace) {
+        out << std::setw(12) << model::fixed(model::to_ns(entry.begin - zero), 1) << std::setw(12)
+            << model::fixed(model::to_ns(entry.end - zero), 1) << "  ";
+        if (entry.is_tlp) {
+            out << std::left << std::setw(24) << entry.from + " → " + entry.to << std::setw(12) << entry.what
+                << std::right << std::setw(5) << entry.wire_bytes << " B on the link\n";
+            wire += entry.wire_bytes;
+        } else {
+            out << std::left << std::setw(24) << entry.from << entry.what << std::right << '\n';
+        }
+        if (!entry.is_tlp && entry.what.starts_with("transmit")) end = entry.end;
+    }
+    out << "Out of the egress port " << model::fixed(model::to_ns(end - zero), 1)
+        << " ns after its last bit came in; " << wire << " B on all PCIe links together\n";
+    return exit_ok;
+}
+
+int model_sweep(const Session& session, const ModelOptions& options) {
+    auto experiment = read_experiment(options);
+    if (!experiment) return print_errors(session, experiment.error());
+    nlohmann::json results = nlohmann::json::array();
+    nlohmann::json points = nlohmann::json::array();
+    size_t done = 0;
+    for (const std::string& value : options.values) {
+        if (session.terminal.interactive)
+            session.terminal.err << '\r' << ++done << " of " << options.values.size() << std::flush;
+        if (auto good = set_parameter(*experiment, options.parameter, value); !good)
+            return print_failure(session, good.error(), exit_wrong);
+        const auto result = run_experiment(experiment->topology, experiment->profile, experiment->settings);
+        if (!result) return print_failure(session, result.error(), exit_wrong);
+        if (session.json) {
+            results.push_back({{options.parameter, value}, {"result", to_json(*result)}});
+            double x = static_cast<double>(points.size());
+            std::istringstream(value) >> x;
+            points.push_back({x, result->packets_per_second / 1e6});
+            continue;
+        }
+        if (session.terminal.interactive) session.terminal.err << '\r';
+        session.terminal.out << options.parameter << ' ' << printable(value) << ": ";
+        print_rates(session.terminal.out, *result);
+        session.terminal.out << std::endl;
+    }
+    if (session.json) {
+        const std::string name = options.program + (options.program == "l3fwd" ? "" : " " + options.transfer);
+        print_json(session, {{"results", results},
+                             {"series", {{{"plot", "sweep-" + options.parameter}, {"series", name}, {"points", points}}}}});
+    }
+    return exit_ok;
+}
+
+int model_check(const Session& session, const ModelOptions& options) {
+    const auto report = model::run_check(options.rows, [&](const std::string& what) {
+        if (session.terminal.interactive) session.terminal.err << what << '\n';
+    });
+    bool all = true;
+    for (const model::CheckLine& line : report.lines)
+        all &= line.verdict != model::Verdict::unmet;
+    if (session.json) {
+        print_json(session, to_json(report));
+        return all ? exit_ok : exit_wrong;
+    }
+    std::ostream& out = session.terminal.out;
+    unsigned row = 0;
+    std::string source;
+    for (const model::CheckLine& line : report.lines) {
+        if (line.row != row) {
+            out << (row ? "\n" : "") << session.terminal.paint(Colour::bold, "Row " + std::to_string(line.row)) << '\n';
+            row = line.row;
+            source.clear();
+        }
+        const bool unmet = line.verdict == model::Verdict::unmet;
+        if (line.verdict == model::Verdict::information) {
+            out << "           " << line.what << ": " << line.got << '\n';
+            continue;
+        }
+        if (line.source != source) out << "  " << (source = line.source) << '\n';
+        out << "    " << session.terminal.paint(unmet ? Colour::red : Colour::green, unmet ? "UNMET" : "holds") << "  "
+            << line.what << ": " << line.expected << "; the model: " << line.got << " [" << to_string(line.origin)
+            << "]\n";
+    }
+    return all ? exit_ok : exit_wrong;
+}
+
+}  // namespace pktpit::router::cli

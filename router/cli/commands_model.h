@@ -1,0 +1,56 @@
+/// `pktpit model`: experiments on modelled hardware. Needs no daemon and no root; nothing of it touches a
+/// device.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "router/cli/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pktpit::router::cli {
+
+struct ModelOptions {
+    std::string topology = "two-nics";
+    std::string profile = "generic";
+    std::string program = "p2pnic";
+    std::string transfer = "write";
+    std::string size = "64";  ///< bytes, or "imix"
+    unsigned slice = 0;
+    unsigned ports = 1;
+    double load = 1;
+    double write_load = 0;
+    double read_load = 0;
+    double milliseconds = 1;
+    double warm_up_microseconds = 200;
+    bool poisson = false;
+    uint64_t seed = 1;
+    std::vector<std::string> set;  ///< CONSTANT=VALUE
+    std::string parameter;         ///< sweep: a constant, or size, load, slice, write-load, read-load
+    std::vector<std::string> values;
+    std::vector<unsigned> rows;
+    std::string tree;  ///< import: a recording; empty: this machine
+    double gbps = 10;
+    std::string file;  ///< plot: results
+    std::string out = ".";
+    std::string format = "svg";
+};
+
+int model_run(const Session& session, const ModelOptions& options);
+int model_explain(const Session& session, const ModelOptions& options);
+int model_sweep(const Session& session, const ModelOptions& options);
+int model_check(const Session& session, const ModelOptions& options);
+int model_plot(const Session& session, const ModelOptions& options);
+int model_import(const Session& session, const ModelOptions& options);
+int model_constants(const Session& session, const ModelOptions& options);
+int model_list(const Session& session);
+
+using ChooseCommand = std::function<void(std::function<int(const Session&)>)>;
+/// Tells CLI11 of all of them. `options` outlives the parsing.
+void add_model_commands(CLI::App& app, ModelOptions& options, const ChooseCommand& choose);
+
+}  // namespace pktpit::router::cli

@@ -1,0 +1,176 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <map>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "config/read_file.h"
+#include "offload/model/result_json.h"
+#include "offload/model/topology.h"
+#include "router/cli/commands_model.h"
+
+namespace pktpit::router::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Series {
+    std::string name;
+    std::vector<std::pair<double, double>> points;
+};
+
+/// By plot. Errors: not what `sweep --json` and `check --json` write.
+Result<std::map<std::string, std::vector<Series>>> read_series(const std::string& path) {
+    const auto text = config::read_file(path);
+    if (!text) return tl::unexpected(text.error());
+    std::map<std::string, std::vector<Series>> plots;
+    try {
+        const json document = json::parse(*text);
+        for (const json& series : document.at("series"))
+            plots[series.at("plot")].push_back(
+                {series.at("series"), series.at("points").get<std::vector<std::pair<double, double>>>()});
+    } catch (const json::exception&) {
+        return fail(path, "no results", "what `pktpit model check --json` or `sweep --json` wrote");
+    }
+    for (const auto& [name, series] : plots)
+        if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") != std::string::npos)
+            return fail(path, "\"" + printable(name) + "\" is no plot's name");
+    return plots;
+}
+
+/// A gnuplot string: nothing of a title may end it.
+std::string quoted(const std::string& text) {
+    std::string safe;
+    for (const char c : printable(text))
+        if (c != '\'' && c != '\\' && c != '"') safe += c;
+    return "'" + safe + "'";
+}
+
+std::string script(const std::string& name, const std::vector<Series>& series, const ModelOptions& options) {
+    std::ostringstream text;
+    const std::string out = (std::filesystem::path(options.out) / (name + "." + options.format)).string();
+    text << "set terminal " << (options.format == "svg" ? "svg size 900,600" : "pngcairo size 900,600")
+         << "\nset output " << quoted(out) << "\nset title " << quoted(name)
+         << " noenhanced\nset grid\nset key outside below noenhanced\nplot ";
+    for (size_t i = 0; i < series.size(); i++)
+        text << (i ? ", " : "") << "'-' with linespoints title " << quoted(series[i].name);
+    text << '\n';
+    for (const Series& one : series) {
+        for (const auto& [x, y] : one.points)
+            text << x << ' ' << y << '\n';
+        text << "e\n";
+    }
+    return text.str();
+}
+
+Result<void> run_gnuplot(const std::string& commands) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) return fail("gnuplot", std::strerror(errno));
+    const pid_t child = fork();
+    if (child < 0) return fail("gnuplot", std::strerror(errno));
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execlp("gnuplot", "gnuplot", static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    close(ends[0]);
+    bool written = true;
+    for (size_t done = 0; done < commands.size();) {
+        const ssize_t count = write(ends[1], commands.data() + done, commands.size() - done);
+        if (count < 0 && errno == EINTR) continue;
+        written = count > 0;
+        if (!written) break;
+        done += static_cast<size_t>(count);
+    }
+    close(ends[1]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return fail("gnuplot", "is not installed", "", "apt-get install gnuplot-nox");
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("gnuplot", "could not draw it");
+    return {};
+}
+
+}  // namespace
+
+int model_plot(const Session& session, const ModelOptions& options) {
+    const auto plots = read_series(options.file);
+    if (!plots) return print_failure(session, plots.error(), exit_wrong);
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
+    if (error) return print_failure(session, {options.out, error.message(), "a folder", ""}, exit_wrong);
+    for (const auto& [name, series] : *plots) {
+        if (auto drawn = run_gnuplot(script(name, series, options)); !drawn)
+            return print_failure(session, drawn.error(), exit_wrong);
+        session.terminal.out << (std::filesystem::path(options.out) / (name + "." + options.format)).string() << '\n';
+    }
+    return exit_ok;
+}
+
+int model_import(const Session& session, const ModelOptions& options) {
+    offload::PciTree tree;
+    if (options.tree.empty()) {
+        auto live = offload::PciTree::live();
+        if (!live) return print_failure(session, live.error(), exit_wrong);
+        tree = std::move(*live);
+    } else {
+        const auto text = config::read_file(options.tree);
+        if (!text) return print_failure(session, text.error(), exit_wrong);
+        const auto snapshot = offload::parse_snapshot(*text);
+        if (!snapshot) return print_failure(session, snapshot.error(), exit_wrong);
+        tree = offload::PciTree(*snapshot);
+    }
+    const auto topology = model::import_topology(tree, options.gbps);
+    if (!topology) return print_failure(session, topology.error(), exit_wrong);
+    session.terminal.out << topology->to_json_text();
+    return exit_ok;
+}
+
+int model_constants(const Session& session, const ModelOptions& options) {
+    const auto profile = model::Profile::open(options.profile);
+    if (!profile) {
+        for (const Error& error : profile.error())
+            session.terminal.print_error(error);
+        return exit_wrong;
+    }
+    if (session.json) {
+        print_json(session, to_json(*profile));
+        return exit_ok;
+    }
+    session.terminal.out << profile->name() << ": " << printable(profile->about()) << '\n';
+    for (const model::ConstantRule& rule : model::constant_rules()) {
+        const model::Constant& constant = profile->constants().find(rule.name)->second;
+        session.terminal.out << std::left << std::setw(28) << rule.name << std::right << std::setw(10) << constant.value
+                             << (constant.calibrated ? "  calibrated  " : "              ")
+                             << printable(constant.source) << '\n';
+    }
+    return exit_ok;
+}
+
+int model_list(const Session& session) {
+    const std::map<std::string, std::vector<std::string>> all = {{"topologies", model::embedded_names("topologies")},
+                                                                 {"profiles", model::embedded_names("profiles")}};
+    if (session.json) {
+        print_json(session, all);
+        return exit_ok;
+    }
+    for (const std::string& name : all.at("topologies"))
+        session.terminal.out << "topology  " << std::left << std::setw(16) << name
+                             << model::Topology::open(name)->about << '\n';
+    for (const std::string& name : all.at("profiles"))
+        session.terminal.out << "profile   " << std::left << std::setw(16) << name << model::Profile::open(name)->about()
+                             << '\n';
+    return exit_ok;
+}
+
+}  // namespace pktpit::router::cli
