@@ -65,11 +65,11 @@ void HostCpu::on_event(uint32_t what, uint64_t argument) {
     poll(argument);
 }
 
-void HostCpu::doorbell(size_t nic, uint64_t which, uint64_t count) {
+void HostCpu::doorbell(size_t nic, uint64_t which, uint64_t count, uint64_t packet) {
     counters_.doorbells++;
     const uint64_t address = nics_[nic]->bar() + nics_[nic]->layout().registers + which;
     const auto bytes = std::as_bytes(std::span(&count, 1));
-    fabric_.root().mmio_write(address, bytes.data(), static_cast<uint32_t>(bytes.size()));
+    fabric_.root().mmio_write(address, bytes.data(), static_cast<uint32_t>(bytes.size()), packet);
 }
 
 void HostCpu::trace(uint64_t packet, const char* step) {

@@ -49,7 +49,8 @@ class HostCpu : public MemoryWatcher, public Actor {
     /// Takes that many from it.
     virtual void process(size_t nic, size_t count) = 0;
 
-    void doorbell(size_t nic, uint64_t which, uint64_t count);
+    /// `packet`: one of those it is for, for the tracer.
+    void doorbell(size_t nic, uint64_t which, uint64_t count, uint64_t packet = 0);
     void trace(uint64_t packet, const char* step);
     [[nodiscard]] std::byte* memory(uint64_t address) { return fabric_.root().memory().at(address); }
 

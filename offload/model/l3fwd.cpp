@@ -53,7 +53,7 @@ void L3fwdFirmware::deliver_waiting() {
 }
 
 /// Whole batches: a ring's end or its tail alone make smaller ones.
-void L3fwdFirmware::fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most) {
+void L3fwdFirmware::fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet) {
     while (ring.asked < ring.posted && ring.asked - ring.used < most) {
         const uint64_t entry = ring.asked & (rings_.entries - 1);
         const uint64_t count =
@@ -63,11 +63,11 @@ void L3fwdFirmware::fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t 
         nic_.dma().read(base + entry * HostRings::descriptor_bytes,
                         reinterpret_cast<std::byte*>(&ring.copy[entry]),
                         static_cast<uint32_t>(count * HostRings::descriptor_bytes),
-                        {make_cookie(kind, count), 0, false, TlpType::memory_write});
+                        {make_cookie(kind, count), packet, false, TlpType::memory_write});
     }
 }
 
-void L3fwdFirmware::written(uint64_t offset, uint32_t, uint64_t) {
+void L3fwdFirmware::written(uint64_t offset, uint32_t, uint64_t packet) {
     const uint64_t which = offset - nic_.layout().registers;
     uint64_t count = 0;
     std::memcpy(&count, nic_.memory(offset), sizeof(count));
@@ -76,7 +76,7 @@ void L3fwdFirmware::written(uint64_t offset, uint32_t, uint64_t) {
         fetch(rx_, rings_.rx, rx_fetched, settings_.prefetched);
     } else if (which == tx_tail_register) {
         tx_.posted = count;
-        fetch(tx_, rings_.tx, tx_fetched, rings_.entries);
+        fetch(tx_, rings_.tx, tx_fetched, rings_.entries, packet);
     }
 }
 
@@ -97,14 +97,10 @@ void L3fwdFirmware::dma_done(uint64_t cookie, DmaResult result) {
             break;
         case frame_read: {
             const auto slot = static_cast<uint32_t>(value);
-            const Nic::Meta& meta = nic_.meta(slot);
-            sent_from_memory(meta.user);
-            if (result != DmaResult::done) {
-                nic_.counters().dma_errors++;
-                nic_.free_slot(slot);
-            } else {
-                nic_.transmit(meta.port, nic_.frame_of(slot), meta.length, meta.packet, slot);
-            }
+            Nic::Meta& meta = nic_.meta(slot);
+            if (result != DmaResult::done) meta.length = 0;
+            read_[meta.user] = slot + 1;
+            send_what_was_read();
             break;
         }
         default:
@@ -124,12 +120,22 @@ void L3fwdFirmware::start_sending() {
     }
 }
 
-/// The CPU may have the buffer back: told in the ring's order, a batch at a time.
-void L3fwdFirmware::sent_from_memory(uint64_t entry) {
-    read_[entry] = true;
-    for (size_t next = head_ & (rings_.entries - 1); read_[next]; next = head_ & (rings_.entries - 1)) {
-        read_[next] = false;
+/// In the ring's order, whatever order reads end in. The CPU may have the buffers back: it is told so a batch
+/// at a time.
+void L3fwdFirmware::send_what_was_read() {
+    for (;;) {
+        uint64_t& read = read_[head_ & (rings_.entries - 1)];
+        if (read == 0) break;
+        const auto slot = static_cast<uint32_t>(read - 1);
+        read = 0;
         head_++;
+        const Nic::Meta& meta = nic_.meta(slot);
+        if (meta.length > 0) {
+            nic_.transmit(meta.port, nic_.frame_of(slot), meta.length, meta.packet, slot);
+        } else {
+            nic_.counters().dma_errors++;
+            nic_.free_slot(slot);
+        }
     }
     if (head_ / settings_.head_batch == told_ / settings_.head_batch) return;
     told_ = head_;
@@ -184,11 +190,13 @@ size_t L3fwdHost::ready(size_t nic, size_t most) {
 
 void L3fwdHost::process(size_t nic, size_t count) {
     const HostRings& ring = rings_[nic];
+    uint64_t last = 0;
     uint64_t touched = 0;  // bit i: NIC i got something to send
     for (size_t i = 0; i < count; i++) {
         const uint64_t entry = queues_[nic].taken++ & (ring.entries - 1);
         HostDescriptor descriptor;
         std::memcpy(&descriptor, memory(ring.rx + entry * sizeof(descriptor)), sizeof(descriptor));
+        last = descriptor.packet;
         trace(descriptor.packet, "burst: poll, lookup");
         const uint64_t buffer = rx_buffers_[nic][entry];
         const Egress egress =
@@ -202,7 +210,7 @@ void L3fwdHost::process(size_t nic, size_t count) {
         post(nic, entry);
     }
     for (size_t to = 0; touched != 0; to++, touched >>= 1)
-        if (touched & 1) doorbell(to, tx_tail_register, queues_[to].tx_tail);
+        if (touched & 1) doorbell(to, tx_tail_register, queues_[to].tx_tail, last);
     doorbell(nic, rx_tail_register, queues_[nic].taken + ring.entries);
 }
 

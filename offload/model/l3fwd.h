@@ -40,16 +40,16 @@ class L3fwdFirmware : public Firmware {
         uint64_t posted = 0, asked = 0, got = 0, used = 0;
     };
     void deliver_waiting();
-    void fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most);
+    void fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet = 0);
     void start_sending();
-    void sent_from_memory(uint64_t entry);
+    void send_what_was_read();
 
     Nic& nic_;
     HostRings rings_;
     L3fwdSettings settings_;
     Fetched rx_, tx_;
-    Ring<uint32_t> waiting_;  ///< received slots without a descriptor
-    std::vector<bool> read_;  ///< by transmit entry
+    Ring<uint32_t> waiting_;      ///< received slots without a descriptor
+    std::vector<uint64_t> read_;  ///< by transmit entry: slot that has been read into, plus one
     uint64_t head_ = 0, told_ = 0;
 };
 

@@ -38,8 +38,10 @@ PeerFirmware::PeerFirmware(Nic& nic, const PeerTransferSettings& settings, std::
       held_(nic.settings().slots) {
     for (Outgoing& to : outgoing_)
         to.slots.resize(nic.layout().window);
-    for (Incoming& from : incoming_)
+    for (Incoming& from : incoming_) {
         from.done.resize(nic.layout().window);
+        from.filled.resize(nic.layout().window);
+    }
 }
 
 void PeerFirmware::send(uint32_t slot, Egress egress) {
@@ -162,9 +164,26 @@ void PeerFirmware::dma_done(uint64_t cookie, DmaResult result) {
         nic_.free_slot(slot);
         fetch_waiting();
     } else if (cookie >> kind_shift == slot_filled) {
+        Nic::Meta& meta = nic_.meta(slot);
+        const auto from = static_cast<unsigned>(meta.user >> 32);
+        const auto entry = static_cast<uint32_t>(meta.user);
+        if (result != DmaResult::done) meta.length = 0;
+        incoming_[from].filled[entry] = slot + 1;
+        send_filled(from);
+        free_entry(from, entry);
+    }
+}
+
+void PeerFirmware::send_filled(unsigned from) {
+    Incoming& in = incoming_[from];
+    for (;;) {
+        uint64_t& filled = in.filled[in.next_sent & (nic_.layout().window - 1)];
+        if (filled == 0) return;
+        const auto slot = static_cast<uint32_t>(filled - 1);
+        filled = 0;
+        in.next_sent++;
         const Nic::Meta& meta = nic_.meta(slot);
-        free_entry(static_cast<unsigned>(meta.user >> 32), static_cast<uint32_t>(meta.user));
-        if (result == DmaResult::done) {
+        if (meta.length > 0) {
             nic_.transmit(meta.port, nic_.frame_of(slot), meta.length, meta.packet,
                           make_cookie(slot_sent, slot));
         } else {

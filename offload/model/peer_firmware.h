@@ -59,7 +59,9 @@ class PeerFirmware : public Firmware {
     };
     struct Incoming {  ///< from one ingress NIC
         uint64_t freed = 0, told = 0;
-        std::vector<bool> done;  ///< by ring entry
+        uint64_t next_sent = 0;        ///< reads end in any order, frames leave in the ring's
+        std::vector<uint64_t> filled;  ///< by ring entry: slot that has been read into, plus one
+        std::vector<bool> done;        ///< by ring entry
     };
 
     /// A descriptor that is to be written into another NIC's ring.
@@ -74,6 +76,7 @@ class PeerFirmware : public Firmware {
     void descriptor_in(unsigned from, uint32_t entry);
     void fetch(unsigned from, uint32_t entry);
     void fetch_waiting();
+    void send_filled(unsigned from);
     void free_entry(unsigned from, uint32_t entry);
     void credit_in(unsigned from);
     [[nodiscard]] Descriptor read_descriptor(unsigned from, uint32_t entry);

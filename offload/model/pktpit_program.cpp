@@ -44,13 +44,14 @@ void PktpitFirmware::ask_host() {
                                    1,    static_cast<uint32_t>(meta.packet), {}};
         if (meta.length >= ethernet_header + ipv4_header)
             std::memcpy(descriptor.destination.data(), frame + ipv4_destination, 4);
-        // In front of the frame, so that one write carries both; the slot is ours until the answer.
-        std::byte* message = frame - sizeof(descriptor);
-        std::memcpy(message, &descriptor, sizeof(descriptor));
-        const uint64_t entry = told_++ & (rings_.entries - 1);
-        const auto bytes = static_cast<uint32_t>(sizeof(descriptor)) + std::min(settings_.slice, meta.length);
-        nic_.dma().write(rings_.rx + entry * rings_.rx_stride, message, bytes,
-                         {Requester::no_cookie, meta.packet, false, TlpType::memory_write});
+        const uint64_t entry = rings_.rx + (told_++ & (rings_.entries - 1)) * rings_.rx_stride;
+        const Requester::Options options{Requester::no_cookie, meta.packet, false, TlpType::memory_write};
+        // The descriptor last: what the CPU sees of it says that the slice is there. The slot is ours until
+        // the answer.
+        if (settings_.slice > 0)
+            nic_.dma().write(entry + sizeof(descriptor), frame, std::min(settings_.slice, meta.length),
+                             options);
+        nic_.dma().write_copy(entry, std::as_bytes(std::span(&descriptor, 1)), options);
     }
 }
 
@@ -63,11 +64,11 @@ void PktpitFirmware::written(uint64_t offset, uint32_t length, uint64_t packet) 
         ask_host();
     } else {
         answers_posted_ = count;
-        fetch_answers();
+        fetch_answers(packet);
     }
 }
 
-void PktpitFirmware::fetch_answers() {
+void PktpitFirmware::fetch_answers(uint64_t packet) {
     while (answers_asked_ < answers_posted_) {
         const uint64_t entry = answers_asked_ & (rings_.entries - 1);
         const uint64_t count =
@@ -76,7 +77,7 @@ void PktpitFirmware::fetch_answers() {
         nic_.dma().read(rings_.tx + entry * sizeof(EgressAnswer),
                         reinterpret_cast<std::byte*>(&answers_[entry]),
                         static_cast<uint32_t>(count * sizeof(EgressAnswer)),
-                        {first_own_cookie | count, 0, false, TlpType::memory_write});
+                        {first_own_cookie | count, packet, false, TlpType::memory_write});
     }
 }
 
@@ -133,11 +134,13 @@ Egress PktpitHost::decide(size_t nic, const SliceDescriptor& descriptor, uint64_
 
 void PktpitHost::process(size_t nic, size_t count) {
     const HostRings& ring = rings_[nic];
+    uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
         const uint64_t entry = taken_[nic]++ & (ring.entries - 1);
         const uint64_t address = ring.rx + entry * ring.rx_stride;
         SliceDescriptor descriptor;
         std::memcpy(&descriptor, memory(address), sizeof(descriptor));
+        last = descriptor.packet;
         trace(descriptor.packet, "burst: poll, lookup");
         const Egress egress = decide(nic, descriptor, address);
         counters_.no_route += !egress.forward;
@@ -147,7 +150,7 @@ void PktpitHost::process(size_t nic, size_t count) {
         descriptor.valid = 0;
         std::memcpy(memory(address), &descriptor, sizeof(descriptor));
     }
-    doorbell(nic, tx_tail_register, taken_[nic]);
+    doorbell(nic, tx_tail_register, taken_[nic], last);
     doorbell(nic, rx_tail_register, taken_[nic] + ring.entries);
 }
 

@@ -53,7 +53,7 @@ class PktpitFirmware : public PeerFirmware {
 
   private:
     void ask_host();
-    void fetch_answers();
+    void fetch_answers(uint64_t packet);
     void answered(const EgressAnswer& answer);
 
     HostRings rings_;

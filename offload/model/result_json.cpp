@@ -12,9 +12,10 @@ json to_json(const LinkResult& link) {
     const LinkCounters& counters = link.counters;
     for (size_t i = 0; i < tlp_types; i++) {
         if (counters.tlps[i] == 0) continue;
-        types[std::string(to_string(static_cast<TlpType>(i)))] = {{"tlps", counters.tlps[i]},
-                                                                  {"wire_bytes", counters.wire_bytes[i]},
-                                                                  {"payload_bytes", counters.payload_bytes[i]}};
+        types[std::string(to_string(static_cast<TlpType>(i)))] = {
+            {"tlps", counters.tlps[i]},
+            {"wire_bytes", counters.wire_bytes[i]},
+            {"payload_bytes", counters.payload_bytes[i]}};
     }
     return {{"from", link.from},
             {"to", link.to},
@@ -92,7 +93,8 @@ json to_json(const CheckReport& report) {
                                                                                    : "unmet"},
                                   {"source", line.source}});
     for (const CheckPlotSeries& series : report.series)
-        value["series"].push_back({{"plot", series.plot}, {"series", series.series}, {"points", series.points}});
+        value["series"].push_back(
+            {{"plot", series.plot}, {"series", series.series}, {"points", series.points}});
     return value;
 }
 

@@ -15,9 +15,11 @@ _pktpit() {
         --verdict) words="drop host punt forwarded" ;;
         --filter | --count | --seconds | --sample | --snaplen) return ;;
         --to) words="text json mrt" ;;
+        --program) words="l3fwd p2pnic pktpit" ;;
+        --transfer) words="write read bounce" ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup table counters trace capture doctor bench demo" ;;
+                " ") words="check reload show route lookup table counters trace capture doctor bench model demo" ;;
                 "show ") words="version ports routes route neighbours counters latency offload workers config" ;;
                 "bench ") words="wire cpu fib rfc2544 compare" ;;
                 "route ") words="add replace del" ;;
@@ -31,6 +33,19 @@ _pktpit() {
                 "lookup ") words="--table --peer" ;;
                 "doctor ")
                     words="--nic --memory --tree --record"
+                    if [[ $current != -* ]]; then
+                        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                        return
+                    fi ;;
+                "model ") words="run explain sweep check plot import constants list" ;;
+                "model run" | "model explain" | "model sweep")
+                    words="--topology --profile --program --transfer --size --slice --ports --load --write-load
+                           --read-load --duration --poisson --seed --set --parameter --values" ;;
+                "model check") words="--row" ;;
+                "model import") words="--tree --gbps" ;;
+                "model constants") words="--profile" ;;
+                "model plot")
+                    words="--out --format"
                     if [[ $current != -* ]]; then
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                         return

@@ -10,6 +10,7 @@
 #include "config/nearest.h"
 #include "router/cli/commands.h"
 #include "router/cli/commands_bench.h"
+#include "router/cli/commands_model.h"
 
 namespace pktpit::router::cli {
 namespace {
@@ -39,6 +40,7 @@ struct Options {
     uint64_t seed = 1;
     DoctorOptions doctor;
     ObserveOptions observe;
+    ModelOptions model;
 };
 
 using Command = std::function<int(const Session&)>;
@@ -69,6 +71,7 @@ class Application {
         add_trace();
         add_capture();
         add_doctor();
+        add_model_commands(app_, options_.model, [this](Command command) { command_ = std::move(command); });
     }
 
     int run(const std::vector<std::string>& arguments, const Terminal& terminal) {

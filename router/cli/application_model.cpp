@@ -16,8 +16,9 @@ class ModelCommands {
         add_experiment(add("explain", "the journey of one packet, TLP by TLP", model_explain));
         CLI::App* sweep = add("sweep", "an experiment for each of several values", model_sweep);
         add_experiment(sweep);
-        sweep->add_option("--parameter", options_.parameter,
-                          "size, load, slice, write-load, read-load, transfer, program, or a constant")
+        sweep
+            ->add_option("--parameter", options_.parameter,
+                         "size, load, slice, write-load, read-load, transfer, program, or a constant")
             ->required()
             ->type_name("NAME");
         sweep->add_option("--values", options_.values, "what to set it to, separated by commas")
@@ -28,16 +29,19 @@ class ModelCommands {
             ->add_option("--row", options_.rows, "only this row; repeatable")
             ->check(CLI::Range(1U, 8U))
             ->allow_extra_args(false);
-        CLI::App* plot = add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
+        CLI::App* plot =
+            add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
         plot->add_option("FILE", options_.file, "their output")->required();
         plot->add_option("--out", options_.out, "folder for the plots [.]")->type_name("DIR");
-        plot->add_option("--format", options_.format, "svg or png [svg]")->check(CLI::IsMember({"svg", "png"}));
+        plot->add_option("--format", options_.format, "svg or png [svg]")
+            ->check(CLI::IsMember({"svg", "png"}));
         CLI::App* import = add("import", "makes a topology of this machine's PCI tree", model_import);
         import->add_option("--tree", options_.tree, "of a recorded machine (doctor --record) instead")
             ->type_name("FILE");
         import->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
             ->check(CLI::Range(0.001, 1600.0));
-        CLI::App* constants = add("constants", "a profile's constants and where they come from", model_constants);
+        CLI::App* constants =
+            add("constants", "a profile's constants and where they come from", model_constants);
         constants->add_option("--profile", options_.profile, "profile or file [generic]");
         model_->add_subcommand("list", "topologies and profiles that come with the program")
             ->callback([choose = choose_] { choose(model_list); });
@@ -62,14 +66,16 @@ class ModelCommands {
         app->add_option("--transfer", options_.transfer, "write, read or bounce [write]; not of l3fwd")
             ->check(CLI::IsMember({"write", "read", "bounce"}));
         app->add_option("--size", options_.size, "frame with FCS, bytes, or imix [64]");
-        app->add_option("--slice", options_.slice, "pktpit: header bytes to the CPU; 0: the destination alone [0]")
+        app->add_option("--slice", options_.slice,
+                        "pktpit: header bytes to the CPU; 0: the destination alone [0]")
             ->check(CLI::Range(0U, 128U));
         app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")
             ->check(CLI::Range(1U, 8U));
         app->add_option("--load", options_.load, "share of line rate [1]")->check(CLI::Range(0.0001, 1.0));
         app->add_option("--write-load", options_.write_load, "CPU's stores to main memory, 0 to 1 [0]")
             ->check(CLI::Range(0.0, 1.0));
-        app->add_option("--read-load", options_.read_load, "CPU's loads, 0 to 1 [0]")->check(CLI::Range(0.0, 1.0));
+        app->add_option("--read-load", options_.read_load, "CPU's loads, 0 to 1 [0]")
+            ->check(CLI::Range(0.0, 1.0));
         app->add_option("--duration", options_.milliseconds, "virtual milliseconds that are measured [1]")
             ->check(CLI::Range(0.001, 10000.0))
             ->type_name("MS");

@@ -1,5 +1,8 @@
 #include "router/cli/commands_model.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -8,8 +11,6 @@
 #include "router/cli/format.h"
 #include "router/cli/model_experiment.h"
 
-#include <nlohmann/json.hpp>
-
 namespace pktpit::router::cli {
 namespace {
 
@@ -17,6 +18,12 @@ int print_errors(const Session& session, const model::Errors& errors) {
     for (const Error& error : errors)
         session.terminal.print_error(error);
     return exit_wrong;
+}
+
+/// Filled up with blanks; an arrow is three bytes and one column.
+std::string column(std::string text, size_t width) {
+    const size_t columns = text.size() - (text.find("→") == std::string::npos ? 0 : 2);
+    return text.append(width - std::min(width, columns), ' ');
 }
 
 void print_rates(std::ostream& out, const model::ExperimentResult& result) {
@@ -28,13 +35,14 @@ void print_rates(std::ostream& out, const model::ExperimentResult& result) {
 void print_links(std::ostream& out, const model::ExperimentResult& result) {
     for (const model::LinkResult& link : result.links) {
         if (link.counters.all_tlps() == 0) continue;
-        out << "  " << std::left << std::setw(24) << link.from + " → " + link.to << std::right << std::setw(4)
+        out << "  " << column(link.from + " → " + link.to, 24) << std::setw(4)
             << model::fixed(link.utilisation * 100, 0) << " %  ";
         const char* separator = "";
         for (size_t i = 0; i < model::tlp_types; i++) {
             if (link.counters.tlps[i] == 0) continue;
             out << separator << to_string(static_cast<model::TlpType>(i)) << ' '
-                << format_count(link.counters.tlps[i]) << " (" << format_bytes(link.counters.wire_bytes[i]) << ')';
+                << format_count(link.counters.tlps[i]) << " (" << format_bytes(link.counters.wire_bytes[i])
+                << ')';
             separator = ", ";
         }
         out << '\n';
@@ -44,13 +52,17 @@ void print_links(std::ostream& out, const model::ExperimentResult& result) {
 void print_drops(std::ostream& out, const model::ExperimentResult& result) {
     for (size_t i = 0; i < result.nics.size(); i++) {
         const model::NicCounters& nic = result.nics[i];
-        if (nic.no_slot) out << "NIC " << i << ": " << format_count(nic.no_slot) << " dropped, packet memory full\n";
+        if (nic.no_slot)
+            out << "NIC " << i << ": " << format_count(nic.no_slot) << " dropped, packet memory full\n";
         if (nic.no_route) out << "NIC " << i << ": " << format_count(nic.no_route) << " dropped, no route\n";
-        if (nic.dma_errors) out << "NIC " << i << ": " << format_count(nic.dma_errors) << " dropped, DMA failed\n";
+        if (nic.dma_errors)
+            out << "NIC " << i << ": " << format_count(nic.dma_errors) << " dropped, DMA failed\n";
     }
-    if (result.cpu.tx_full) out << "CPU: " << format_count(result.cpu.tx_full) << " dropped, transmit ring full\n";
+    if (result.cpu.tx_full)
+        out << "CPU: " << format_count(result.cpu.tx_full) << " dropped, transmit ring full\n";
     if (result.traffic.damaged) out << format_count(result.traffic.damaged) << " came out damaged\n";
-    if (result.traffic.reordered) out << format_count(result.traffic.reordered) << " came out behind later ones\n";
+    if (result.traffic.reordered)
+        out << format_count(result.traffic.reordered) << " came out behind later ones\n";
 }
 
 }  // namespace
@@ -107,11 +119,11 @@ int model_explain(const Session& session, const ModelOptions& options) {
         out << std::setw(12) << model::fixed(model::to_ns(entry.begin - zero), 1) << std::setw(12)
             << model::fixed(model::to_ns(entry.end - zero), 1) << "  ";
         if (entry.is_tlp) {
-            out << std::left << std::setw(24) << entry.from + " → " + entry.to << std::setw(12) << entry.what
-                << std::right << std::setw(5) << entry.wire_bytes << " B on the link\n";
+            out << column(entry.from + " → " + entry.to, 24) << column(entry.what, 12) << std::setw(5)
+                << entry.wire_bytes << " B on the link\n";
             wire += entry.wire_bytes;
         } else {
-            out << std::left << std::setw(24) << entry.from << entry.what << std::right << '\n';
+            out << column(entry.from, 24) << entry.what << '\n';
         }
         if (!entry.is_tlp && entry.what.starts_with("transmit")) end = entry.end;
     }
@@ -147,8 +159,10 @@ int model_sweep(const Session& session, const ModelOptions& options) {
     }
     if (session.json) {
         const std::string name = options.program + (options.program == "l3fwd" ? "" : " " + options.transfer);
-        print_json(session, {{"results", results},
-                             {"series", {{{"plot", "sweep-" + options.parameter}, {"series", name}, {"points", points}}}}});
+        print_json(
+            session,
+            {{"results", results},
+             {"series", {{{"plot", "sweep-" + options.parameter}, {"series", name}, {"points", points}}}}});
     }
     return exit_ok;
 }
@@ -169,7 +183,8 @@ int model_check(const Session& session, const ModelOptions& options) {
     std::string source;
     for (const model::CheckLine& line : report.lines) {
         if (line.row != row) {
-            out << (row ? "\n" : "") << session.terminal.paint(Colour::bold, "Row " + std::to_string(line.row)) << '\n';
+            out << (row ? "\n" : "")
+                << session.terminal.paint(Colour::bold, "Row " + std::to_string(line.row)) << '\n';
             row = line.row;
             source.clear();
         }
@@ -179,9 +194,10 @@ int model_check(const Session& session, const ModelOptions& options) {
             continue;
         }
         if (line.source != source) out << "  " << (source = line.source) << '\n';
-        out << "    " << session.terminal.paint(unmet ? Colour::red : Colour::green, unmet ? "UNMET" : "holds") << "  "
-            << line.what << ": " << line.expected << "; the model: " << line.got << " [" << to_string(line.origin)
-            << "]\n";
+        out << "    "
+            << session.terminal.paint(unmet ? Colour::red : Colour::green, unmet ? "UNMET" : "holds") << "  "
+            << line.what << ": " << line.expected << "; the model: " << line.got << " ["
+            << to_string(line.origin) << "]\n";
     }
     return all ? exit_ok : exit_wrong;
 }

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,8 +9,6 @@
 #include <iomanip>
 #include <map>
 #include <ostream>
-
-#include <nlohmann/json.hpp>
 
 #include "config/read_file.h"
 #include "offload/model/result_json.h"
@@ -97,7 +96,8 @@ Result<void> run_gnuplot(const std::string& commands) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         return fail("gnuplot", "is not installed", "", "apt-get install gnuplot-nox");
-    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("gnuplot", "could not draw it");
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return fail("gnuplot", "could not draw it");
     return {};
 }
 
@@ -112,7 +112,8 @@ int model_plot(const Session& session, const ModelOptions& options) {
     for (const auto& [name, series] : *plots) {
         if (auto drawn = run_gnuplot(script(name, series, options)); !drawn)
             return print_failure(session, drawn.error(), exit_wrong);
-        session.terminal.out << (std::filesystem::path(options.out) / (name + "." + options.format)).string() << '\n';
+        session.terminal.out << (std::filesystem::path(options.out) / (name + "." + options.format)).string()
+                             << '\n';
     }
     return exit_ok;
 }
@@ -150,16 +151,16 @@ int model_constants(const Session& session, const ModelOptions& options) {
     session.terminal.out << profile->name() << ": " << printable(profile->about()) << '\n';
     for (const model::ConstantRule& rule : model::constant_rules()) {
         const model::Constant& constant = profile->constants().find(rule.name)->second;
-        session.terminal.out << std::left << std::setw(28) << rule.name << std::right << std::setw(10) << constant.value
-                             << (constant.calibrated ? "  calibrated  " : "              ")
+        session.terminal.out << std::left << std::setw(28) << rule.name << std::right << std::setw(10)
+                             << constant.value << (constant.calibrated ? "  calibrated  " : "              ")
                              << printable(constant.source) << '\n';
     }
     return exit_ok;
 }
 
 int model_list(const Session& session) {
-    const std::map<std::string, std::vector<std::string>> all = {{"topologies", model::embedded_names("topologies")},
-                                                                 {"profiles", model::embedded_names("profiles")}};
+    const std::map<std::string, std::vector<std::string>> all = {
+        {"topologies", model::embedded_names("topologies")}, {"profiles", model::embedded_names("profiles")}};
     if (session.json) {
         print_json(session, all);
         return exit_ok;
@@ -168,8 +169,8 @@ int model_list(const Session& session) {
         session.terminal.out << "topology  " << std::left << std::setw(16) << name
                              << model::Topology::open(name)->about << '\n';
     for (const std::string& name : all.at("profiles"))
-        session.terminal.out << "profile   " << std::left << std::setw(16) << name << model::Profile::open(name)->about()
-                             << '\n';
+        session.terminal.out << "profile   " << std::left << std::setw(16) << name
+                             << model::Profile::open(name)->about() << '\n';
     return exit_ok;
 }
 

@@ -1,0 +1,32 @@
+// Any bytes as a profile: an answer without a crash; what was accepted has every constant within its range.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "offload/model/profile.h"
+
+namespace {
+
+void demand(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what);
+    std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    using namespace pktpit::model;
+    const auto profile = Profile::parse({reinterpret_cast<const char*>(data), size});
+    if (!profile) {
+        demand(!profile.error().empty() && !profile.error().front().message.empty(), "a refusal has reasons");
+        return 0;
+    }
+    for (const ConstantRule& rule : constant_rules()) {
+        const double value = profile->value(rule.name);
+        demand(value >= rule.least && value <= rule.most, "a constant is within its range");
+        demand(!profile->constants().find(rule.name)->second.source.empty(), "a constant has a source");
+    }
+    return 0;
+}

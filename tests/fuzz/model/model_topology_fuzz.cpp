@@ -1,0 +1,45 @@
+// Any bytes as a topology: an answer without a crash; what was accepted survives being written and read, and
+// is built into a fabric where every device is found by its address.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "offload/model/build.h"
+
+namespace {
+
+using namespace pktpit::model;
+
+void demand(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what);
+    std::abort();
+}
+
+const Profile& profile() {
+    static const Profile generic = *Profile::open("generic");
+    return generic;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const auto topology = Topology::parse({reinterpret_cast<const char*>(data), size});
+    if (!topology) {
+        demand(!topology.error().empty(), "a refusal has reasons");
+        for (const auto& error : topology.error())
+            demand(!error.message.empty(), "an error says what is wrong");
+        return 0;
+    }
+    const auto again = Topology::parse(topology->to_json_text());
+    demand(again && again->to_json_text() == topology->to_json_text(), "what was written is what was read");
+    if (topology->nics() > 4) return 0;  // their layouts grow with the square of their number
+    Machine machine = build_machine(*topology, profile());
+    demand(machine.nic_endpoints.size() == topology->nics(), "every NIC is there");
+    for (const auto* endpoint : machine.nic_endpoints)
+        demand(machine.fabric->owner_of(endpoint->settings().bar, endpoint->settings().bar_bytes) ==
+                   endpoint->id(),
+               "a BAR is its device's");
+    return 0;
+}
