@@ -282,7 +282,7 @@ std::vector<WorkerState> DpdkDataplane::workers() {
         state.counters = counters_.of(i).all_ports();
         for (const auto& port : threads_[i]->io->ports())
             for (const uint16_t queue : port.queues)
-                state.queues.emplace_back(port.id, queue);
+                state.queues.push_back({port.id, queue, false});
         states.push_back(std::move(state));
     }
     return states;
