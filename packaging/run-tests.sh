@@ -40,8 +40,9 @@ step "dependencies" packaging/install-dependencies.sh
 step "formatting" make -s check-format
 step "build: release" make -s build
 [ "$failed" = 0 ] || { echo "$passed passed, $failed failed, $skipped skipped"; exit 1; }
-step "lint" make -s lint
-counted "unit tests" make -s test-unit
+# The tests up to `lint` wait more than they compute: what the last ones need is built beside them, and yields to them.
+nice -n 19 make -s build-sanitizers >/dev/null 2>&1 &
+sanitizers=$!
 counted "property tests" make -s test-property
 if [ "$(id -u)" = 0 ]; then
     counted "differential tests: eBPF and C++ on the same packets" make -s test-differential
@@ -56,7 +57,10 @@ else
 fi
 counted "the benchmarks' machinery" make -s test-bench
 counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p
-counted "AddressSanitizer and UndefinedBehaviorSanitizer" make -s test-asan
+step "lint" make -s lint
+say "waiting for the sanitizers' builds"
+wait "$sanitizers" || echo "which failed; the steps below say why"
+counted "unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer" make -s test-asan
 counted "ThreadSanitizer" make -s test-tsan
 counted "fuzz targets" make -s test-fuzz
 

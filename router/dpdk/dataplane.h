@@ -32,7 +32,13 @@ class DpdkDataplane : public Dataplane {
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override { return fib::Reclamation(epochs_); }
     void set_port_table(fib::TableId) override {}
+    void set_hot_table(fib::TableId) override {}
     [[nodiscard]] std::string_view forwarding(uint16_t) const override { return "split"; }
+    void collect_traffic(HotChoice&) override {}
+    void guard_order(bool) override {}
+    [[nodiscard]] Decided decided(uint16_t port) const override {
+        return {0, counters_.port(port).rx_packets};
+    }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override { return no_ports_; }
 
     Result<void> create_device(const config::Interface& port) override;
