@@ -144,7 +144,7 @@ TEST_P(RandomHotRoutes, AgreesWithFullTable) {
         if (HasFatalFailure()) return;
     }
     check_all();
-    EXPECT_GT(installed, 300U);
+    EXPECT_GT(installed, 200U);  // fewest where memory is short
     EXPECT_GT(hot_.counts().invalidated, 100U);
 }
 
