@@ -20,7 +20,9 @@ class HotRoutesFollow : public RoutingTest {
             const IpAddress any = IpAddress::v4(0xcb007100 + static_cast<uint32_t>(random() % 1024));
             const auto here = image.lookup(any, table);
             known += here != 0;
-            if (here != 0) EXPECT_EQ(here, image.lookup(any)) << any.to_string();
+            if (here != 0) {
+                EXPECT_EQ(here, image.lookup(any)) << any.to_string();
+            }
         }
         EXPECT_GT(known, 0U);
     }
