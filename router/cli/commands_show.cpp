@@ -35,7 +35,8 @@ std::string mtu_of(const json& object) {
 
 /// A NIC that the daemon itself drives, and where its payloads wait.
 std::string nic_line(const std::string& name, const json& nic) {
-    std::string line = name + ": " + text_of(nic, "model") + " at " + text_of(nic, nic.contains("pci") ? "pci" : "device") + ", payloads in " +
+    std::string line = name + ": " + text_of(nic, "model") + " at " +
+                       text_of(nic, nic.contains("pci") ? "pci" : "device") + ", payloads in " +
                        text_of(nic, "payload");
     const std::string bounced = joined(part_of(nic, "bounced_to"), ", ");
     return line + (bounced.empty() ? "" : "; bounced through main memory to " + bounced) + "\n";

@@ -9,9 +9,9 @@
 #include "config/config.h"
 #include "offload/pci/path.h"
 #include "offload/vfio/device.h"
+#include "router/dataplane/tap.h"
 #include "router/loop/worker.h"
 #include "router/vfio/slot_memory.h"
-#include "router/dataplane/tap.h"
 
 namespace pktpit::router {
 

@@ -28,7 +28,8 @@ json everything_of_xdp() {
 /// Keys of both dataplanes beside each other, which the schema allows and the checks of meaning do not.
 json everything() {
     json document = everything_of_xdp();
-    document["interfaces"]["eth1"].update({{"pci", "0000:0a:00.1"}, {"payload", "bounce"}, {"device", "net_null"}});
+    document["interfaces"]["eth1"].update(
+        {{"pci", "0000:0a:00.1"}, {"payload", "bounce"}, {"device", "net_null"}});
     return document;
 }
 
