@@ -25,7 +25,8 @@ from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("who decides is Pktpit's own affair")
+pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("auto ports"),
+              pytest.mark.says_who_decides("each port has its own way")]
 
 DATA = ROOT.parent / "shared" / "data"
 FIRST_NEXT_HOP = 16  # 10.2.0.16 and on; a next hop's number is its id and this

@@ -12,7 +12,8 @@ from lib.packets import token, udp4, wait_for_crossing
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = [pytest.mark.pktpit("slots are Pktpit's own"), pytest.mark.xdp("slots of AF_XDP")]
+pytestmark = [pytest.mark.pktpit("slots are Pktpit's own"), pytest.mark.xdp("slots of AF_XDP"),
+              pytest.mark.says_who_decides("each port has its own way")]
 
 PACKETS = 10_000_000
 SOURCE = Path(__file__).with_name("flood.cpp")

@@ -13,7 +13,8 @@ from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("split ports beside inline ones")]
+pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("split ports beside inline ones"),
+              pytest.mark.says_who_decides("each port has its own way")]
 
 SO_TIMESTAMPNS = 35
 MARK = b"pktpit-stopped"

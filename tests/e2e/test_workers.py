@@ -9,7 +9,8 @@ from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = [pytest.mark.pktpit("workers are Pktpit's own"), pytest.mark.xdp("queues and slots of AF_XDP")]
+pytestmark = [pytest.mark.pktpit("workers are Pktpit's own"), pytest.mark.xdp("queues and slots of AF_XDP"),
+              pytest.mark.says_who_decides("each port has its own way")]
 
 
 def start(build_net, workers, forwarding=("split", "split", "split"), **options):
