@@ -29,6 +29,7 @@ std::string text(const std::vector<std::string>& value) {
 
 std::string text(const std::vector<uint16_t>& cpus) {
     std::vector<std::string> numbers;
+    numbers.reserve(cpus.size());
     for (const uint16_t cpu : cpus)
         numbers.push_back(std::to_string(cpu));
     return cpus.empty() ? "any" : list(numbers);

@@ -34,7 +34,7 @@ bool is_power_of_two(double value) {
 
 /// Empty: it may be.
 std::string why_not(const ConstantRule& rule, double value) {
-    const std::string range = "from " + number(rule.least) + " to " + number(rule.most);
+    std::string range = "from " + number(rule.least) + " to " + number(rule.most);
     if (!(value >= rule.least && value <= rule.most)) return range;
     if (rule.whole && std::floor(value) != value) return "a whole number, " + range;
     if (rule.meaning.ends_with("power of two") && !is_power_of_two(value)) return "a power of two, " + range;

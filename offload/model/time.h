@@ -16,7 +16,10 @@ inline constexpr Time second = 1000 * millisecond;
 inline constexpr Time never = ~Time{0};
 
 constexpr Time from_ns(double ns) {
-    return ns <= 0 ? 0 : static_cast<Time>(ns * static_cast<double>(nanosecond) + 0.5);
+    if (ns <= 0) return 0;
+    const double exact = ns * static_cast<double>(nanosecond);
+    const auto whole = static_cast<Time>(exact);  // std::lround is no constant expression
+    return whole + (exact - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 constexpr double to_ns(Time time) {
     return static_cast<double>(time) / static_cast<double>(nanosecond);
