@@ -90,7 +90,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
                  "every row, both kinds of traffic and sizes that matter, 16,384 routes and the whole table; "
                  "what is also "
                  "named on the command line stays as it was named");
-    app.add_flag("--quick", quick, "5 short rounds; with --all ends within two minutes");
+    app.add_flag("--quick", quick, "5 short rounds");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
