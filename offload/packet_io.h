@@ -19,12 +19,13 @@ inline constexpr size_t header_headroom = 64;
 
 /// What a port hands over of one packet.
 struct HeaderSlice {
-    uint8_t* bytes = nullptr;   ///< the frame from its Ethernet header on, in main memory; may be rewritten
-    uint16_t length = 0;        ///< contiguous bytes there, at most 128
-    uint16_t port = 0;          ///< port it came in by
-    uint32_t frame_length = 0;  ///< whole frame, bytes, without FCS; what is beyond `length` is the payload
-    uint8_t reason = 0;         ///< why the port stage sent it (enum pp_verdict); 0: it decided nothing
-    uint8_t veto = 0;           ///< verdict instead of forwarding, if it would be forwarded; 0: none
+    uint8_t* bytes = nullptr;    ///< the frame from its Ethernet header on, in main memory; may be rewritten
+    uint16_t length = 0;         ///< contiguous bytes there, at most 128
+    uint16_t port = 0;           ///< port it came in by
+    uint32_t frame_length = 0;   ///< whole frame, bytes, without FCS; what is beyond `length` is the payload
+    uint8_t reason = 0;          ///< why the port stage sent it (enum pp_verdict); 0: it decided nothing
+    uint8_t veto = 0;            ///< verdict instead of forwarding, if it would be forwarded; 0: none
+    bool checksum_good = false;  ///< the port has verified the IPv4 header's; false says nothing of it
     Slot slot;
     uint64_t timestamp = 0;  ///< CLOCK_MONOTONIC, nanoseconds, when it was taken from the port
 };

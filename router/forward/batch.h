@@ -12,11 +12,14 @@
 
 namespace pktpit::router {
 
+struct Destination;
+
 /// A frame to decide about: forward()'s arguments.
 struct IngressFrame {
     uint16_t port = 0;
     std::span<const uint8_t> slice;
     uint32_t frame_length = 0;
+    bool checksum_good = false;  ///< the NIC has verified the IPv4 header's; false says nothing of it
 };
 
 class Forwarder {
@@ -39,6 +42,8 @@ class Forwarder {
 
   private:
     struct Scratch;
+    /// Up to the lookup, step by step.
+    pp_verdict begin_steps(size_t at, const IngressFrame& in, Decision& decision, Destination& destination);
     ImageView image_;
     fib::FibReader reader_;
     std::unique_ptr<Scratch> scratch_;

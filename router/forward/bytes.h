@@ -30,6 +30,15 @@ inline void store_be16(uint8_t* bytes, uint16_t value) {
     bytes[1] = static_cast<uint8_t>(value);
 }
 
+/// Whether 16-bit words that add up to `sum`, in 32-bit words as they lie, have the one's complement sum
+/// 0xffff: the same in any byte order (RFC 1071 2B).
+inline bool checksum_right(uint64_t sum) {
+    sum = (sum >> 32) + (sum & 0xffffffff);
+    sum = (sum >> 16) + (sum & 0xffff);
+    sum = (sum >> 16) + (sum & 0xffff);
+    return (sum >> 16) + (sum & 0xffff) == 0xffff;
+}
+
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the FIB image's words are read as little-endian");
 
 }  // namespace pktpit::router

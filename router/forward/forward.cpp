@@ -11,7 +11,8 @@ namespace pktpit::router {
 Decision forward(const ImageView& image, uint16_t ingress_port, std::span<const uint8_t> slice,
                  uint32_t frame_length) {
     Decision decision;
-    Frame frame = frame_of(image, ingress_port, slice, frame_length);
+    Frame frame;
+    begin(frame, image, ingress_port, slice, frame_length);
     Destination destination;
     decision.verdict = before_lookup(frame, decision, destination);
     if (decision.verdict != PP_NONE) return decision;

@@ -36,7 +36,7 @@ struct Decision {
     uint16_t parameter_pointer = 0;  ///< byte within the IP packet, for parameter problems
     uint16_t consumed = 0;
     uint16_t header_length = 0;
-    std::array<uint8_t, PP_SLICE_BYTES + 8> header{};
+    std::array<uint8_t, PP_SLICE_BYTES + 8> header;  ///< undefined behind header_length
 };
 
 /// `slice`: the frame's first min(frame_length, 128) bytes, from the Ethernet header on.

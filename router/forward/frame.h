@@ -24,6 +24,7 @@ struct Frame {
     Bytes slice;          ///< at most 128 bytes, never more than the frame has
     uint32_t length = 0;  ///< whole frame
     uint16_t ethertype = 0;
+    bool checksum_good = false;     ///< the IPv4 header's, verified by the NIC
     bool link_layer_group = false;  ///< sent to a link-layer broadcast or multicast address
 };
 
@@ -53,10 +54,11 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
 uint32_t flow_hash_ipv4(Bytes packet);
 uint32_t flow_hash_ipv6(Bytes packet);
 
-/// The adjacency of a group, for a group of several members by hash(); notes it in the decision.
+/// The adjacency of a group, for a group of several members by hash(); notes it in the decision. `egress` is
+/// filled in where it is, for the reason that begin() has.
 template <class Hash>
-Egress choose_adjacency(const Frame& frame, Decision& decision, uint32_t group, Hash hash);
-Egress read_adjacency(const ImageView& image, Decision& decision, uint32_t adjacency);
+void choose_adjacency(const Frame& frame, Decision& decision, Egress& egress, uint32_t group, Hash hash);
+void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, uint32_t adjacency);
 
 /// Is the packet the kernel's, by its destination?
 pp_verdict host_verdict(const Decision& decision, uint8_t kind);
@@ -77,8 +79,8 @@ uint16_t updated_checksum(uint16_t checksum, uint16_t old_word, uint16_t new_wor
 #include "fib/lookup.h"
 
 template <class Hash>
-pktpit::router::Egress pktpit::router::choose_adjacency(const Frame& frame, Decision& decision,
-                                                        uint32_t group, Hash hash) {
+void pktpit::router::choose_adjacency(const Frame& frame, Decision& decision, Egress& egress, uint32_t group,
+                                      Hash hash) {
     const auto* base = frame.image.base;
     const auto* geometry = frame.image.geometry;
     const uint64_t members = pp_fib_group_word(base, geometry, group);
@@ -86,5 +88,5 @@ pktpit::router::Egress pktpit::router::choose_adjacency(const Frame& frame, Deci
     const uint32_t bits = PP_FIB_GROUP_BITS(members);
     decision.route_counter = static_cast<uint16_t>(PP_FIB_GROUP_COUNTER(members));
     const uint32_t adjacency = bits == 0 ? first : pp_fib_bucket(base, geometry, first, bits, hash());
-    return read_adjacency(frame.image, decision, adjacency);
+    read_adjacency(frame.image, decision, egress, adjacency);
 }

@@ -3,7 +3,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr size_t fixed_header = 20;
+constexpr size_t ipv4_fixed_header = 20;
 
 enum Option : uint8_t {
     option_end = 0,
@@ -14,14 +14,14 @@ enum Option : uint8_t {
     option_strict_source_route = 137,
 };
 
-/// One's complement sum of the header's words: 0xffff when its checksum is right.
-uint16_t header_sum(Bytes header) {
-    uint32_t sum = 0;
-    for (size_t at = 0; at < header.size(); at += 2)
-        sum += load_be16(&header[at]);
-    while (sum >> 16 != 0)
-        sum = (sum >> 16) + (sum & 0xffff);
-    return static_cast<uint16_t>(sum);
+bool header_right(Bytes header) {
+    uint64_t sum = 0;
+    for (size_t at = 0; at < header.size(); at += 4) {
+        uint32_t word;
+        std::memcpy(&word, &header[at], sizeof word);
+        sum += word;
+    }
+    return checksum_right(sum);
 }
 
 bool is_link_local(uint32_t address) {
@@ -40,7 +40,7 @@ bool is_martian_source(uint32_t address) {
 /// route is looked for behind options to process too, but nothing behind a malformed option means anything.
 pp_verdict scan_options(Bytes header, uint16_t& pointer) {
     pp_verdict verdict = PP_NONE;
-    for (size_t at = fixed_header; at < header.size();) {
+    for (size_t at = ipv4_fixed_header; at < header.size();) {
         const uint8_t type = header[at];
         if (type == option_end) break;
         if (type == option_nop) {
@@ -72,14 +72,14 @@ pp_verdict scan_options(Bytes header, uint16_t& pointer) {
 pp_verdict check_ipv4(const Frame& frame, const Decision& decision, uint32_t& destination) {
     const Bytes packet = frame.slice.subspan(decision.l3_offset);
     const uint32_t room = frame.length - decision.l3_offset;
-    if (packet.size() < fixed_header) return PP_DROP_TRUNCATED;
+    if (packet.size() < ipv4_fixed_header) return PP_DROP_TRUNCATED;
     if (packet[0] >> 4 != 4) return PP_DROP_IPV4_VERSION;
     const size_t header_length = (packet[0] & 15u) * 4;
-    if (header_length < fixed_header || header_length > packet.size()) return PP_DROP_IPV4_HEADER_LENGTH;
+    if (header_length < ipv4_fixed_header || header_length > packet.size()) return PP_DROP_IPV4_HEADER_LENGTH;
     const Bytes header = packet.first(header_length);
     const uint32_t total_length = load_be16(&header[2]);
     if (total_length < header_length || total_length > room) return PP_DROP_IPV4_LENGTH;
-    if (header_sum(header) != 0xffff) return PP_DROP_IPV4_CHECKSUM;
+    if (!frame.checksum_good && !header_right(header)) return PP_DROP_IPV4_CHECKSUM;
 
     destination = load_be32(&header[16]);
     if (destination >> 28 == 14) return PP_HOST_MULTICAST;
@@ -93,7 +93,7 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     const uint32_t total_length = load_be16(&header[2]);
     const uint32_t source = load_be32(&header[12]);
     const uint32_t destination = load_be32(&header[16]);
-    egress = choose_adjacency(frame, decision, group, [packet] { return flow_hash_ipv4(packet); });
+    choose_adjacency(frame, decision, egress, group, [packet] { return flow_hash_ipv4(packet); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
     if (is_link_local(destination)) return PP_HOST_LINK_LOCAL;
@@ -103,7 +103,7 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     if (is_martian_source(source)) return PP_DROP_MARTIAN_SOURCE;
 
     uint16_t pointer = 0;
-    const pp_verdict options = header_length > fixed_header ? scan_options(header, pointer) : PP_NONE;
+    const pp_verdict options = header_length > ipv4_fixed_header ? scan_options(header, pointer) : PP_NONE;
     if (options == PP_DROP_IPV4_SOURCE_ROUTE) return options;
     if (const auto verdict = route_verdict(egress)) return verdict;
     if (header[8] <= 1) return PP_PUNT_TTL_EXPIRED;

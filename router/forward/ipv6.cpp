@@ -3,7 +3,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr size_t fixed_header = 40;
+constexpr size_t ipv6_fixed_header = 40;
 constexpr uint8_t next_header_hop_by_hop = 0;
 constexpr uint8_t option_pad1 = 0;
 constexpr uint8_t option_padn = 1;
@@ -24,13 +24,13 @@ struct Address {
 /// The hop-by-hop header behind the fixed one (RFC 8200 4.3). `payload` is the payload length; `pointer`
 /// becomes the byte of the packet that a PP_PUNT_IPV6_OPTION is about.
 pp_verdict walk_hop_by_hop(Bytes packet, uint32_t payload, uint16_t& pointer) {
-    if (packet.size() < fixed_header + 8) return PP_DROP_IPV6_EXTENSION;
-    const size_t length = (packet[fixed_header + 1] + size_t{1}) * 8;
-    if (length > payload || fixed_header + length > packet.size()) return PP_DROP_IPV6_EXTENSION;
-    const size_t end = fixed_header + length;
+    if (packet.size() < ipv6_fixed_header + 8) return PP_DROP_IPV6_EXTENSION;
+    const size_t length = (packet[ipv6_fixed_header + 1] + size_t{1}) * 8;
+    if (length > payload || ipv6_fixed_header + length > packet.size()) return PP_DROP_IPV6_EXTENSION;
+    const size_t end = ipv6_fixed_header + length;
 
     unsigned options = 0;
-    for (size_t at = fixed_header + 2; at < end;) {
+    for (size_t at = ipv6_fixed_header + 2; at < end;) {
         const uint8_t type = packet[at];
         if (type == option_pad1) {
             at++;
@@ -60,10 +60,10 @@ pp_verdict walk_hop_by_hop(Bytes packet, uint32_t payload, uint16_t& pointer) {
 pp_verdict check_ipv6(const Frame& frame, const Decision& decision, fib::Ip6Bytes& destination) {
     const Bytes packet = frame.slice.subspan(decision.l3_offset);
     const uint32_t room = frame.length - decision.l3_offset;
-    if (packet.size() < fixed_header) return PP_DROP_TRUNCATED;
+    if (packet.size() < ipv6_fixed_header) return PP_DROP_TRUNCATED;
     if (packet[0] >> 4 != 6) return PP_DROP_IPV6_VERSION;
     const uint32_t payload = load_be16(&packet[4]);
-    if (fixed_header + payload > room) return PP_DROP_IPV6_LENGTH;
+    if (ipv6_fixed_header + payload > room) return PP_DROP_IPV6_LENGTH;
     if (packet[6] == next_header_hop_by_hop && payload == 0)
         return PP_DROP_IPV6_LENGTH;  // RFC 2675: jumbogram
     std::memcpy(destination.data(), &packet[24], destination.size());
@@ -77,7 +77,7 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     const uint32_t payload = load_be16(&packet[4]);
     const Address source(&packet[8]);
     const Address destination(&packet[24]);
-    egress = choose_adjacency(frame, decision, group, [packet] { return flow_hash_ipv6(packet); });
+    choose_adjacency(frame, decision, egress, group, [packet] { return flow_hash_ipv6(packet); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
     if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
@@ -91,7 +91,7 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     if (const auto verdict = route_verdict(egress)) return verdict;
     if (packet[7] <= 1) return PP_PUNT_TTL_EXPIRED;
     if (const auto verdict = egress_verdict(frame, decision, egress)) return verdict;
-    return fixed_header + payload > decision.mtu ? PP_PUNT_TOO_BIG : PP_FORWARDED;
+    return ipv6_fixed_header + payload > decision.mtu ? PP_PUNT_TOO_BIG : PP_FORWARDED;
 }
 
 }  // namespace pktpit::router

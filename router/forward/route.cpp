@@ -3,21 +3,23 @@
 
 namespace pktpit::router {
 
-Egress read_adjacency(const ImageView& image, Decision& decision, uint32_t adjacency) {
+void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, uint32_t adjacency) {
     const pp_fib_adjacency* entry = pp_fib_adjacency_at(image.base, image.geometry, adjacency);
     // One load a word, since the writer may change the entry meanwhile, word by word.
     const auto word = [entry](size_t index) {
         return reinterpret_cast<const volatile uint64_t*>(entry)[index];
     };
     static_assert(sizeof(pp_fib_adjacency) == 4 * sizeof(uint64_t));
-    Egress egress{.index = adjacency, .next = word(0), .own = word(1), .tags = word(2)};
+    egress.index = adjacency;
+    egress.next = word(0);
+    egress.own = word(1);
+    egress.tags = word(2);
     const uint64_t link = word(3);
     egress.kind = static_cast<uint8_t>(egress.next >> 48);
     decision.adjacency = adjacency;
     decision.mtu = static_cast<uint32_t>(link);
     decision.egress_interface = static_cast<uint16_t>(link >> 32);
     decision.egress_port = static_cast<uint16_t>(egress.own >> 48);
-    return egress;
 }
 
 pp_verdict host_verdict(const Decision& decision, uint8_t kind) {

@@ -4,13 +4,16 @@
 
 namespace pktpit::router {
 
-Frame frame_of(const ImageView& image, uint16_t port, std::span<const uint8_t> slice, uint32_t frame_length) {
-    Frame frame;
+void begin(Frame& frame, const ImageView& image, uint16_t port, std::span<const uint8_t> slice,
+           uint32_t frame_length) {
+    const size_t most = std::min<size_t>(frame_length, PP_SLICE_BYTES);
     frame.image = image;
     frame.port = port;
-    frame.slice = slice.first(std::min({slice.size(), size_t{frame_length}, size_t{PP_SLICE_BYTES}}));
+    frame.slice = slice.first(std::min(slice.size(), most));
     frame.length = frame_length;
-    return frame;
+    frame.ethertype = 0;
+    frame.checksum_good = false;
+    frame.link_layer_group = false;
 }
 
 pp_verdict before_lookup(Frame& frame, Decision& decision, Destination& destination) {

@@ -12,7 +12,10 @@ struct Destination {
     fib::Ip6Bytes ipv6{};
 };
 
-Frame frame_of(const ImageView& image, uint16_t port, std::span<const uint8_t> slice, uint32_t frame_length);
+/// `frame` becomes one whose steps are still to come. In place, field by field: a Frame that is put together
+/// elsewhere and copied is read wider than it was written, which stalls the CPU (8 % of a worker's core).
+void begin(Frame& frame, const ImageView& image, uint16_t port, std::span<const uint8_t> slice,
+           uint32_t frame_length);
 /// PP_NONE: `destination` is to be looked up, of the family that frame.ethertype says.
 pp_verdict before_lookup(Frame& frame, Decision& decision, Destination& destination);
 void after_lookup(const Frame& frame, Decision& decision, uint32_t group);

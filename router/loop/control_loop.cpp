@@ -16,8 +16,12 @@ size_t ControlLoop::turn() {
     const size_t count = io_.receive(slices_);
     if (count == 0) return 0;
     egress_count_ = released_count_ = run_count_ = 0;
-    for (size_t i = 0; i < count; i++)
-        frames_[i] = {slices_[i].port, {slices_[i].bytes, slices_[i].length}, slices_[i].frame_length};
+    for (size_t i = 0; i < count; i++) {
+        frames_[i].port = slices_[i].port;
+        frames_[i].slice = {slices_[i].bytes, slices_[i].length};
+        frames_[i].frame_length = slices_[i].frame_length;
+        frames_[i].checksum_good = slices_[i].checksum_good;
+    }
     {
         const fib::EpochGuard reading(reader_);
         forwarder_.forward(std::span<const IngressFrame>(frames_).first(count),
@@ -30,6 +34,7 @@ size_t ControlLoop::turn() {
     if (destinations_.watching()) note_destinations();
     for (size_t i = 0; i < count; i++)
         finish(slices_[i], decisions_[i]);
+    count_received();
     if (egress_count_ != 0) {
         io_.submit(std::span(egress_).first(egress_count_));
         note_latency(now_nanoseconds());
@@ -55,10 +60,13 @@ void ControlLoop::note_latency(uint64_t doorbell) {
 }
 
 void ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
-    counters_.received(slice.port, 1, slice.frame_length);
+    if (slice.port != tally_.port) count_received();
+    tally_.port = slice.port;
+    tally_.packets++;
+    tally_.bytes += slice.frame_length;
     if (decision.verdict == PP_FORWARDED && slice.veto != PP_NONE)
         decision.verdict = static_cast<pp_verdict>(slice.veto);
-    switch (action_of(decision.verdict)) {
+    switch (decision.verdict == PP_FORWARDED ? PP_ACTION_FORWARD : action_of(decision.verdict)) {
         case PP_ACTION_FORWARD:
             forwarded(slice, decision);
             break;
@@ -70,7 +78,17 @@ void ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
             released_[released_count_++] = slice.slot;
             break;
     }
-    counters_.verdict(slice.port, decision.verdict);
+    if (decision.verdict == PP_FORWARDED)
+        tally_.forwarded++;
+    else
+        counters_.verdict(slice.port, decision.verdict);
+}
+
+void ControlLoop::count_received() {
+    const Tally tally = std::exchange(tally_, {});
+    if (tally.packets == 0) return;
+    counters_.received(tally.port, tally.packets, tally.bytes);
+    if (tally.forwarded != 0) counters_.verdict(tally.port, PP_FORWARDED, tally.forwarded);
 }
 
 // The new header goes where the old one was: in front of what follows it, which stays where it is.
@@ -86,8 +104,14 @@ void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
         runs_[run_count_ - 1].port != slice.port)
         runs_[run_count_++] = {slice.port, 0, slice.timestamp};
     runs_[run_count_ - 1].packets++;
-    egress_[egress_count_++] = {slice.slot, decision.egress_port, header_length, begin,
-                                slice.frame_length - slice.length};
+    // Field by field: put together elsewhere and copied, it would be read wider than it was written, which
+    // stalls the CPU.
+    offload::EgressDescriptor& out = egress_[egress_count_++];
+    out.slot = slice.slot;
+    out.port = decision.egress_port;
+    out.header_length = header_length;
+    out.header = begin;
+    out.payload_length = slice.frame_length - slice.length;
 }
 
 pp_verdict ControlLoop::hand_over(const HeaderSlice& slice, pp_verdict verdict) {

@@ -40,8 +40,9 @@ class ControlLoop {
 
   private:
     /// decision.verdict becomes what it comes to in the end.
-    void finish(offload::HeaderSlice& slice, Decision& decision);
-    void forwarded(offload::HeaderSlice& slice, const Decision& decision);
+    inline void finish(offload::HeaderSlice& slice, Decision& decision);
+    inline void forwarded(offload::HeaderSlice& slice, const Decision& decision);
+    void count_received();
     void note_latency(uint64_t doorbell);
     void note_destinations();
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
@@ -58,6 +59,13 @@ class ControlLoop {
     std::array<Decision, batch> decisions_;
     std::array<offload::EgressDescriptor, batch> egress_;
     std::array<offload::Slot, batch> released_;
+    /// What is counted for a port packet by packet, kept together until another port's follow.
+    struct Tally {
+        uint16_t port = 0;
+        uint32_t packets = 0;
+        uint32_t forwarded = 0;
+        uint64_t bytes = 0;
+    };
     /// Packets to be sent that were taken from one port at one time, as those of a batch are.
     struct Run {
         uint16_t port = 0;
@@ -66,6 +74,7 @@ class ControlLoop {
     };
     std::array<Run, batch> runs_;
     size_t run_count_ = 0;
+    Tally tally_;
     size_t egress_count_ = 0;
     size_t released_count_ = 0;
     bool wake_ = false;

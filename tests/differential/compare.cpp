@@ -4,6 +4,9 @@
 #include <linux/bpf.h>
 
 #include <algorithm>
+#include <tuple>
+
+#include "router/forward/batch.h"
 
 namespace pktpit::test {
 namespace {
@@ -57,6 +60,15 @@ std::string difference_of(const router::Decision& decision, const Outcome& outco
     return punt.frame == in ? "" : "punted frame differs";
 }
 
+bool same(const router::Decision& a, const router::Decision& b) {
+    const auto facts = [](const router::Decision& d) {
+        return std::tie(d.verdict, d.egress_port, d.egress_interface, d.adjacency, d.route_counter, d.mtu,
+                        d.l3_offset, d.ingress_interface, d.parameter_pointer, d.consumed, d.header_length);
+    };
+    return facts(a) == facts(b) &&
+           std::equal(a.header.begin(), a.header.begin() + a.header_length, b.header.begin());
+}
+
 }  // namespace
 
 std::string hex(const Bytes& frame) {
@@ -72,6 +84,15 @@ Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& fram
     const router::ImageView image{port_stage.memory().data(), &port_stage.geometry()};
     const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
     c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
+    // Workers decide by batches, which have a short way for the usual packet.
+    const router::IngressFrame in{port, slice, static_cast<uint32_t>(frame.size())};
+    router::Decision batched;
+    router::Forwarder(image).forward({&in, 1}, {&batched, 1});
+    if (!same(batched, c.decision)) {
+        c.difference = fmt::format("a batch says {}, or other bytes; one by one {}",
+                                   router::name_of(batched.verdict), router::name_of(c.decision.verdict));
+        return c;
+    }
     c.outcome = port_stage.run(port, frame, c.decision.route_counter);
     c.difference = difference_of(c.decision, c.outcome, port, frame);
     return c;
