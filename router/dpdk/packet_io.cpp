@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "router/dpdk/rx_checksum.h"
+
 namespace pktpit::router {
 
 using offload::EgressDescriptor;
@@ -114,6 +116,7 @@ size_t EthPacketIo::receive_from(const Port& port, uint16_t queue, std::span<Hea
         slice.frame_length = mbuf->pkt_len;
         slice.reason = 0;
         slice.veto = PP_NONE;
+        slice.checksum_good = ipv4_checksum_good(*mbuf);
         slice.slot = slots_.put(mbuf);
     }
     return count;
@@ -176,10 +179,12 @@ bool EthPacketIo::gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> t
 
 void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
     // A pass a port: there are few, and each gets one doorbell.
+    size_t left = descriptors.size();
     for (const Port& port : ports_) {
         size_t count = 0;
         for (const EgressDescriptor& descriptor : descriptors) {
             if (descriptor.port != port.id) continue;
+            left--;
             rte_mbuf* mbuf = slots_.take(descriptor.slot);
             // The header ends where it did; it begins earlier or later by what was added or taken away.
             const auto moved = rte_pktmbuf_mtod(mbuf, uint8_t*) - descriptor.header;
@@ -196,6 +201,7 @@ void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
             tx_[count++] = mbuf;
         }
         if (count != 0) transmit(port, count);
+        if (left == 0) return;
     }
     for (const EgressDescriptor& descriptor : descriptors)
         if (!find(descriptor.port)) {
@@ -206,15 +212,14 @@ void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
 }
 
 void EthPacketIo::transmit(const Port& port, size_t count) {
-    // Lengths before the burst: what has been sent is the driver's.
-    std::array<uint32_t, batch> lengths;
-    for (size_t i = 0; i < count; i++)
-        lengths[i] = tx_[i]->pkt_len;
+    // Counted before the burst: what has been sent is the driver's.
+    uint64_t bytes = 0;
+    for (const rte_mbuf* mbuf : std::span(tx_).first(count))
+        bytes += mbuf->pkt_len;
     const uint16_t taken =
         rte_eth_tx_burst(port.device, port.tx_queue, tx_.data(), static_cast<uint16_t>(count));
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < taken; i++)
-        bytes += lengths[i];
+    for (const rte_mbuf* mbuf : std::span(tx_).subspan(taken, count - taken))
+        bytes -= mbuf->pkt_len;
     counters_.sent(port.id, taken, bytes);
     if (taken == count) return;
     counters_.verdict(port.id, PP_DROP_EGRESS_FULL, count - taken);

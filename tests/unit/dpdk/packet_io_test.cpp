@@ -83,6 +83,31 @@ TEST_F(PacketIoTest, AFrameBecomesASliceOfAtMost128BytesInItsMbuf) {
     }
 }
 
+TEST_F(PacketIoTest, AChecksumIsGoodOnlyWhereTheDriverMeansTheHeaderThatIsRouted) {
+    constexpr uint32_t ipv4 = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4;
+    struct Case {
+        uint64_t flags;
+        uint32_t type;
+        bool good;
+    };
+    for (const Case& one :
+         {Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD, ipv4, true},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, true},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_BAD, ipv4, false}, Case{RTE_MBUF_F_RX_IP_CKSUM_NONE, ipv4, false},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN, ipv4, false},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_PTYPE_UNKNOWN, false},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD, ipv4 | RTE_PTYPE_TUNNEL_IP, false},
+          Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_OUTER_IP_CKSUM_BAD, ipv4, false}}) {
+        rte_mbuf* mbuf = mbuf_of(pool.get(), counting(60));
+        mbuf->ol_flags |= one.flags;
+        mbuf->packet_type = one.type;
+        arrive(mbuf);
+        const HeaderSlice slice = receive_one();
+        EXPECT_EQ(slice.checksum_good, one.good) << std::hex << one.flags << " " << one.type;
+        io->release({&slice.slot, 1});
+    }
+}
+
 TEST_F(PacketIoTest, AHeaderIsRewrittenInPlaceShorterOrLonger) {
     for (const size_t length : {60, 200, 1514})
         for (const size_t header : {14, 18, 22, 10}) {
