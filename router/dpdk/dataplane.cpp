@@ -1,18 +1,9 @@
 #include "router/dpdk/dataplane.h"
 
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <thread>
 
-#include "router/dataplane/instance_lock.h"
-#include "router/dataplane/run_directory.h"
 #include "router/loop/cpus.h"
 
 namespace pktpit::router {
@@ -22,11 +13,6 @@ constexpr uint32_t mbufs_a_port = 4096;  ///< beside its rings: what drivers kee
 constexpr uint32_t spare_ports = 2;      ///< that a reload may add
 constexpr uint32_t most_mbufs = (1U << 22) - 1;
 constexpr size_t eal_memory = size_t{48} << 20;  ///< what EAL and drivers take for themselves
-constexpr size_t queued_per_poll = 256;
-constexpr size_t tap_frames_per_poll = 64;
-constexpr size_t largest_frame = 16384;
-constexpr std::chrono::milliseconds link_poll_period{10};
-constexpr int most_link_polls = 100;  // a second; what takes longer comes later
 
 uint32_t mbufs_for(const config::Config& config) {
     if (config.dpdk.mbufs != 0) return config.dpdk.mbufs;
@@ -43,37 +29,25 @@ uint32_t mbufs_for(const config::Config& config) {
 Result<std::unique_ptr<DpdkDataplane>> DpdkDataplane::open(const config::Config& config,
                                                            const fib::Capacity& capacity,
                                                            PuntHandler on_punt) {
-    if (auto usable = check_cpus(config.workers, usable_cpus()); !usable)
-        return tl::unexpected(usable.error());
-    auto lock = lock_instance(config.instance);
-    if (!lock) return tl::unexpected(lock.error());
-    std::unique_ptr<DpdkDataplane> self(new DpdkDataplane(config, std::move(*lock), std::move(on_punt)));
+    auto held = lock(config);
+    if (!held) return tl::unexpected(held.error());
+    std::unique_ptr<DpdkDataplane> self(new DpdkDataplane(config, std::move(*held), std::move(on_punt)));
     if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
     return self;
 }
 
 DpdkDataplane::~DpdkDataplane() {
-    for (auto& [name, port] : ports_)
+    for (EthPort* port : devices())
         stop(*port);
-    for (const auto& thread : threads_)
-        thread->worker.reset();
-    ports_.clear();  // before the pools that their drivers take from
+    end();  // before the pools that the ports' drivers take from
     others_.clear();
     payload_.reset();
     packets_.reset();
     eal_.reset();
-    ::unlink(run_path(instance_, ".lock").c_str());
 }
 
 Result<void> DpdkDataplane::set_up(const config::Config& config, const fib::Capacity& capacity) {
-    geometry_ = fib::plan_geometry(capacity);
-    auto image = fib::HugeMemory::map(geometry_.image_bytes);
-    if (!image) return tl::unexpected(image.error());
-    image_ = std::move(*image);
-    epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
-    for_daemon_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    watch(for_daemon_.get());
-
+    if (auto done = set_up_image(capacity); !done) return done;
     const uint32_t mbufs = mbufs_for(config);
     if (auto started = start_eal(mbufs); !started) return started;
     auto packets = make_packet_pool("pktpit-packets", mbufs, settings_.slot_bytes);
@@ -89,53 +63,36 @@ Result<void> DpdkDataplane::set_up(const config::Config& config, const fib::Capa
             if (auto made = create_device(interface); !made) return made;
     if (auto done = set_up_payload(); !done) return done;
     // Links take their time, and come up while the tables are filled; who receives them comes later.
-    for (const auto& [name, port] : ports_)
+    for (const EthPort* port : devices())
         if (auto started = start_device(*port); !started) return started;
     wait_for_links();
-    return start_workers();
-}
-
-// Routes over a port whose link is down are not in the FIB, and a large table takes a second to go there: it
-// is to be loaded once, with the links as they will be.
-void DpdkDataplane::wait_for_links() {
-    for (int waited = 0; waited < most_link_polls; waited++) {
-        bool all = true;
-        for (const auto& [name, port] : ports_) {
-            port->show_link();
-            all = all && port->device->link_up();
-        }
-        if (all) return;
-        std::this_thread::sleep_for(link_poll_period);
-    }
-}
-
-Result<void> DpdkDataplane::start_workers() {
-    const ImageView image{image_.bytes().data(), &geometry_};
-    for (unsigned i = 0; i < workers_.count; i++) {
-        auto thread = std::make_unique<Thread>();
-        thread->queues.for_daemon_wakeup = Fd(fcntl(for_daemon_.get(), F_DUPFD_CLOEXEC, 0));
-        thread->io = std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
-                                                   counters_.of(i));
-        thread->worker =
-            std::make_unique<Worker>(*thread->io, image, epochs_, counters_.of(i), thread->queues,
-                                     workers_.polling, Worker::placement(workers_, i));
-        thread->worker->watch_interrupt(thread->io->sleep_descriptor());
-        thread->worker->resume();
-        threads_.push_back(std::move(thread));
-    }
+    start_workers();
     return {};
 }
 
-std::vector<Worker*> DpdkDataplane::all_workers() const {
-    std::vector<Worker*> workers;
-    for (const auto& thread : threads_)
-        workers.push_back(thread->worker.get());
-    return workers;
+bool DpdkDataplane::show_links() {
+    bool all = true;
+    for (EthPort* port : devices()) {
+        port->show_link();
+        all = all && port->device->link_up();
+    }
+    return all;
+}
+
+void DpdkDataplane::start_workers() {
+    for (unsigned i = 0; i < worker_settings().count; i++) {
+        auto made = std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
+                                                  counters_of(i));
+        ios_.push_back(made.get());
+        Worker& worker = add_worker(std::move(made));
+        worker.watch_interrupt(ios_.back()->sleep_descriptor());
+        worker.resume();
+    }
 }
 
 Result<void> DpdkDataplane::start_eal(uint32_t mbufs) {
     EalPlan plan;
-    plan.prefix = "pktpit-" + instance_;
+    plan.prefix = "pktpit-" + instance();
     plan.cpu = a_cpu_of_ours();
     plan.memory = pool_bytes(mbufs, settings_.slot_bytes) + eal_memory;
     plan.options = settings_.eal;
@@ -155,15 +112,15 @@ Result<void> DpdkDataplane::start_eal(uint32_t mbufs) {
 
 Result<void> DpdkDataplane::set_up_payload() {
     if (settings_.payload_memory.kind == config::MemoryKind::hugepages) return {};
-    std::vector<rte_device*> devices;
+    std::vector<rte_device*> physical_devices;
     bool copies = false;  // some driver cannot send from there
-    for (const auto& [name, port] : ports_) {
+    for (const EthPort* port : devices()) {
         const bool physical = config::DpdkDevice::parse(port->text).pci;
-        if (physical) devices.push_back(port->device->bus_device());
+        if (physical) physical_devices.push_back(port->device->bus_device());
         copies = copies || !physical;
     }
     auto payload = PayloadMemory::open(settings_.payload_memory, "pktpit-payloads", settings_.slot_bytes,
-                                       std::move(devices), copies);
+                                       std::move(physical_devices), copies);
     if (!payload) return tl::unexpected(payload.error());
     payload_ = std::move(*payload);
     spdlog::info("payload memory: {}; the CPU's mapping is {}", payload_->memory().source().to_string(),
@@ -172,42 +129,27 @@ Result<void> DpdkDataplane::set_up_payload() {
 }
 
 Result<void> DpdkDataplane::create_device(const config::Interface& interface) {
-    if (ports_.contains(interface.name)) return {};
-    auto port = EthPort::open(interface, settings_.slot_bytes);
-    if (!port) return tl::unexpected(port.error());
-    watch((*port)->tap.descriptor());
-    spdlog::info("{}: {} ({}), MAC address {}", interface.name, interface.device, (*port)->device->driver(),
-                 (*port)->device->mac().to_string());
-    ports_.emplace(interface.name, std::move(*port));
+    if (port(interface.name)) return {};
+    auto made = EthPort::open(interface, settings_.slot_bytes);
+    if (!made) return tl::unexpected(made.error());
+    spdlog::info("{}: {} ({}), MAC address {}", interface.name, interface.device, (*made)->device->driver(),
+                 (*made)->device->mac().to_string());
+    add_port(std::move(*made));
     return {};
 }
 
-void DpdkDataplane::destroy_device(const std::string& name) {
-    const auto found = ports_.find(name);
-    if (found == ports_.end()) return;
-    stop(*found->second);
-    ports_.erase(found);  // its tap leaves the epoll set as it closes
-}
-
-Result<void> DpdkDataplane::prepare(uint16_t id, uint32_t, const config::Interface& settings) {
-    const auto found = ports_.find(settings.name);
-    if (found == ports_.end())
-        return fail("/interfaces/" + settings.name, "the device of this port is not there",
-                    "a device that was opened", "");
-    found->second->id = id;
-    return {};
-}
-
-Result<Dataplane::Attachment> DpdkDataplane::attach(uint16_t id, uint32_t ifindex,
-                                                    const config::Interface& settings) {
-    if (auto prepared = prepare(id, ifindex, settings); !prepared) return tl::unexpected(prepared.error());
-    EthPort& port = *ports_.at(settings.name);
-    if (auto started = start(port); !started) return tl::unexpected(started.error());
+Result<void> DpdkDataplane::start_port(TapPort& which) {
+    auto& port = static_cast<EthPort&>(which);
+    if (auto started = start(port); !started) return started;
     port.wanted = true;
     port.show_link();
-    Attachment attachment;
-    attachment.mode = AttachMode::user;
-    return attachment;
+    return {};
+}
+
+void DpdkDataplane::stop_port(TapPort& which) {
+    auto& port = static_cast<EthPort&>(which);
+    port.wanted = false;
+    stop(port);
 }
 
 Result<void> DpdkDataplane::start_device(const EthPort& port) {
@@ -215,17 +157,17 @@ Result<void> DpdkDataplane::start_device(const EthPort& port) {
     wishes.rx_descriptors = static_cast<uint16_t>(settings_.rx_descriptors);
     wishes.tx_descriptors = static_cast<uint16_t>(settings_.tx_descriptors);
     wishes.mtu = port.mtu();
-    wishes.interrupts = workers_.polling != config::Polling::busy;
-    wishes.queues = static_cast<uint16_t>(workers_.count);
+    wishes.interrupts = worker_settings().polling != config::Polling::busy;
+    wishes.queues = static_cast<uint16_t>(worker_settings().count);
     EthDevice& device = *port.device;
     if (auto started = device.start(wishes, {packets_.get(), payload_ ? payload_->pool() : nullptr});
         !started)
         return started;
-    if (device.plan().tx_queues >= workers_.count) return {};
+    if (device.plan().tx_queues >= worker_settings().count) return {};
     device.stop();
     return fail(port.where(),
                 "the driver has " + std::to_string(device.plan().tx_queues) + " transmit queues here for " +
-                    std::to_string(workers_.count) + " workers",
+                    std::to_string(worker_settings().count) + " workers",
                 "a queue for each worker",
                 "the driver's argument for more queues (net_af_packet: qpairs), or fewer /workers");
 }
@@ -239,12 +181,12 @@ Result<void> DpdkDataplane::start(EthPort& port) {
     const WorkerPause paused(all_workers());
     // A receive queue has one worker; a port with fewer queues than workers begins with another one each
     // time.
-    for (unsigned i = 0; i < threads_.size(); i++) {
+    for (unsigned i = 0; i < ios_.size(); i++) {
         EthPacketIo::Port share{port.id, device.id(),        static_cast<uint16_t>(i),
                                 {},      plan.multi_segment, device.has_interrupts()};
         for (uint16_t queue = 0; queue < plan.rx_queues; queue++)
-            if ((queue + port.id) % threads_.size() == i) share.queues.push_back(queue);
-        threads_[i]->io->add(share);
+            if ((queue + port.id) % ios_.size() == i) share.queues.push_back(queue);
+        ios_[i]->add(share);
     }
     return {};
 }
@@ -254,48 +196,26 @@ void DpdkDataplane::stop(EthPort& port) {
     if (!std::exchange(port.started, false)) return;
     {
         const WorkerPause paused(all_workers());
-        for (const auto& thread : threads_)
-            thread->io->remove(port.id);
+        for (EthPacketIo* io : ios_)
+            io->remove(port.id);
     }
     if (port.device) port.device->stop();
 }
 
-void DpdkDataplane::detach(uint16_t id) {
-    EthPort* port = by_id(id);
-    if (!port) return;
-    port->wanted = false;
-    stop(*port);
+std::vector<WorkerState::Queue> DpdkDataplane::queues_of(unsigned worker) const {
+    std::vector<WorkerState::Queue> queues;
+    for (const auto& port : ios_[worker]->ports())
+        for (const uint16_t queue : port.queues)
+            queues.push_back({port.id, queue, false});
+    return queues;
 }
 
-void DpdkDataplane::reset_counters(uint16_t port) {
-    const WorkerPause paused(all_workers());
-    counters_.reset_port(port);
-}
-
-std::vector<WorkerState> DpdkDataplane::workers() {
-    std::vector<WorkerState> states;
-    for (unsigned i = 0; i < threads_.size(); i++) {
-        WorkerState state;
-        state.index = i;
-        state.cpu = Worker::placement(workers_, i).cpu;
-        state.polling = workers_.polling;
-        state.counters = counters_.of(i).all_ports();
-        for (const auto& port : threads_[i]->io->ports())
-            for (const uint16_t queue : port.queues)
-                state.queues.push_back({port.id, queue, false});
-        states.push_back(std::move(state));
-    }
-    return states;
-}
-
-EthPort* DpdkDataplane::by_id(uint16_t id) const {
-    for (const auto& [name, port] : ports_)
-        if (port->id == id) return port.get();
-    return nullptr;
+size_t DpdkDataplane::longest_frame() const {
+    return settings_.slot_bytes + link_layer_bytes;
 }
 
 std::optional<NicDetails> DpdkDataplane::nic(uint16_t id) {
-    const EthPort* port = by_id(id);
+    const auto* port = static_cast<const EthPort*>(this->port(id));
     if (!port) return std::nullopt;
     NicDetails details;
     details.device = port->text;
@@ -310,63 +230,9 @@ std::optional<NicDetails> DpdkDataplane::nic(uint16_t id) {
     return details;
 }
 
-void DpdkDataplane::watch(int descriptor) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = descriptor;
-    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
-}
-
-void DpdkDataplane::poll() {
-    uint64_t rung = 0;
-    if (::read(for_daemon_.get(), &rung, sizeof rung) == sizeof rung) poll_queues();
-    poll_observations();
-    for (const auto& [name, port] : ports_)
-        poll_tap(*port);
-}
-
-void DpdkDataplane::poll_queues() {
-    bool more = false;
-    for (const auto& thread : threads_) {
-        FrameQueue& queue = thread->queues.for_daemon;
-        queue.pop(queued_per_poll, [this](const pp_punt& punt, std::span<uint8_t> frame) {
-            const auto verdict = static_cast<pp_verdict>(punt.verdict);
-            if (action_of(verdict) == PP_ACTION_PUNT) return on_punt_(punt, frame);
-            if (const EthPort* port = by_id(punt.port)) (void)port->tap.deliver(frame);
-        });
-        more = more || !queue.empty();
-    }
-    if (!more) return;
-    const uint64_t one = 1;  // others are to have their turn before the rest
-    [[maybe_unused]] const auto written = ::write(for_daemon_.get(), &one, sizeof one);
-}
-
-void DpdkDataplane::poll_tap(const EthPort& port) {
-    std::array<uint8_t, largest_frame> frame;
-    for (size_t count = 0; count < tap_frames_per_poll; count++) {
-        const size_t length = port.tap.receive(frame);
-        if (length == 0) return;
-        const std::span<const uint8_t> whole(frame.data(), length);
-        (void)transmit(port.id, {&whole, 1});
-    }
-}
-
-bool DpdkDataplane::transmit(uint16_t id, std::span<const std::span<const uint8_t>> parts) {
-    const EthPort* port = by_id(id);
-    size_t length = 0;
-    for (const auto& part : parts)
-        length += part.size();
-    if (!port || !port->started || length > settings_.slot_bytes + link_layer_bytes) return false;
-    // Always by the same worker: what the host sends stays in order.
-    if (!threads_.front()->queues.to_send.push({id, 0, 0, static_cast<uint32_t>(length)}, parts))
-        return false;
-    threads_.front()->worker->wake();
-    return true;
-}
-
 void DpdkDataplane::tick() {
-    poll_observations();
-    for (auto& [name, port] : ports_) {
+    StagelessDataplane::tick();
+    for (EthPort* port : devices()) {
         if (!port->device || port->device->lost()) reopen(*port);
         port->follow_tap();
         port->show_link();

@@ -12,8 +12,8 @@
 #include "config/dpdk_device.h"
 #include "fib/address.h"
 #include "fib/result.h"
+#include "router/dataplane/linux_below.h"
 #include "router/dpdk/eth_plan.h"
-#include "router/dpdk/linux_below.h"
 
 namespace pktpit::router {
 

@@ -6,9 +6,8 @@ namespace pktpit::router {
 
 EthPort::EthPort(const config::Interface& interface, std::unique_ptr<EthDevice> opened, Tap made,
                  uint32_t mtu, uint32_t slot_bytes)
-    : name(interface.name),
+    : TapPort(interface.name, std::move(made)),
       text(interface.device),
-      tap(std::move(made)),
       device(std::move(opened)),
       slot_bytes_(slot_bytes),
       mtu_(mtu),

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "config/config.h"
-#include "router/dataplane/tap.h"
+#include "router/dataplane/tap_port.h"
 #include "router/dpdk/eth_device.h"
 
 namespace pktpit::router {
 
-class EthPort {
+class EthPort : public TapPort {
   public:
     /// Errors: the device's, the tap's, an MTU of the device that no slot has room for.
     static Result<std::unique_ptr<EthPort>> open(const config::Interface& interface, uint32_t slot_bytes);
@@ -21,13 +21,9 @@ class EthPort {
     /// The device is up, and so is its link.
     void show_link();
 
-    const std::string name;
-    const std::string text;  ///< of the device
-    Tap tap;
+    const std::string text;             ///< of the device
     std::unique_ptr<EthDevice> device;  ///< null: it has gone, and is looked for
-    uint16_t id = 0;                    ///< 0: not prepared
-    bool started = false;
-    bool wanted = false;  ///< attached: to be started again when its device is back
+    bool wanted = false;                ///< attached: to be started again when its device is back
     bool failure_told = false;
 
     [[nodiscard]] uint32_t mtu() const { return mtu_; }

@@ -22,10 +22,7 @@ std::string list_of_drivers() {
 }  // namespace
 
 NicPort::NicPort(const config::Interface& interface, offload::PciAddress pci, Tap port_tap)
-    : name(interface.name),
-      address(pci),
-      mtu(interface.mtu.value_or(default_mtu)),
-      tap(std::move(port_tap)) {}
+    : TapPort(interface.name, std::move(port_tap)), address(pci), mtu(interface.mtu.value_or(default_mtu)) {}
 
 offload::NicLayout NicPort::layout(const config::Vfio& settings) const {
     offload::NicLayout layout;

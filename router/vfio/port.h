@@ -9,13 +9,13 @@
 #include "config/config.h"
 #include "offload/pci/path.h"
 #include "offload/vfio/device.h"
-#include "router/dataplane/tap.h"
+#include "router/dataplane/tap_port.h"
 #include "router/loop/worker.h"
 #include "router/vfio/slot_memory.h"
 
 namespace pktpit::router {
 
-class NicPort {
+class NicPort : public TapPort {
   public:
     /// Errors: no such device, one without a driver here, VFIO's, the NIC does not come up, the tap's.
     static Result<std::unique_ptr<NicPort>> open(const config::Interface& interface,
@@ -28,14 +28,10 @@ class NicPort {
     /// Ends it; the NIC does no DMA any more. Appends the slots that were in its rings. Worker paused.
     void stop(std::vector<offload::Slot>& left);
 
-    const std::string name;
     const offload::PciAddress address;
     const uint32_t mtu;
-    uint16_t id = 0;  ///< 0: not prepared
-    bool started = false;
     bool direct = false;  ///< reaches the payload memory by P2P
     std::string why;      ///< where its payloads wait, and why there
-    Tap tap;
     std::unique_ptr<offload::VfioDevice> device;
     std::unique_ptr<offload::Nic> nic;
     Fd interrupt;  ///< eventfd

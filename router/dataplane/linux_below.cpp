@@ -1,4 +1,4 @@
-#include "router/dpdk/linux_below.h"
+#include "router/dataplane/linux_below.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
