@@ -39,6 +39,12 @@ void EventQueue::run_first() {
     first.actor->on_event(first.what, first.argument);
 }
 
+bool EventQueue::run_next() {
+    if (heap_.empty()) return false;
+    run_first();
+    return true;
+}
+
 void EventQueue::run_until(Time end) {
     while (!heap_.empty() && heap_.front().at <= end)
         run_first();

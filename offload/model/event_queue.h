@@ -27,6 +27,8 @@ class EventQueue {
 
     /// `at` in the past counts as now.
     void schedule(Time at, Actor& actor, uint32_t what, uint64_t argument = 0);
+    /// Runs the next event. False: there is none.
+    bool run_next();
     /// Runs all events up to `end`, that time included; it is `end` afterwards.
     void run_until(Time end);
     /// Runs until nothing is left, or `limit` events. False: the limit came first.

@@ -59,7 +59,7 @@ std::span<std::byte> Nic::begin_receive(unsigned port, uint32_t length, uint64_t
         counters_.no_slot++;
         return {};
     }
-    meta_[receiving_] = {length, port, packet, 0};
+    meta_[receiving_] = {length, port, packet, 0, 0};
     return {frame_of(receiving_), length};
 }
 

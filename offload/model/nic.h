@@ -93,6 +93,8 @@ class Nic : public Device, public Actor {
     void free_slot(uint32_t slot);
     [[nodiscard]] size_t slots_in_use() const { return settings_.slots - free_slots_.size(); }
     [[nodiscard]] std::byte* frame_of(uint32_t slot) { return memory(layout_.slot(slot) + slot_headroom); }
+    /// The frame as it is now: a rewritten header may be longer or shorter than the one that came in.
+    [[nodiscard]] std::byte* start_of(uint32_t slot) { return frame_of(slot) + meta_[slot].shift; }
     /// A thread is busy for `cost`, then firmware's computed(what, argument) is called.
     void compute(Time cost, uint32_t what, uint64_t argument, uint64_t packet, const char* step,
                  Time not_before = 0);
@@ -108,6 +110,7 @@ class Nic : public Device, public Actor {
         uint32_t port = 0;
         uint64_t packet = 0;
         uint64_t user = 0;  ///< firmware's
+        int32_t shift = 0;  ///< where the frame begins in its slot, against where it came in
     };
     [[nodiscard]] Meta& meta(uint32_t slot) { return meta_[slot]; }
 

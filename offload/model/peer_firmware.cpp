@@ -47,7 +47,7 @@ PeerFirmware::PeerFirmware(Nic& nic, const PeerTransferSettings& settings, std::
 void PeerFirmware::send(uint32_t slot, Egress egress) {
     if (egress.nic == nic_.index()) {
         const Nic::Meta& meta = nic_.meta(slot);
-        nic_.transmit(egress.port, nic_.frame_of(slot), meta.length, meta.packet,
+        nic_.transmit(egress.port, nic_.start_of(slot), meta.length, meta.packet,
                       make_cookie(slot_sent, slot));
         return;
     }
@@ -71,10 +71,11 @@ void PeerFirmware::push(uint32_t slot, Egress egress) {
     switch (settings_.transfer) {
         case Transfer::write:
             descriptor.where = layout.landing_slot(nic_.index(), entry);
-            nic_.dma().write(bars_[egress.nic] + descriptor.where, nic_.frame_of(slot), meta.length, payload);
+            nic_.dma().write(bars_[egress.nic] + descriptor.where, nic_.start_of(slot), meta.length, payload);
             break;
         case Transfer::read:
-            descriptor.where = nic_.bar() + layout.slot(slot) + slot_headroom;
+            descriptor.where =
+                nic_.bar() + layout.slot(slot) + slot_headroom + static_cast<int64_t>(meta.shift);
             break;
         case Transfer::bounce:
             descriptor.where =
@@ -82,7 +83,7 @@ void PeerFirmware::push(uint32_t slot, Egress egress) {
                 ((uint64_t{nic_.index()} * layout.nics + egress.nic) * layout.window + entry) * slot_bytes;
             // Its dma_done() may come at once.
             held_[slot] = {egress.nic, entry, descriptor};
-            nic_.dma().write(descriptor.where, nic_.frame_of(slot), meta.length, payload);
+            nic_.dma().write(descriptor.where, nic_.start_of(slot), meta.length, payload);
             return;
     }
     announce({egress.nic, entry, descriptor});
@@ -144,7 +145,7 @@ void PeerFirmware::fetch_waiting() {
         const auto from = static_cast<unsigned>(next >> 32);
         const auto entry = static_cast<uint32_t>(next);
         const Descriptor descriptor = read_descriptor(from, entry);
-        nic_.meta(slot) = {descriptor.length, descriptor.port, descriptor.packet, next};
+        nic_.meta(slot) = {descriptor.length, descriptor.port, descriptor.packet, next, 0};
         nic_.dma().read(descriptor.where, nic_.frame_of(slot), descriptor.length,
                         {make_cookie(slot_filled, slot), descriptor.packet, false, TlpType::memory_write});
     }

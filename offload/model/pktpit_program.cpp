@@ -17,7 +17,7 @@ PktpitFirmware::PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, s
     : PeerFirmware(nic, transfer, std::move(bars)),
       rings_(rings),
       settings_(settings),
-      answers_(rings.entries) {}
+      answers_(size_t{rings.entries} * settings.answer_stride()) {}
 
 void PktpitFirmware::frame(uint32_t slot) {
     nic_.compute(settings_.ingress_time, first_own_event, slot, nic_.meta(slot).packet, "firmware: slice",
@@ -29,7 +29,7 @@ void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
         waiting_.push(static_cast<uint32_t>(argument));
         ask_host();
     } else if (what == first_own_event + 1) {
-        answered(answers_[argument]);
+        answered(argument);
     } else {
         PeerFirmware::computed(what, argument);
     }
@@ -74,9 +74,9 @@ void PktpitFirmware::fetch_answers(uint64_t packet) {
         const uint64_t count =
             std::min({uint64_t{settings_.fetch}, answers_posted_ - answers_asked_, rings_.entries - entry});
         answers_asked_ += count;
-        nic_.dma().read(rings_.tx + entry * sizeof(EgressAnswer),
-                        reinterpret_cast<std::byte*>(&answers_[entry]),
-                        static_cast<uint32_t>(count * sizeof(EgressAnswer)),
+        const uint32_t stride = settings_.answer_stride();
+        nic_.dma().read(rings_.tx + entry * stride, &answers_[entry * stride],
+                        static_cast<uint32_t>(count * stride),
                         {first_own_cookie | count, packet, false, TlpType::memory_write});
     }
 }
@@ -85,13 +85,32 @@ void PktpitFirmware::dma_done(uint64_t cookie, DmaResult result) {
     if (cookie < first_own_cookie) return PeerFirmware::dma_done(cookie, result);
     for (uint64_t left = cookie - first_own_cookie; left > 0; left--) {
         const uint64_t entry = answers_got_++ & (rings_.entries - 1);
-        nic_.compute(settings_.answer_time, first_own_event + 1, entry, answers_[entry].packet,
+        nic_.compute(settings_.answer_time, first_own_event + 1, entry, answer_at(entry).packet,
                      "firmware: egress descriptor");
     }
 }
 
-void PktpitFirmware::answered(const EgressAnswer& answer) {
-    if (answer.forward) return send(answer.slot, {true, answer.nic, answer.port});
+EgressAnswer PktpitFirmware::answer_at(size_t entry) const {
+    EgressAnswer answer;
+    std::memcpy(&answer, &answers_[entry * settings_.answer_stride()], sizeof(answer));
+    return answer;
+}
+
+/// Where the old one ended the new one ends; what is behind it stays where it is.
+void PktpitFirmware::replace_header(const EgressAnswer& answer, const std::byte* header) {
+    Nic::Meta& meta = nic_.meta(answer.slot);
+    meta.shift += answer.replaced - answer.header_length;
+    meta.length = meta.length - answer.replaced + answer.header_length;
+    std::memcpy(nic_.start_of(answer.slot), header, answer.header_length);
+}
+
+void PktpitFirmware::answered(size_t entry) {
+    const EgressAnswer answer = answer_at(entry);
+    if (answer.forward) {
+        if (answer.header_length > 0)
+            replace_header(answer, &answers_[entry * settings_.answer_stride()] + sizeof(answer));
+        return send(answer.slot, {true, answer.nic, answer.port});
+    }
     nic_.counters().no_route++;
     nic_.free_slot(answer.slot);
 }
@@ -144,9 +163,14 @@ void PktpitHost::process(size_t nic, size_t count) {
         trace(descriptor.packet, "burst: poll, lookup");
         const Egress egress = decide(nic, descriptor, address);
         counters_.no_route += !egress.forward;
-        const EgressAnswer answer{descriptor.slot, egress.nic,        static_cast<uint8_t>(egress.port),
-                                  egress.forward,  descriptor.packet, 0};
-        std::memcpy(memory(ring.tx + entry * sizeof(answer)), &answer, sizeof(answer));
+        const EgressAnswer answer{descriptor.slot,
+                                  egress.nic,
+                                  static_cast<uint8_t>(egress.port),
+                                  egress.forward,
+                                  descriptor.packet,
+                                  0,
+                                  0};
+        std::memcpy(memory(ring.tx + entry * program_.answer_stride()), &answer, sizeof(answer));
         descriptor.valid = 0;
         std::memcpy(memory(address), &descriptor, sizeof(descriptor));
     }

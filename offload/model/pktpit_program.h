@@ -20,24 +20,29 @@ struct SliceDescriptor {
 };
 static_assert(sizeof(SliceDescriptor) == 16);
 
-/// The CPU's answer.
+/// The CPU's answer, with the new header behind it if settings say so.
 struct EgressAnswer {
     uint32_t slot = 0;
     uint16_t nic = 0;
     uint8_t port = 0;
     uint8_t forward = 0;
     uint32_t packet = 0;
-    uint32_t reserved = 0;
+    uint16_t header_length = 0;  ///< of the new header; 0: the frame goes as it is
+    uint16_t replaced = 0;       ///< bytes of the frame that it takes the place of
 };
 static_assert(sizeof(EgressAnswer) == HostRings::descriptor_bytes);
 
 struct PktpitSettings {
     unsigned slice = 0;  ///< bytes of the frame that go to the CPU; 0: the destination address alone
     Time ingress_time = 0;
-    Time answer_time = 0;  ///< firmware, for an answer
-    unsigned fetch = 16;   ///< answers read at once, at most
+    Time answer_time = 0;      ///< firmware, for an answer
+    unsigned fetch = 16;       ///< answers read at once, at most
+    unsigned header_room = 0;  ///< bytes of a new header behind each answer, at most
     [[nodiscard]] uint32_t stride() const {
         return (static_cast<uint32_t>(sizeof(SliceDescriptor)) + slice + 15) & ~15U;
+    }
+    [[nodiscard]] uint32_t answer_stride() const {
+        return (static_cast<uint32_t>(sizeof(EgressAnswer)) + header_room + 15) & ~15U;
     }
 };
 
@@ -50,17 +55,23 @@ class PktpitFirmware : public PeerFirmware {
     void computed(uint32_t what, uint64_t argument) override;
     void written(uint64_t offset, uint32_t length, uint64_t packet) override;
     void dma_done(uint64_t cookie, DmaResult result) override;
+    /// A frame of the host's own, which is in a slot of this NIC's, leaves by one of its ports.
+    void send_own(uint32_t slot, uint16_t port) {
+        send(slot, {true, static_cast<uint16_t>(nic_.index()), port});
+    }
 
   private:
     void ask_host();
     void fetch_answers(uint64_t packet);
-    void answered(const EgressAnswer& answer);
+    void answered(size_t entry);
+    [[nodiscard]] EgressAnswer answer_at(size_t entry) const;
+    void replace_header(const EgressAnswer& answer, const std::byte* header);
 
     HostRings rings_;
     PktpitSettings settings_;
     Ring<uint32_t> waiting_;  ///< slots that the host's ring has no room for
     uint64_t told_ = 0, room_ = 0;
-    std::vector<EgressAnswer> answers_;
+    std::vector<std::byte> answers_;  ///< a copy of the host's ring
     uint64_t answers_posted_ = 0, answers_asked_ = 0, answers_got_ = 0;
 };
 
