@@ -21,6 +21,7 @@ constexpr std::array rows_there_are = {
     Row{5, "P2PNIC against the CPU-driven router", check_p2pnic},
     Row{6, "Pktpit against the CPU-driven router", check_pktpit},
     Row{7, "switch chips and redirection", check_chip_latencies},
+    Row{8, "peer operations", check_peer_operations},
 };
 
 }  // namespace

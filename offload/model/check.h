@@ -52,6 +52,7 @@ void check_memory_load(CheckReport& report, const Progress& progress);          
 void check_p2pnic(CheckReport& report, const Progress& progress);               // 5
 void check_pktpit(CheckReport& report, const Progress& progress);               // 6
 void check_chip_latencies(CheckReport& report, const Progress& progress);       // 7
+void check_peer_operations(CheckReport& report, const Progress& progress);      // 8
 
 /// A profile or topology that comes with the program.
 Profile own_profile(const std::string& name);

@@ -12,6 +12,7 @@ namespace pktpit::model {
 namespace {
 
 constexpr uint64_t most_draining_events = 50'000'000;
+constexpr uint64_t msi_address = 0xfee00000;  // of x86
 
 Result<void> check(const Topology& topology, const Machine& machine, const TrafficSettings& traffic) {
     if (traffic.size != 0 && (traffic.size < 64 || traffic.size > largest_frame))
@@ -67,12 +68,14 @@ class Run {
         machine_.fabric->clear_counters();
         traffic_->begin_measurement();
         if (cpu_) cpu_->clear_counters();
+        if (control_) control_->clear_counters();
         const Time begin = events.now();
         events.run_until(begin + settings_.duration);
         ExperimentResult result;
         result.measured = settings_.duration;
         collect(result);
         if (settings_.drain) drain(result);
+        if (settings_.operations) collect_operations(result);
         result.events = machine_.fabric->events().events_run();
         result.trace = tracer_.entries();
         std::ranges::stable_sort(result.trace, {}, &TraceEntry::begin);
@@ -110,7 +113,9 @@ class Run {
             profile_.ns(settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
         for (unsigned i = 0; i < count; i++) {
             Nic& nic = *nics_[i];
-            if (settings_.program == Program::p2pnic)
+            if (settings_.operations)
+                load_operations(nic, transfer);
+            else if (settings_.program == Program::p2pnic)
                 nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, bars_, decider_,
                                                           profile_.ns("nic.ingress_ns")));
             else if (settings_.program == Program::pktpit)
@@ -134,9 +139,47 @@ class Run {
             cpu_ = std::move(host);
         }
         cores_ = cpu.cores;
+        if (settings_.operations) {
+            control_ = std::make_unique<PeerControl>(
+                *machine_.fabric, pointers_,
+                PeerControlSettings{*settings_.operations, profile_.ns("cpu.compile_ns"),
+                                    profile_.ns("cpu.wake_ns")});
+            control_->start();
+            cores_ = 1;
+        }
+    }
+
+    void load_operations(Nic& nic, const PeerTransferSettings& transfer) {
+        OperationsFirmware::Settings operations;
+        operations.mode = settings_.operations->mode;
+        operations.batch = settings_.operations->batch;
+        operations.ingress_time = profile_.ns("nic.ingress_ns");
+        operations.egress_time = transfer.egress_time;
+        operations.commit_wait = profile_.ns("nic.commit_wait_ns");
+        operations.msi_address = msi_address;
+        operations.engine.lanes = machine_.layout.nics;
+        operations.engine.operation_time = profile_.ns("nic.operation_ns");
+        operations.engine.verify.most_copied = slot_bytes;
+        operations.engine.verify.need_fences = settings_.operations->compile.fence;
+        auto firmware = std::make_unique<OperationsFirmware>(nic, transfer, bars_, decider_, operations);
+        operations_.push_back(firmware.get());
+        nic.load(std::move(firmware));
+    }
+
+    void collect_operations(ExperimentResult& result) const {
+        OperationsResult& sum = result.operations;
+        for (const OperationsFirmware* firmware : operations_) {
+            const PeerEngineCounters& engine = firmware->engine().counters();
+            sum.engine += engine;
+            sum.packets += firmware->packets_launched();
+            sum.interrupts += firmware->interrupts();
+            if (!firmware->engine().last_refusal().empty())
+                sum.last_refusal = firmware->engine().last_refusal();
+        }
     }
 
     void drain(ExperimentResult& result) {
+        if (control_) control_->stop();
         result.at_rest = machine_.fabric->events().run_all(most_draining_events);
         result.tlps_left = machine_.fabric->tlps().out();
         result.after_draining = traffic_->counters();
@@ -177,6 +220,13 @@ class Run {
         for (const auto& nic : nics_)
             result.nics.push_back(nic->counters());
         if (cpu_) result.cpu = cpu_->counters();
+        if (control_) {
+            result.operations.control = control_->counters();
+            // In performance mode a core spins, whatever there is to do.
+            result.cpu.busy = settings_.operations->mode == OperationsMode::performance
+                                  ? result.measured
+                                  : control_->counters().busy;
+        }
         result.cpu_utilisation = std::min(1.0, to_seconds(result.cpu.busy) / seconds / std::max(cores_, 1U));
         result.root = machine_.fabric->root().counters();
     }
@@ -190,6 +240,8 @@ class Run {
     std::vector<Nic*> pointers_;
     std::vector<uint64_t> bars_;
     std::unique_ptr<HostCpu> cpu_;
+    std::unique_ptr<PeerControl> control_;
+    std::vector<const OperationsFirmware*> operations_;
     unsigned cores_ = 0;
     std::unique_ptr<Traffic> traffic_;
 };
@@ -219,6 +271,15 @@ const LinkResult* ExperimentResult::link(const std::string& from, const std::str
 Result<ExperimentResult> run_experiment(const Topology& topology, const Profile& profile,
                                         const ExperimentSettings& settings) {
     if (settings.slice > 128) return fail("slice", std::to_string(settings.slice) + " bytes", "at most 128");
+    if (settings.operations) {
+        if (settings.program != Program::p2pnic || settings.transfer != Transfer::write)
+            return fail(
+                "peer operations",
+                std::string(to_string(settings.program)) + " " + std::string(to_string(settings.transfer)),
+                "program p2pnic, transfer write");
+        if (settings.operations->batch == 0 || settings.operations->batch > 64)
+            return fail("batch", std::to_string(settings.operations->batch) + " packets", "1 to 64");
+    }
     BuildOptions options = settings.build;
     options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
     Machine machine = build_machine(topology, profile, options);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "offload/model/build.h"
 #include "offload/model/host.h"
+#include "offload/model/peer_control.h"
 #include "offload/model/peer_firmware.h"
 #include "offload/model/tracer.h"
 #include "offload/model/traffic.h"
@@ -19,6 +21,7 @@ struct ExperimentSettings {
     Program program = Program::p2pnic;
     Transfer transfer = Transfer::write;
     unsigned slice = 0;  ///< pktpit: bytes of the header slice; 0: the destination address alone
+    std::optional<OperationsSettings> operations;  ///< p2pnic by peer operations, transfer write
     TrafficSettings traffic;
     BuildOptions build;
     Time warm_up = 50 * microsecond;
@@ -33,6 +36,15 @@ struct LinkResult {
     double utilisation = 0;  ///< share of the measured time that it was busy
 };
 
+/// Peer operations of all NICs, since the beginning.
+struct OperationsResult {
+    PeerEngineCounters engine;
+    uint64_t packets = 0;         ///< that were handed to engines
+    uint64_t interrupts = 0;      ///< that asked for programs
+    PeerControlCounters control;  ///< while measured
+    std::string last_refusal;     ///< why a program was not loaded
+};
+
 struct ExperimentResult {
     Time measured = 0;
     TrafficCounters traffic;
@@ -44,6 +56,7 @@ struct ExperimentResult {
     CpuCounters cpu;
     double cpu_utilisation = 0;  ///< of all cores
     RootCounters root;           ///< since the beginning
+    OperationsResult operations;
     uint64_t events = 0;
     TrafficCounters after_draining;  ///< those of the measurement and what came out later
     uint64_t tlps_left = 0;          ///< after draining: must be 0

@@ -22,7 +22,9 @@ NicLayout::NicLayout(unsigned nic_count, unsigned slots, unsigned window_slots)
     rings = landing + uint64_t{nics} * window * slot_bytes;
     credits = to_page(rings + uint64_t{nics} * window * descriptor_bytes);
     registers = to_page(credits + uint64_t{nics} * 8);
-    bytes = registers + 4 * page;
+    doorbells = registers + page;
+    programs = to_page(doorbells + uint64_t{nics} * 8);
+    bytes = to_page(programs + uint64_t{nics} * program_bytes);
 }
 
 Nic::Nic(Fabric& fabric, Endpoint& endpoint, unsigned index, const NicSettings& settings,

@@ -2,7 +2,8 @@
 /// firmware program. What it does with frames is its Firmware's. One thread.
 ///
 /// Its BAR: packet slots of its own; for each other NIC a landing area and a ring, where that one writes
-/// payload and descriptors, and a register for returned credits; then registers for the host.
+/// payload and descriptors, and a register for returned credits; registers for the host; a doorbell for each
+/// other NIC, and room for a peer program for each (offload/peer_ops).
 #pragma once
 
 #include <span>
@@ -35,9 +36,10 @@ struct NicLayout {
     NicLayout() = default;
     NicLayout(unsigned nics, unsigned slots, unsigned window);
 
-    uint64_t landing = 0, rings = 0, credits = 0, registers = 0, bytes = 0;
+    uint64_t landing = 0, rings = 0, credits = 0, registers = 0, doorbells = 0, programs = 0, bytes = 0;
     unsigned nics = 0, window = 0;
     static constexpr uint32_t descriptor_bytes = 16;
+    static constexpr uint32_t program_bytes = 512;  ///< room for one
 
     [[nodiscard]] uint64_t slot(uint32_t index) const { return uint64_t{index} * slot_bytes; }
     [[nodiscard]] uint64_t landing_slot(unsigned from, uint32_t index) const {
@@ -47,6 +49,10 @@ struct NicLayout {
         return rings + (uint64_t{from} * window + index) * descriptor_bytes;
     }
     [[nodiscard]] uint64_t credit(unsigned from) const { return credits + uint64_t{from} * 8; }
+    [[nodiscard]] uint64_t doorbell(unsigned from) const { return doorbells + uint64_t{from} * 8; }
+    [[nodiscard]] uint64_t program(unsigned egress) const {
+        return programs + uint64_t{egress} * program_bytes;
+    }
 };
 
 /// Where frames go to when they have left a port; called at the time of their last bit.
@@ -62,7 +68,8 @@ struct NicCounters {
     uint64_t no_slot = 0;             ///< dropped on receipt: packet memory full
     uint64_t no_route = 0;            ///< dropped by the program
     uint64_t too_long = 0;
-    uint64_t dma_errors = 0;  ///< dropped: a read of theirs failed
+    uint64_t dma_errors = 0;         ///< dropped: a read of theirs failed
+    uint64_t stale_descriptors = 0;  ///< a doorbell told of a descriptor that was not there yet
 };
 
 class Nic : public Device, public Actor {
@@ -84,6 +91,7 @@ class Nic : public Device, public Actor {
     [[nodiscard]] const NicSettings& settings() const { return settings_; }
     [[nodiscard]] const NicLayout& layout() const { return layout_; }
     [[nodiscard]] uint64_t bar() const { return endpoint_.settings().bar; }
+    [[nodiscard]] Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] Requester& dma() { return endpoint_.dma(); }
     [[nodiscard]] std::byte* memory(uint64_t offset) { return endpoint_.memory().at(offset); }
     [[nodiscard]] NicCounters& counters() { return counters_; }

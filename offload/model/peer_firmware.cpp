@@ -128,12 +128,21 @@ void PeerFirmware::computed(uint32_t what, uint64_t argument) {
 void PeerFirmware::descriptor_in(unsigned from, uint32_t entry) {
     if (settings_.transfer == Transfer::write) {
         const Descriptor descriptor = read_descriptor(from, entry);
-        nic_.transmit(descriptor.port, nic_.memory(nic_.layout().landing_slot(from, entry)),
-                      descriptor.length, descriptor.packet, make_cookie(landing_sent, pack(from, entry)));
+        transmit_landing(from, entry, descriptor.port, descriptor.length, descriptor.packet);
     } else {
         waiting_fetches_.push(pack(from, entry));
         fetch_waiting();
     }
+}
+
+uint64_t PeerFirmware::written_cookie(uint32_t slot) {
+    return make_cookie(slot_written, slot);
+}
+
+void PeerFirmware::transmit_landing(unsigned from, uint32_t entry, unsigned port, uint32_t length,
+                                    uint64_t packet, uint32_t headroom) {
+    nic_.transmit(port, nic_.memory(nic_.layout().landing_slot(from, entry) + headroom), length, packet,
+                  make_cookie(landing_sent, pack(from, entry)));
 }
 
 void PeerFirmware::fetch_waiting() {

@@ -42,6 +42,13 @@ class PeerFirmware : public Firmware {
 
     /// The slot goes to another NIC's port, or to one of this NIC.
     void send(uint32_t slot, Egress egress);
+    /// A slot's frame is to be written elsewhere by DMA with this cookie: the slot is free when it has been.
+    [[nodiscard]] static uint64_t written_cookie(uint32_t slot);
+    /// A landing slot's frame goes out; its entry is given back when it has.
+    void transmit_landing(unsigned from, uint32_t entry, unsigned port, uint32_t length, uint64_t packet,
+                          uint32_t headroom = 0);
+    void free_entry(unsigned from, uint32_t entry);
+    [[nodiscard]] const std::vector<uint64_t>& bars() const { return bars_; }
     Nic& nic_;
 
   private:
@@ -77,7 +84,6 @@ class PeerFirmware : public Firmware {
     void fetch(unsigned from, uint32_t entry);
     void fetch_waiting();
     void send_filled(unsigned from);
-    void free_entry(unsigned from, uint32_t entry);
     void credit_in(unsigned from);
     [[nodiscard]] Descriptor read_descriptor(unsigned from, uint32_t entry);
 

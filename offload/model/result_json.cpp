@@ -38,6 +38,25 @@ json to_json(const TraceEntry& entry) {
     return value;
 }
 
+json to_json(const OperationsResult& operations) {
+    const PeerEngineCounters& engine = operations.engine;
+    return {{"packets", operations.packets},
+            {"launches", engine.launches},
+            {"operations", engine.operations},
+            {"copies", engine.copies},
+            {"stores", engine.stores},
+            {"fences", engine.fences},
+            {"flushes", engine.flushes},
+            {"doorbells", engine.doorbells},
+            {"polls_waited", engine.polls},
+            {"stale", engine.stale},
+            {"refused", engine.refused},
+            {"failed", engine.failed},
+            {"interrupts", operations.interrupts},
+            {"programs", operations.control.programs},
+            {"generations", operations.control.generations}};
+}
+
 }  // namespace
 
 json to_json(const ExperimentResult& result) {
@@ -71,7 +90,10 @@ json to_json(const ExperimentResult& result) {
                                  {"sent", nic.sent},
                                  {"no_slot", nic.no_slot},
                                  {"no_route", nic.no_route},
-                                 {"dma_errors", nic.dma_errors}});
+                                 {"dma_errors", nic.dma_errors},
+                                 {"stale_descriptors", nic.stale_descriptors}});
+    if (result.operations.engine.launches > 0 || result.operations.engine.refused > 0)
+        value["peer_operations"] = to_json(result.operations);
     if (!result.trace.empty()) {
         value["journey"] = json::array();
         for (const TraceEntry& entry : result.trace)

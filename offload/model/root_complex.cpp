@@ -53,7 +53,7 @@ void RootComplex::arrive(Port& in, Tlp* tlp, Time, Time tail) {
         // translated.
         Time& until = posted_until_[in.index()];
         if (flow == FlowClass::non_posted || !tlp->relaxed) ready = std::max(ready, until);
-        if (flow == FlowClass::posted && !tlp->relaxed) until = ready;
+        if (flow == FlowClass::posted) until = std::max(until, ready);
     }
     fabric_.events().schedule(ready, *this, arrived, as_argument(tlp));
 }
@@ -87,7 +87,9 @@ void RootComplex::handle(Tlp* tlp) {
 
 void RootComplex::handle_message(Tlp* tlp) {
     (tlp->type == TlpType::msi ? counters_.interrupts : counters_.messages)++;
-    if (on_interrupt_) on_interrupt_(tlp->packet);
+    uint32_t data = 0;
+    if (tlp->payload) std::memcpy(&data, tlp->payload, std::min<size_t>(sizeof(data), tlp->length));
+    if (on_interrupt_) on_interrupt_(data);
     finish(tlp);
 }
 
@@ -97,7 +99,7 @@ void RootComplex::to_memory(Tlp* tlp) {
     if (tlp->type == TlpType::memory_write) {
         counters_.memory_writes++;
         const Time done = memory_.write(now, tlp->address, tlp->length);
-        if (!tlp->relaxed) written_until_[tlp->ingress] = done;
+        written_until_[tlp->ingress] = std::max(written_until_[tlp->ingress], done);
         fabric_.events().schedule(done, *this, write_done, as_argument(tlp));
     } else if (tlp->type == TlpType::memory_read) {
         counters_.memory_reads++;

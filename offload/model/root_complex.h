@@ -49,7 +49,8 @@ class RootComplex : public Node {
     [[nodiscard]] const Iommu& iommu() const { return iommu_; }
     [[nodiscard]] const RootCounters& counters() const { return counters_; }
     void watch(MemoryWatcher* watcher) { watcher_ = watcher; }
-    void on_interrupt(std::function<void(uint64_t)> handler) { on_interrupt_ = std::move(handler); }
+    /// Called with the MSI's data; of a message 0.
+    void on_interrupt(std::function<void(uint32_t)> handler) { on_interrupt_ = std::move(handler); }
 
     /// The CPU stores to a device: a posted write, at most a cache line.
     void mmio_write(uint64_t address, const std::byte* bytes, uint32_t count, uint64_t packet = 0);
@@ -90,7 +91,7 @@ class RootComplex : public Node {
     Iommu iommu_;
     RootCounters counters_;
     MemoryWatcher* watcher_ = nullptr;
-    std::function<void(uint64_t)> on_interrupt_;
+    std::function<void(uint32_t)> on_interrupt_;
     std::vector<Time> posted_until_;   ///< by port: when its last posted request got through
     std::vector<Time> written_until_;  ///< by port: when its last posted request was in main memory
     TlpFifo split_reads_;              ///< the first is being cut

@@ -67,7 +67,7 @@ void Traffic::start() {
     for (size_t i = 0; i < streams_.size(); i++) {
         streams_[i].size = next_size();
         // Streams do not run in step.
-        streams_[i].next = fabric_.events().now() + random_() % 10000;
+        streams_[i].next = fabric_.events().now() + settings_.start + random_() % 10000;
         schedule(i);
     }
 }

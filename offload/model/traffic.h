@@ -20,6 +20,7 @@ struct TrafficSettings {
     uint32_t size = 64;    ///< bytes from Ethernet header to FCS; 0: IMIX (7 × 64, 4 × 576, 1 × 1518)
     bool poisson = false;  ///< else evenly spaced
     uint64_t seed = 1;
+    Time start = 0;
     Time stop = never;
     uint64_t most = ~uint64_t{0};  ///< frames of each flow
     bool check_bytes = true;       ///< looks at every byte that comes out; else at number and time

@@ -69,6 +69,17 @@ class ModelCommands {
         app->add_option("--slice", options_.slice,
                         "pktpit: header bytes to the CPU; 0: the destination alone [0]")
             ->check(CLI::Range(0U, 128U));
+        app->add_option("--peer-operations", options_.operations,
+                        "p2pnic write by programs of the control loop: economy or performance")
+            ->check(CLI::IsMember({"economy", "performance"}));
+        app->add_option("--batch", options_.batch, "peer operations: packets of one doorbell, at most [20]")
+            ->check(CLI::Range(1U, 64U));
+        app->add_option("--fib-changes", options_.fib_changes_microseconds,
+                        "peer operations: the FIB changes, and programs with it, each so many microseconds")
+            ->check(CLI::Range(0.1, 1e9))
+            ->type_name("US");
+        app->add_flag("--relaxed-ordering", options_.relaxed, "peer operations: of all their writes");
+        app->add_flag("--no-fence", options_.no_fence, "peer operations: what happens without it");
         app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")
             ->check(CLI::Range(1U, 8U));
         app->add_option("--load", options_.load, "share of line rate [1]")->check(CLI::Range(0.0001, 1.0));

@@ -55,6 +55,9 @@ void print_drops(std::ostream& out, const model::ExperimentResult& result) {
         if (nic.no_slot)
             out << "NIC " << i << ": " << format_count(nic.no_slot) << " dropped, packet memory full\n";
         if (nic.no_route) out << "NIC " << i << ": " << format_count(nic.no_route) << " dropped, no route\n";
+        if (nic.stale_descriptors)
+            out << "NIC " << i << ": " << format_count(nic.stale_descriptors)
+                << " stale descriptors behind a doorbell\n";
         if (nic.dma_errors)
             out << "NIC " << i << ": " << format_count(nic.dma_errors) << " dropped, DMA failed\n";
     }
@@ -63,6 +66,21 @@ void print_drops(std::ostream& out, const model::ExperimentResult& result) {
     if (result.traffic.damaged) out << format_count(result.traffic.damaged) << " came out damaged\n";
     if (result.traffic.reordered)
         out << format_count(result.traffic.reordered) << " came out behind later ones\n";
+}
+
+void print_operations(std::ostream& out, const model::ExperimentResult& result) {
+    const model::OperationsResult& all = result.operations;
+    const model::PeerEngineCounters& engine = all.engine;
+    const double packets = static_cast<double>(all.packets);
+    out << "Peer operations: " << format_count(engine.operations) << " for " << format_count(all.packets)
+        << " packets, " << format_count(engine.doorbells) << " doorbells ("
+        << model::fixed(packets / static_cast<double>(std::max<uint64_t>(engine.doorbells, 1)), 1)
+        << " packets each), " << format_count(engine.fences) << " fences, " << format_count(engine.polls)
+        << " waits for room; control loop " << model::fixed(result.cpu_utilisation * 100, 1)
+        << " % of a core, " << format_count(all.control.programs) << " programs for "
+        << format_count(all.control.generations) << " changes of the FIB, " << format_count(all.interrupts)
+        << " interrupts\n";
+    if (!all.last_refusal.empty()) out << "A program was refused: " << all.last_refusal << '\n';
 }
 
 }  // namespace
@@ -81,6 +99,7 @@ int model_run(const Session& session, const ModelOptions& options) {
     std::ostream& out = session.terminal.out;
     print_rates(out, *result);
     out << "\n";
+    if (!options.operations.empty()) print_operations(out, *result);
     if (options.program != "p2pnic")
         out << "CPU " << model::fixed(result->cpu_utilisation * 100, 0) << " % busy (profile "
             << experiment->profile.name() << "), " << format_count(result->cpu.bursts) << " bursts, "
@@ -109,9 +128,10 @@ int model_explain(const Session& session, const ModelOptions& options) {
         return exit_ok;
     }
     std::ostream& out = session.terminal.out;
-    out << options.program << (options.program == "l3fwd" ? "" : " " + options.transfer) << ", one packet of "
-        << settings.traffic.size << " B; topology " << experiment->topology.name << ", profile "
-        << experiment->profile.name() << "\n     from ns       to ns  what\n";
+    out << options.program << (options.program == "l3fwd" ? "" : " " + options.transfer)
+        << (options.operations.empty() ? "" : " by peer operations, " + options.operations)
+        << ", one packet of " << settings.traffic.size << " B; topology " << experiment->topology.name
+        << ", profile " << experiment->profile.name() << "\n     from ns       to ns  what\n";
     const model::Time zero = result->trace.empty() ? 0 : result->trace.front().begin;
     model::Time end = zero;
     uint64_t wire = 0;

@@ -21,6 +21,11 @@ struct ModelOptions {
     std::string transfer = "write";
     std::string size = "64";  ///< bytes, or "imix"
     unsigned slice = 0;
+    std::string operations;  ///< empty, "economy" or "performance"
+    unsigned batch = 20;
+    double fib_changes_microseconds = 0;
+    bool relaxed = false;
+    bool no_fence = false;
     unsigned ports = 1;
     double load = 1;
     double write_load = 0;

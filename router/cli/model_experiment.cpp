@@ -92,6 +92,15 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     settings.duration = model::from_ns(options.milliseconds * 1e6);
     for (unsigned port = 0; port < options.ports; port++)
         settings.traffic.flows.push_back({0, port, 1, port, options.load});
+    if (!options.operations.empty()) {
+        model::OperationsSettings& operations = settings.operations.emplace();
+        operations.mode = options.operations == "economy" ? model::OperationsMode::economy
+                                                          : model::OperationsMode::performance;
+        operations.batch = options.batch;
+        operations.compile.relaxed = options.relaxed;
+        operations.compile.fence = !options.no_fence;
+        operations.generation_every = model::from_ns(options.fib_changes_microseconds * 1e3);
+    }
     model::Errors errors;
     const auto note = [&](const Result<void>& result) {
         if (!result) errors.push_back(result.error());

@@ -38,5 +38,9 @@ TEST(Check, P2pNicAgainstTheCpuDrivenRouter) {
     EXPECT_EQ(held, 8U);
 }
 
+TEST(Check, PeerOperations) {
+    expect_met({8});
+}
+
 }  // namespace
 }  // namespace pktpit::model

@@ -1,0 +1,21 @@
+/// What a program must be before a device executes it: every address, for every place in a ring, within one
+/// registered window that allows the access; aligned; operands where they mean something; and a fence between
+/// relaxed writes and the doorbell that tells of them. Pure; any thread.
+#pragma once
+
+#include "fib/result.h"
+#include "offload/peer_ops/operation.h"
+#include "offload/peer_ops/windows.h"
+
+namespace pktpit::offload {
+
+struct PeerVerifyOptions {
+    uint32_t most_copied = 65536;  ///< bytes of one copied block
+    bool need_fences = true;       ///< false: for experiments with what a missing fence does
+};
+
+/// Errors name the operation ("operation 3: doorbell"), the address, and what is registered.
+Result<void> verify(const PeerProgram& program, const PeerWindows& windows,
+                    const PeerVerifyOptions& options = {});
+
+}  // namespace pktpit::offload
