@@ -14,6 +14,7 @@
 #include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/realtime_limit.h"
 #include "bench/report/results.h"
 
 namespace pktpit::bench {
@@ -94,6 +95,7 @@ int run(const Options& options) {
         memory += kind.hugepage_bytes;
     }
     const HugepageReservation hugepages(memory);
+    const NoRealtimeLimit no_limit;
     if (!hugepages.enough())
         throw Failure(
             fmt::format("{} MiB of huge pages are needed, and the kernel has not got them", memory >> 20));

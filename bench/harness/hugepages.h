@@ -1,12 +1,11 @@
-/// 2 MiB pages for DPDK, taken from the kernel at start and given back however the process ends, SIGKILL
-/// included: a child process holds the reservation and releases it when its parent is gone. Create it before
-/// any thread.
+/// 2 MiB pages for DPDK, taken from the kernel at start and given back however the process ends
+/// (bench/harness/caretaker.h). Create it before any thread.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <string>
+
+#include "bench/harness/caretaker.h"
 
 namespace pktpit::bench {
 
@@ -28,18 +27,13 @@ class HugepageReservation {
     /// stays as it was, and enough() is false. `directory` has the kernel's files nr_hugepages and
     /// free_hugepages.
     explicit HugepageReservation(size_t bytes, const std::string& directory = hugepage_directory);
-    ~HugepageReservation();
-    HugepageReservation(const HugepageReservation&) = delete;
-    HugepageReservation& operator=(const HugepageReservation&) = delete;
 
-    [[nodiscard]] bool enough() const { return enough_; }
-    [[nodiscard]] size_t added() const { return added_; }
+    [[nodiscard]] bool enough() const { return pages_.result() != refused; }
+    [[nodiscard]] size_t added() const { return enough() ? static_cast<size_t>(pages_.result()) : 0; }
 
   private:
-    bool enough_ = false;
-    size_t added_ = 0;
-    int alive_ = -1;  ///< the pipe whose end tells the child that this process is gone
-    pid_t child_ = -1;
+    static constexpr int64_t refused = -1;
+    Caretaker pages_;  ///< its result: pages added, or `refused`
 };
 
 }  // namespace pktpit::bench

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "bench/harness/realtime_limit.h"
+
 namespace pktpit::bench {
 namespace {
 
@@ -35,6 +37,12 @@ std::string now() {
     return text;
 }
 
+std::string realtime_limit() {
+    const std::string microseconds = first_line(realtime_limit_file);
+    return microseconds == "-1" ? "none"
+                                : microseconds + " us of each period: windows of measurement have gaps";
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> describe_machine() {
@@ -52,6 +60,7 @@ std::vector<std::pair<std::string, std::string>> describe_machine() {
             {"memory", fmt::format("{} GiB", pages * page >> 30)},
             {"kernel", fmt::format("{} {} {}", kernel.sysname, kernel.release, kernel.machine)},
             {"spectre_v2", first_line("/sys/devices/system/cpu/vulnerabilities/spectre_v2")},
+            {"real-time limit", realtime_limit()},
             {"libbpf", libbpf_version_string()},
             {"load before", first_line("/proc/loadavg")}};
 }

@@ -11,6 +11,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/namespaces.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/realtime_limit.h"
 #include "bench/harness/statistics.h"
 #include "bench/rfc2544/options.h"
 #include "bench/rfc2544/report.h"
@@ -88,6 +89,7 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
 int run(const Options& options) {
     make_private_mounts();
     const HugepageReservation hugepages(hugepages_needed(options.forwarders));
+    const NoRealtimeLimit no_limit;
     if (!hugepages.enough())
         throw Failure("the kernel has not got the huge pages that these forwarders need");
     const Workload workload = make_workload(options.family, Table::internet, options.routes, options.data);

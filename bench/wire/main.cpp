@@ -14,6 +14,7 @@
 #include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/realtime_limit.h"
 #include "bench/report/report.h"
 #include "bench/report/results.h"
 #include "bench/wire/forwarders.h"
@@ -195,6 +196,7 @@ int run(const Options& options) {
     make_private_mounts();
     const size_t memory = options.idle ? 0 : hugepages_needed(options.forwarders);
     const HugepageReservation hugepages(memory);
+    const NoRealtimeLimit no_limit;
     if (!hugepages.enough())
         throw Failure(fmt::format("{} MiB of huge pages are needed for {}, and the kernel has not got them",
                                   memory >> 20, fmt::join(options.forwarders, ", ")));
