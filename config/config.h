@@ -31,7 +31,19 @@ enum class DpdkMemory : uint8_t {
     pages
 };  ///< automatic: hugepages if there are enough
 enum class MemoryKind : uint8_t { hugepages, pci_bar, nvme_cmb, vfio_region, p2pmem };
+/// How a modelled NIC gets a payload to another.
+enum class ModelTransfer : uint8_t { write, read, bounce };
 enum class RouteType : uint8_t { unicast, blackhole, unreachable, prohibit };
+
+/// Where the frames of a modelled port come from and go: a Linux device, or files.
+struct Wire {
+    std::string device;             ///< empty: files
+    std::string read;               ///< pcap, as `path` of a RoutesFile; empty: nothing comes in
+    std::string write;              ///< pcap; empty: what leaves is counted alone
+    std::optional<MacAddress> mac;  ///< of a port without a device; absent: made of its name
+    bool own_frames = false;        ///< what the router itself sends goes into the file, too
+    bool operator==(const Wire&) const = default;
+};
 
 /// A layer-3 interface: a Linux device, or VLAN tags on one (`parent`).
 struct Interface {
@@ -45,7 +57,9 @@ struct Interface {
     Forwarding forwarding = Forwarding::inline_;
     std::string pci;  ///< address of the NIC with its domain, lower case; ports of `vfio` only
     PayloadPlace payload = PayloadPlace::automatic;
-    std::string device;  ///< of a port of `dpdk`: driver and arguments, or a PCI address and arguments
+    std::string device;        ///< of a port of `dpdk`: driver and arguments, or a PCI address and arguments
+    std::optional<Wire> wire;  ///< of a port of `model`
+    std::string nic_port;      ///< of a port of `model`: "nic0/1"; empty: the next that is free
     bool operator==(const Interface&) const = default;
 };
 
@@ -156,6 +170,14 @@ struct Dpdk {
     bool operator==(const Dpdk&) const = default;
 };
 
+/// The model dataplane.
+struct Model {
+    std::string topology = "two-nics";  ///< one that comes with the program, or a file
+    std::string profile = "generic";    ///< the same
+    ModelTransfer transfer = ModelTransfer::write;
+    bool operator==(const Model&) const = default;
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -172,6 +194,7 @@ struct Config {
     Offload offload;
     Vfio vfio;
     Dpdk dpdk;
+    Model model;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
     std::string base_directory;     ///< of the configuration file
@@ -195,6 +218,9 @@ tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists
 
 /// Where a routes file lies: its path, from base_directory if it is relative.
 std::string path_of(const RoutesFile& file, const Config& config);
+
+/// Where a file of a configuration lies: its path, from base_directory if it is relative.
+std::string file_path(const std::string& path, const Config& config);
 
 /// Plain values → JSON that parse() reads back as the same values; every default spelled out.
 nlohmann::json to_json(const Config& config);

@@ -42,6 +42,15 @@ void compare(Lines& out, const std::string& name, const T& running, const T& wan
 
 std::string place(const Interface& one) {
     if (!one.parent && !one.device.empty()) return "port, DPDK device " + one.device;
+    if (!one.parent && one.wire) {
+        const Wire& wire = *one.wire;
+        std::string out = "modelled port" + (one.nic_port.empty() ? "" : " " + one.nic_port);
+        if (!wire.device.empty()) return out + ", wire " + wire.device;
+        out += ", reads " + (wire.read.empty() ? "nothing" : wire.read) + ", writes " +
+               (wire.write.empty() ? "nothing" : wire.write);
+        if (wire.mac) out += ", MAC address " + wire.mac->to_string();
+        return out + (wire.own_frames ? ", the router's own frames, too" : "");
+    }
     if (!one.parent) return one.pci.empty() ? "port" : "port, NIC " + one.pci;
     std::string tags;
     for (uint16_t vid : one.vlan)
@@ -115,6 +124,14 @@ void describe_dpdk(Lines& out, const Dpdk& running, const Dpdk& wanted) {
     if (running.memory != wanted.memory)
         out.push_back("DPDK's memory: " + to_string(running.memory) + " → " + to_string(wanted.memory));
     compare(out, "mbufs", running.mbufs, wanted.mbufs);
+}
+
+void describe_model(Lines& out, const Model& running, const Model& wanted) {
+    compare(out, "topology of the model", running.topology, wanted.topology);
+    compare(out, "profile of the model", running.profile, wanted.profile);
+    if (running.transfer != wanted.transfer)
+        out.push_back("transfer of the model: " + to_string(running.transfer) + " → " +
+                      to_string(wanted.transfer));
 }
 
 std::string summary(const StaticRoute& route) {
@@ -202,6 +219,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
     describe_rings(out, running.vfio, wanted.vfio);
     describe_dpdk(out, running.dpdk, wanted.dpdk);
+    describe_model(out, running.model, wanted.model);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
     return out;

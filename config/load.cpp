@@ -22,6 +22,7 @@ void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& er
     check_workers(draft.settings, errors);
     check_vfio(draft, errors);
     check_dpdk(draft, exists, errors);
+    check_model(draft, exists, errors);
     check_addresses(draft, nets, errors);
     check_routes(draft, nets, errors);
     check_routes_files(draft, nets, errors);
@@ -36,6 +37,13 @@ void check_files_exist(const Draft& draft, Errors& errors) {
             errors.push_back(
                 {at(file.where, "path"), in_quotes(path) + ": " + reason, "a readable file",
                  file.value.path.starts_with('/') ? "" : "relative to the directory of the configuration"});
+    }
+    for (const PlacedInterface& one : draft.interfaces) {
+        if (!one.value.wire || one.value.wire->read.empty()) continue;
+        const std::string path = resolved(draft.settings.base_directory, one.value.wire->read);
+        if (std::string reason = why_unreadable(path); !reason.empty())
+            errors.push_back(
+                {at(one.where, "wire/read"), in_quotes(path) + ": " + reason, "a readable pcap file", ""});
     }
 }
 
@@ -85,7 +93,11 @@ tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists
 }
 
 std::string path_of(const RoutesFile& file, const Config& config) {
-    return resolved(config.base_directory, file.path);
+    return file_path(file.path, config);
+}
+
+std::string file_path(const std::string& path, const Config& config) {
+    return resolved(config.base_directory, path);
 }
 
 }  // namespace pktpit::config

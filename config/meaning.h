@@ -47,6 +47,8 @@ void check_workers(const Config& settings, Errors& errors);
 void check_vfio(const Draft& draft, Errors& errors);
 /// The same of the `dpdk` dataplane; and whether EAL could take its options (config/eal_options.h).
 void check_dpdk(const Draft& draft, const InterfaceExists& exists, Errors& errors);
+/// The same of the `model` dataplane.
+void check_model(const Draft& draft, const InterfaceExists& exists, Errors& errors);
 /// `where`: its JSON pointer.
 void check_payload_memory(const PayloadMemory& memory, bool has_bar, const std::string& where,
                           Errors& errors);

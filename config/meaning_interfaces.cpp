@@ -90,8 +90,8 @@ void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors&
                                   "at most " + std::to_string(max_ports) + " interfaces without \"parent\"",
                                   ""});
             // A port that is known by its NIC gets its device, a tap, from the daemon.
-            const bool is_nic = !value.pci.empty() || !value.device.empty() ||
-                                draft.settings.dataplane == "vfio" || draft.settings.dataplane == "dpdk";
+            const bool is_nic =
+                !value.pci.empty() || !value.device.empty() || draft.settings.dataplane != "xdp";
             if (exists && !is_nic && !exists(value.name))
                 errors.push_back({one.where,
                                   "there is no interface " + in_quotes(value.name) + " on this machine",

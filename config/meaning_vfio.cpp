@@ -52,6 +52,8 @@ void check_vfio(const Draft& draft, Errors& errors) {
             check_no_vfio_keys(one,
                                draft.settings.dataplane == "dpdk"
                                    ? "a port of the dpdk dataplane is known by its \"device\""
+                               : draft.settings.dataplane == "model"
+                                   ? "a modelled port is known by its \"nic_port\""
                                    : "a port of the xdp dataplane is a Linux device, not a NIC of our own",
                                errors);
         else

@@ -19,6 +19,10 @@ void check_workers(const Config& settings, Errors& errors) {
                               "CPU " + std::to_string(workers.cpus[i]) + " is that of worker " +
                                   std::to_string(other->second) + " already",
                               "a CPU of its own for each worker", ""});
+    if (settings.dataplane == "model" && workers.count > 1)
+        errors.push_back({"/workers/count", "found " + std::to_string(workers.count),
+                          "1 with \"dataplane\": \"model\": virtual time has one thread",
+                          "the cores that are modelled are the profile's cpu.cores"});
     if (settings.dataplane == "vfio" && workers.count > 1)
         errors.push_back({"/workers/count", "found " + std::to_string(workers.count),
                           "1 with \"dataplane\": \"vfio\": one worker drives all of its NICs", ""});

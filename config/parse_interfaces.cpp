@@ -36,6 +36,9 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
     }
     if (auto found = node.find("pci"); found != node.end()) value.pci = lower_case(found->get<std::string>());
     if (auto found = node.find("device"); found != node.end()) value.device = found->get<std::string>();
+    if (auto found = node.find("wire"); found != node.end())
+        value.wire = read_wire(*found, at(out.where, "wire"), errors);
+    if (auto found = node.find("nic_port"); found != node.end()) value.nic_port = found->get<std::string>();
     if (auto found = node.find("payload"); found != node.end()) {
         out.has_payload = true;
         value.payload = *found == "bounce" ? PayloadPlace::bounce : PayloadPlace::automatic;

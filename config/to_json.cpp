@@ -49,6 +49,20 @@ json vfio_json(const Vfio& vfio) {
             {"tx_descriptors", vfio.tx_descriptors}};
 }
 
+json model_json(const Model& model) {
+    return {
+        {"topology", model.topology}, {"profile", model.profile}, {"transfer", to_string(model.transfer)}};
+}
+
+json wire_json(const Wire& wire) {
+    if (!wire.device.empty()) return {{"device", wire.device}, {"own_frames", wire.own_frames}};
+    json out = {{"own_frames", wire.own_frames}};
+    if (!wire.read.empty()) out["read"] = wire.read;
+    if (!wire.write.empty()) out["write"] = wire.write;
+    if (wire.mac) out["mac"] = wire.mac->to_string();
+    return out;
+}
+
 json interface_json(const Interface& interface) {
     json out = json::object();
     if (interface.parent) {
@@ -60,6 +74,9 @@ json interface_json(const Interface& interface) {
         out["payload"] = to_string(interface.payload);
     } else if (!interface.device.empty()) {
         out["device"] = interface.device;
+    } else if (interface.wire) {
+        out["wire"] = wire_json(*interface.wire);
+        if (!interface.nic_port.empty()) out["nic_port"] = interface.nic_port;
     } else {
         out["xdp_mode"] = to_string(interface.xdp_mode);
         out["forwarding"] = to_string(interface.forwarding);
@@ -112,6 +129,7 @@ json to_json(const Config& config) {
                 {"offload", {{"fib_entries", config.offload.fib_entries}}},
                 {"vfio", vfio_json(config.vfio)},
                 {"dpdk", dpdk_json(config.dpdk)},
+                {"model", model_json(config.model)},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};
     for (const auto& [name, interface] : config.interfaces)

@@ -54,6 +54,18 @@ std::string to_string(DpdkMemory memory) {
     return "auto";
 }
 
+std::string to_string(ModelTransfer transfer) {
+    switch (transfer) {
+        case ModelTransfer::read:
+            return "read";
+        case ModelTransfer::bounce:
+            return "bounce";
+        case ModelTransfer::write:
+            break;
+    }
+    return "write";
+}
+
 std::string to_string(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::pci_bar:

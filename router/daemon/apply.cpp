@@ -11,7 +11,8 @@ namespace {
 // The same place on the wire: what else differs can be changed without taking the interface away.
 bool same_place(const config::Interface& a, const config::Interface& b) {
     return a.parent == b.parent && a.vlan == b.vlan && a.vlan_protocol == b.vlan_protocol && a.pci == b.pci &&
-           a.device == b.device && a.payload == b.payload && (a.pci.empty() || a.mtu == b.mtu);
+           a.device == b.device && a.wire == b.wire && a.nic_port == b.nic_port && a.payload == b.payload &&
+           (a.pci.empty() || a.mtu == b.mtu);
 }
 
 }  // namespace
@@ -31,6 +32,7 @@ config::Errors Daemon::fixed_settings(const config::Config& wanted) const {
     fixed(config_.workers == wanted.workers, "/workers");
     fixed(config_.vfio == wanted.vfio, "/vfio");
     fixed(config_.dpdk == wanted.dpdk, "/dpdk");
+    fixed(config_.model == wanted.model, "/model");
     return errors;
 }
 

@@ -73,6 +73,57 @@ TEST(Meaning, PortsOfTheVfioDataplane) {
         << "the device is made by the daemon";
 }
 
+std::string with_model(const std::string& rest) {
+    return R"({"dataplane": "model", )" + rest + "}";
+}
+
+TEST(Meaning, PortsOfTheModelDataplane) {
+    const std::string port = R"("interfaces": {"lan": {"wire": {"device": "eth7"}}})";
+    const auto wire = [](const std::string& keys) {
+        return R"("interfaces": {"lan": {"wire": {)" + keys + "}}}";
+    };
+    expect_cases(
+        with_model,
+        {
+            {port, "", "", "", ""},
+            {wire(""), "", "", "", ""},
+            {wire(R"("read": "in.pcap", "write": "out.pcap", "mac": "02:00:00:00:00:01")"), "", "", "", ""},
+            {R"("interfaces": {"lan": {}})", "/interfaces/lan", "without \"wire\"", "pcap files",
+             "\"device\""},
+            {wire(R"("device": "lan")"), "/interfaces/lan/wire/device",
+             "has the name of the Linux device below", "another name", ""},
+            {wire(R"("device": "eth7", "write": "out.pcap")"), "/interfaces/lan/wire/write",
+             "beside \"device\"", "not both", ""},
+            {wire(R"("read": "x.pcap", "write": "x.pcap")"), "/interfaces/lan/wire/write",
+             "the file that is read", "another file", ""},
+            {wire(R"("mac": "03:00:00:00:00:01")"), "/interfaces/lan/wire/mac", "a group's address",
+             "unicast", ""},
+            {R"("interfaces": {"a": {"wire": {"write": "x"}}, "b": {"wire": {"write": "x"}}})",
+             "/interfaces/b/wire/write", "is used by /interfaces/a/wire/write", "", ""},
+            {R"("interfaces": {"a": {"wire": {}, "nic_port": "nic0/0"}, "b": {"wire": {}, "nic_port": "nic0/0"}})",
+             "/interfaces/b/nic_port", "is used by /interfaces/a/nic_port", "", ""},
+            {R"("interfaces": {"a": {"wire": {}, "nic_port": "nic0"}})", "/interfaces/a/nic_port", "",
+             "nic0/0", ""},
+            {R"("interfaces": {"a": {"wire": {}, "mtu": 1963}})", "/interfaces/a/mtu", "does not fit",
+             "at most 1962", ""},
+            {R"("interfaces": {"a": {"wire": {}, "xdp_mode": "auto"}})", "/interfaces/a/xdp_mode",
+             "has no XDP program", "", ""},
+            {R"("interfaces": {"a": {"wire": {}, "forwarding": "auto"}})", "/interfaces/a/forwarding",
+             "decides nothing itself", "\"split\"", ""},
+            {R"("interfaces": {"a": {"wire": {}}, "v": {"parent": "a", "vlan": [5], "wire": {}}})",
+             "/interfaces/v/wire", "a VLAN interface is no port", "", ""},
+            {port + R"(, "workers": {"count": 2})", "/workers/count", "found 2", "one thread", "cpu.cores"},
+            {port + R"(, "model": {"transfer": "carry"})", "/model/transfer", "found \"carry\"", "\"bounce\"",
+             ""},
+        });
+    expect_cases(with_interfaces, {{R"("p0": {"wire": {}})", "/interfaces/p0/wire",
+                                    "only ports of the model dataplane", "\"dataplane\": \"model\"", ""},
+                                   {R"("p0": {"nic_port": "nic0/1"})", "/interfaces/p0/nic_port",
+                                    "only ports of the model dataplane", "", ""}});
+    expect_one(errors_of(with_model(port), [](std::string_view) { return false; }),
+               "/interfaces/lan/wire/device", "no interface \"eth7\"");
+}
+
 std::string with_dpdk(const std::string& rest) {
     return R"({"dataplane": "dpdk", )" + rest + "}";
 }

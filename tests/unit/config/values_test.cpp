@@ -34,6 +34,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                             3072,
                             256,
                             2048}));
+    EXPECT_EQ(c.model, (Model{"four-nics", "kakenhi", ModelTransfer::read}));
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
 
@@ -49,6 +50,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   Forwarding::split,
                                                   "",
                                                   PayloadPlace::automatic,
+                                                  "",
+                                                  std::nullopt,
                                                   ""}));
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);
@@ -62,6 +65,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   Forwarding::inline_,
                                                   "",
                                                   PayloadPlace::automatic,
+                                                  "",
+                                                  std::nullopt,
                                                   ""}));
     EXPECT_EQ(c.interfaces.at("v100").vlan_protocol, 0x8100);
 
@@ -142,6 +147,10 @@ class Generator {
                       2048 + 1024 * pick(14),
                       64U << pick(7),
                       64U << pick(7)};
+        } else if (pick(3) == 0) {
+            c.dataplane = "model";
+            c.model = {pick(2) ? "gen4-100g" : "two-nics", pick(2) ? "generic" : "smartio",
+                       static_cast<ModelTransfer>(pick(3))};
         } else if (pick(2)) {
             c.dataplane = "vfio";
             const auto kind = static_cast<MemoryKind>(pick(5));
@@ -195,13 +204,26 @@ class Generator {
             one.payload = static_cast<PayloadPlace>(pick(2));
         } else if (c.dataplane == "dpdk") {
             one.device = "net_ring" + std::to_string(i) + ",nodeaction=x";
+        } else if (c.dataplane == "model") {
+            if (pick(2)) {
+                one.wire = {"w" + std::to_string(i), "", "", std::nullopt, pick(2) == 1};
+            } else {
+                one.wire = {"",
+                            pick(2) ? "in.pcap" : "",
+                            pick(2) ? std::to_string(i) + ".pcap" : "",
+                            {},
+                            pick(2) == 1};
+                if (pick(2)) one.wire->mac = MacAddress{{2, 0, 0, 0, 0, uint8_t(i)}};
+            }
+            if (pick(2)) one.nic_port = "nic0/" + std::to_string(i);
         } else {
             one.xdp_mode = static_cast<XdpMode>(pick(3));
             one.forwarding = static_cast<Forwarding>(pick(3));
         }
-        const uint32_t most_mtu = c.dataplane == "vfio"   ? c.vfio.slot_bytes
-                                  : c.dataplane == "dpdk" ? c.dpdk.slot_bytes
-                                                          : 65535;
+        const uint32_t most_mtu = c.dataplane == "vfio"    ? c.vfio.slot_bytes
+                                  : c.dataplane == "dpdk"  ? c.dpdk.slot_bytes
+                                  : c.dataplane == "model" ? 1962
+                                                           : 65535;
         if (pick(2)) one.mtu = 1280 + pick(most_mtu - 1279);
         for (uint32_t v = pick(3); v > 0; v--) {
             Interface vlan;
