@@ -66,9 +66,6 @@ void check_port(const PlacedInterface& port, const Draft& draft, const Interface
     if (!value.wire->write.empty()) check_twice(users, value.wire->write, at(where, "write"), errors);
     if (!value.wire->read.empty() && value.wire->read == value.wire->write)
         errors.push_back({at(where, "write"), "it is the file that is read", "another file", ""});
-    if (value.wire->mac && (value.wire->mac->bytes[0] & 1) != 0)
-        errors.push_back({at(where, "mac"), value.wire->mac->to_string() + " is a group's address",
-                          "a unicast address, as 02:00:00:00:00:01", ""});
 }
 
 }  // namespace
