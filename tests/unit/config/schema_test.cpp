@@ -30,6 +30,13 @@ json everything() {
     json document = everything_of_xdp();
     document["interfaces"]["eth1"].update(
         {{"pci", "0000:0a:00.1"}, {"payload", "bounce"}, {"device", "net_null"}});
+    document["interfaces"]["eth1"].update({{"nic_port", "nic0/1"},
+                                           {"wire",
+                                            {{"device", "w0"},
+                                             {"read", "in"},
+                                             {"write", "out"},
+                                             {"mac", "02:00:00:00:00:01"},
+                                             {"own_frames", true}}}});
     return document;
 }
 
@@ -299,7 +306,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 33);
+    EXPECT_EQ(compared, 36);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);
