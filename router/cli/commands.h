@@ -112,4 +112,7 @@ int print_refusal(const Session& session, const Reply& reply);
 int print_failure(const Session& session, const Error& error, int status);
 void print_json(const Session& session, const nlohmann::json& value);
 
+/// What stands above figures of simulated hardware; empty where nothing is simulated.
+std::string modelled_line(const nlohmann::json& body);
+
 }  // namespace pktpit::router::cli

@@ -48,4 +48,9 @@ tl::expected<nlohmann::json, int> fetch(const Session& session, const std::strin
     return std::move(reply->body);
 }
 
+std::string modelled_line(const nlohmann::json& body) {
+    const std::string what = text_of(body, "modelled", "");
+    return what.empty() ? "" : "modelled, not measured: " + printable(what) + "\n";
+}
+
 }  // namespace pktpit::router::cli

@@ -28,6 +28,7 @@ int show_latency(const Session& session) {
             row.emplace_back(count == 0 ? "-" : format_nanoseconds(number_of(port, figure)));
         table.add_row(std::move(row));
     }
+    session.terminal.out << modelled_line(*body);
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
     return exit_ok;
 }

@@ -49,6 +49,7 @@ int show_offload(const Session& session, bool entries) {
         print_json(session, *body);
         return exit_ok;
     }
+    session.terminal.out << modelled_line(*body);
     session.terminal.out << number_of(*body, "entries") << " of " << number_of(*body, "budget")
                          << " entries, hit rate " << percent_of(*body) << "\n"
                          << churn_of(*body, "promoted") << ", " << churn_of(*body, "evicted") << ", "

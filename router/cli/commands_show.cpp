@@ -56,7 +56,8 @@ int show_version(const Session& session) {
                          << printable(text_of(*body, "dataplane")) << "\npid " << number_of(*body, "pid")
                          << ", up " << format_duration(real_of(*body, "uptime")) << ", configuration "
                          << number_of(*body, "generation") << "\nmap layout " << number_of(*body, "abi")
-                         << ", FIB layout " << number_of(*body, "layout") << '\n';
+                         << ", FIB layout " << number_of(*body, "layout") << '\n'
+                         << modelled_line(*body);
     return exit_ok;
 }
 
@@ -92,6 +93,7 @@ int show_ports(const Session& session) {
                            mtu_of(vlan), "", joined(part_of(vlan, "addresses"), " ")});
         }
     }
+    session.terminal.out << modelled_line(*body);
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
     for (const json& port : part_of(*body, "ports"))
         if (port.contains("nic")) session.terminal.out << nic_line(text_of(port, "name"), port.at("nic"));

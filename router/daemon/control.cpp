@@ -96,12 +96,22 @@ json tpid_text(uint16_t tpid) {
 
 }  // namespace
 
+/// Whoever reads a figure of modelled hardware is told so.
+json Daemon::with_model(json body) const {
+    if (const std::string modelled = dataplane_->modelled(); !modelled.empty()) body["modelled"] = modelled;
+    return body;
+}
+
 json Daemon::version() {
     const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - started_;
-    return {{"version", PKTPIT_VERSION},       {"abi", PP_ABI_VERSION},
-            {"layout", PP_FIB_LAYOUT_VERSION}, {"dataplane", config_.dataplane},
-            {"instance", config_.instance},    {"pid", getpid()},
-            {"uptime", uptime.count()},        {"generation", generation_}};
+    return with_model({{"version", PKTPIT_VERSION},
+                       {"abi", PP_ABI_VERSION},
+                       {"layout", PP_FIB_LAYOUT_VERSION},
+                       {"dataplane", config_.dataplane},
+                       {"instance", config_.instance},
+                       {"pid", getpid()},
+                       {"uptime", uptime.count()},
+                       {"generation", generation_}});
 }
 
 json Daemon::ports() {
@@ -144,7 +154,7 @@ json Daemon::ports() {
     json ports = json::array();
     for (auto& [id, port] : by_id)
         ports.push_back(std::move(port));
-    return {{"ports", std::move(ports)}};
+    return with_model({{"ports", std::move(ports)}});
 }
 
 json Daemon::routes(const RouteQuery& query) {
@@ -205,7 +215,7 @@ json Daemon::latency() {
     json ports = json::object();
     for (const auto& [name, port] : ports_->all())
         if (!port.config.parent) ports[name] = latency_of(dataplane_->latency(port.port));
-    return {{"ports", std::move(ports)}};
+    return with_model({{"ports", std::move(ports)}});
 }
 
 json Daemon::workers() {
@@ -229,7 +239,7 @@ json Daemon::workers() {
 }
 
 json Daemon::offload() {
-    return hot_ports_->show(ports_->names());
+    return with_model(hot_ports_->show(ports_->names()));
 }
 
 json Daemon::offload_entries() {

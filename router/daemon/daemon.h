@@ -66,6 +66,7 @@ class Daemon : public Control, public KernelListener {
                                                         bool dry_run) override;
 
   private:
+    [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
     Daemon(EventLoop& loop, std::string config_path) : loop_(loop), config_path_(std::move(config_path)) {}
     Result<void> open(const config::Config& config, const OpenKernel& open_kernel);
     void watch();

@@ -9,6 +9,9 @@
 #ifdef PKTPIT_DPDK
 #include "router/dpdk/dataplane.h"
 #endif
+#ifdef PKTPIT_MODEL
+#include "router/model/dataplane.h"
+#endif
 
 namespace pktpit::router {
 
@@ -25,8 +28,12 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
 #ifdef PKTPIT_DPDK
     if (config.dataplane == "dpdk") return DpdkDataplane::open(config, capacity, std::move(on_punt));
 #endif
+#ifdef PKTPIT_MODEL
+    if (config.dataplane == "model") return ModelDataplane::open(config, capacity, std::move(on_punt));
+#endif
     return fail("/dataplane", "\"" + config.dataplane + "\" has not been built into this daemon",
-                "a dataplane that was", "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON -DPKTPIT_DPDK=ON");
+                "a dataplane that was",
+                "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON -DPKTPIT_DPDK=ON -DPKTPIT_MODEL=ON");
 }
 
 }  // namespace pktpit::router

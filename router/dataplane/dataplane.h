@@ -121,6 +121,9 @@ class Dataplane {
     [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
     [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
 
+    /// What of its hardware is simulated, for people; empty: nothing is.
+    [[nodiscard]] virtual std::string modelled() const { return {}; }
+
     /// None while no port needs one.
     [[nodiscard]] virtual std::vector<WorkerState> workers() = 0;
     /// Has packets written down from now on, as `wanted` says (called again: it changes), or no more. poll()

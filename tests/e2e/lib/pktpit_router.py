@@ -19,8 +19,10 @@ SOCKETS = Path("/run/pktpit")
 
 # Who decides about packets where a test does not say so itself: every test holds for both.
 FORWARDING = os.environ.get("PKTPIT_FORWARDING", "inline")
-# What moves the packets, likewise. With `dpdk` each port is a DPDK device on the same veth.
+# What moves the packets, likewise. With `dpdk` each port is a DPDK device on the same veth, with `model` that of a
+# modelled NIC, whose payloads go by PKTPIT_TRANSFER.
 DATAPLANE = os.environ.get("PKTPIT_DATAPLANE", "xdp")
+TRANSFER = os.environ.get("PKTPIT_TRANSFER", "write")
 if DATAPLANE != "xdp":
     FORWARDING = "split"
 inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is forwarded inline outlives the daemon")
@@ -45,12 +47,21 @@ def on_dpdk(config, topology):
             **config, "interfaces": interfaces}
 
 
+def on_model(config, topology):
+    """The configuration for the model dataplane: each port is that of a modelled NIC of its own, with the host's veth
+    for its wire."""
+    wires = {host.port: {"device": host.wire_port} for host in topology.hosts}
+    interfaces = {name: settings if "parent" in settings or name not in wires else {"wire": wires[name], **settings}
+                  for name, settings in config.get("interfaces", {}).items()}
+    return {"dataplane": "model", "model": {"topology": "four-nics", "transfer": TRANSFER}, **config, "interfaces": interfaces}
+
+
 def for_this_run(config, topology):
     """The configuration, with the run's dataplane and FORWARDING at each port that does not say."""
     if "dataplane" in config or FORWARDING == "inline":
         return config
-    if DATAPLANE == "dpdk":
-        return on_dpdk(config, topology)
+    if DATAPLANE in ("dpdk", "model"):
+        return (on_dpdk if DATAPLANE == "dpdk" else on_model)(config, topology)
     interfaces = {name: settings if "parent" in settings else {"forwarding": FORWARDING, **settings}
                   for name, settings in config.get("interfaces", {}).items()}
     return {**config, "interfaces": interfaces}
@@ -99,7 +110,7 @@ class PktpitRouter:
             return self.cli("show", "version", check=False).returncode == 0
 
         wait_for(ready, deadline, f"pktpitd {self.instance} is ready", 0.05)
-        if DATAPLANE == "dpdk":  # whose taps are there only now
+        if DATAPLANE != "xdp":  # whose taps are there only now
             for host in self.topology.hosts:
                 host.hurry_neighbours(host.port)
 

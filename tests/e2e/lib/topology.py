@@ -22,7 +22,7 @@ class Host:
     def __init__(self, topology, label, number, mtu=1500, queues=1, router_gro=False):
         self.label, self.number, self.mtu, self.queues = label, number, mtu, queues
         self.port = f"p{number}"
-        # The router's end of the veth pair. A DPDK port has a tap of its own, with the port's name.
+        # The router's end of the veth pair. A DPDK or modelled port has a tap of its own, with the port's name.
         self.wire_port = self.port if DATAPLANE == "xdp" else f"w{number}"
         self.router_gro = router_gro
         self.ip4, self.router_ip4 = f"10.{number}.0.2", f"10.{number}.0.1"
