@@ -192,9 +192,18 @@ bool ModelPacketIo::take_from_wire(Port& port) {
     return true;
 }
 
+/// A device's frames come at the line rate of virtual time, however slowly the model runs: they wait in the
+/// kernel while the NIC is busy with others, so that none is lost which real time would not have brought.
+bool ModelPacketIo::has_room(size_t place) const {
+    const Port& port = ports_[place];
+    if (port.wire->descriptor() < 0 || machine_.fabric->events().pending() == 0) return true;
+    const model::Nic& nic = *nics_[nic_ports_[place].nic];
+    return nic.slots_in_use() + port.waiting.size() < machine_.nic_settings[nic_ports_[place].nic].slots / 2;
+}
+
 void ModelPacketIo::feed(size_t place) {
     Port& port = ports_[place];
-    while (take_from_wire(port))
+    while (has_room(place) && take_from_wire(port))
         schedule(place, *port.waiting[port.waiting.size() - 1]);
 }
 

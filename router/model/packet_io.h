@@ -100,6 +100,7 @@ class ModelPacketIo : public PortIo, public model::FrameSink, public model::Acto
 
     void feed(size_t place);
     bool take_from_wire(Port& port);
+    [[nodiscard]] bool has_room(size_t place) const;
     void schedule(size_t place, Waiting& frame);
     void come_in(size_t place);
     void drop(size_t cell, uint16_t port, pp_verdict verdict);

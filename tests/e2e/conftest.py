@@ -46,6 +46,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if (mark := item.get_closest_marker("xdp")) and pktpit_router.DATAPLANE != "xdp":
             item.add_marker(pytest.mark.skip(reason=f"xdp: {mark.args[0]}"))
+        if (mark := item.get_closest_marker(f"not_{pktpit_router.DATAPLANE}")):
+            item.add_marker(pytest.mark.skip(reason=f"{mark.name}: {mark.args[0]}"))
         if (mark := item.get_closest_marker("says_who_decides")) and pktpit_router.FORWARDING != "inline":
             item.add_marker(pytest.mark.skip(reason=f"says_who_decides: {mark.args[0]}"))
     if config.getoption("router") != "kernel":

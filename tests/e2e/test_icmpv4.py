@@ -180,7 +180,7 @@ def test_no_error_about_later_fragment(net):
 
 
 @requirement("RFC 1812 4.3.2.7: but about the first fragment")
-@pytest.mark.xdp("net_af_packet has the kernel put fragments together before it takes them")
+@pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_error_about_first_fragment(net):
     mark = token()
     packet = IP(src=net.a.behind4, dst=net.b.behind4, ttl=1, flags="MF", proto=253) / Raw(mark + bytes(4))

@@ -109,7 +109,7 @@ def test_one_armed_forwarding(net):
 
 @requirement("RFC 1812 5.2.6: a fragment is forwarded as any packet, its offset, flags and identification kept")
 @pytest.mark.parametrize("flags, offset", [("MF", 0), ("MF", 100), (0, 185), ("MF+DF", 7), ("evil", 0)])
-@pytest.mark.xdp("net_af_packet has the kernel put fragments together before it takes them")
+@pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_fragments_are_forwarded_unchanged(net, flags, offset):
     mark = token()
     sent = bytes(IP(src=net.a.behind4, dst=net.b.behind4, id=77, flags=flags, frag=offset, proto=17) / Raw(mark + bytes(52)))
@@ -166,7 +166,7 @@ def test_packet_of_exactly_the_mtu_is_not_fragmented(net):
 
 
 @requirement("RFC 791 3.2: fragments of a fragment add its offset, and its last one keeps its MF")
-@pytest.mark.xdp("net_af_packet has the kernel put fragments together before it takes them")
+@pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_fragment_is_fragmented_further(net):
     random.seed(3)
     payload = random.randbytes(1480)

@@ -7,6 +7,7 @@ from lib.packets import IP, Raw, icmp_answer, token, udp4, udp6
 from lib.tcp import assert_transfer
 
 requirement = pytest.mark.requirement
+pytestmark = pytest.mark.not_model("modelled packet memory has slots of 2,048 bytes")
 NET = {"mtus": {"a": 9000, "b": 9000}}
 
 

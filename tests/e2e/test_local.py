@@ -98,7 +98,7 @@ def test_tcp_across(net, which):
 @requirement("RFC 1812 4.2.2.7, RFC 8200 4.5: fragments to the router's address are reassembled by its stack")
 @pytest.mark.parametrize("which", ["router_ip4", "router_ip6"])
 @pytest.mark.parametrize("port", ["a", "b"])
-@pytest.mark.xdp("net_af_packet has the kernel put fragments together before it takes them")
+@pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_fragmented_ping_to_the_router(net, which, port):
     address = getattr(getattr(net, port), which)
     answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", "-s", "5000", address).stdout

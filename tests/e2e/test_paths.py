@@ -101,7 +101,7 @@ def test_fragments_with_a_flow_label_stay_with_their_flow(net):
 
 
 @requirement("RFC 1812 5.2.4.5: fragments of a datagram take one path, those with ports and those without")
-@pytest.mark.xdp("net_af_packet has the kernel put fragments together before it takes them")
+@pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_fragments_of_one_datagram_take_one_path(net):
     for identification in range(24):
         source = f"198.18.1.{identification + 1}"

@@ -176,6 +176,7 @@ def test_trace_slow_path(net, observe):
 
 
 @requirement("a capture has each frame as it came in, as it left, and as it was dropped with the reason as its comment; tshark reads it")
+@pytest.mark.not_model("its workers see 128 bytes of a packet")
 def test_capture_points(net, observe, tmp_path):
     wait_for_crossing(net.a, net.b)
     path = tmp_path / "all.pcapng"
