@@ -14,8 +14,8 @@ class Builder {
         : topology_(topology), profile_(profile) {
         machine_.fabric = std::make_unique<Fabric>();
         const auto nics = static_cast<unsigned>(topology.nics());
-        machine_.layout =
-            NicLayout(std::max(nics, 1U), profile.count("nic.slots"), profile.count("nic.window"));
+        machine_.layout = NicLayout(std::max(nics, 1U), profile.count("nic.slots"),
+                                    profile.count("nic.window"), options.nic_fib_bytes);
         if (topology.memory_below_4g) next_bar_ = 0x80000000;
         RootComplex& root = machine_.fabric->add_root("root", topology.root_ports.size(),
                                                       root_settings(topology, profile, options));

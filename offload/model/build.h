@@ -14,6 +14,7 @@ struct BuildOptions {
     double write_load = 0;  ///< of main memory by the CPU, 0 to 1
     double read_load = 0;
     uint64_t memory_bytes = 64 << 20;
+    uint64_t nic_fib_bytes = 0;  ///< room for a FIB image in each NIC
 };
 
 /// Everything that the topology has; NICs without programs.

@@ -42,17 +42,26 @@ struct CheckReport {
 
 using Progress = std::function<void(const std::string&)>;
 
-/// `rows`: which of 1 to 8; empty: all that there are.
-CheckReport run_check(std::span<const unsigned> rows, const Progress& progress);
+struct CheckSettings {
+    std::string table{};  ///< a route file for rows 5 and 6; empty: a generated one of the same shape
+};
+
+/// `rows`: which of 1 to 8; empty: all that there are. Errors: of the route file.
+Result<CheckReport> run_check(std::span<const unsigned> rows, const CheckSettings& settings,
+                              const Progress& progress);
 
 // The rows.
 void check_bytes_per_link(CheckReport& report, const Progress& progress);       // 1 and 3
 void check_effective_bandwidth(CheckReport& report, const Progress& progress);  // 2
 void check_memory_load(CheckReport& report, const Progress& progress);          // 4
-void check_p2pnic(CheckReport& report, const Progress& progress);               // 5
-void check_pktpit(CheckReport& report, const Progress& progress);               // 6
-void check_chip_latencies(CheckReport& report, const Progress& progress);       // 7
-void check_peer_operations(CheckReport& report, const Progress& progress);      // 8
+/// 5. `table`: for a NIC whose FIB holds part of it.
+void check_p2pnic(CheckReport& report, const std::shared_ptr<const RouteTable>& table,
+                  const Progress& progress);
+/// 6. `part`: as many routes as the research had; `table`: today's.
+void check_pktpit(CheckReport& report, const std::shared_ptr<const RouteTable>& table,
+                  const std::shared_ptr<const RouteTable>& part, const Progress& progress);
+void check_chip_latencies(CheckReport& report, const Progress& progress);   // 7
+void check_peer_operations(CheckReport& report, const Progress& progress);  // 8
 
 /// A profile or topology that comes with the program.
 Profile own_profile(const std::string& name);

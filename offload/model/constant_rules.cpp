@@ -49,6 +49,8 @@ constexpr std::array rules = {
     ConstantRule{"nic.credit_batch", 1, 64, true, "ring entries given back at once; a power of two"},
     ConstantRule{"nic.descriptor_fetch", 1, 64, true, "descriptors read at once"},
     ConstantRule{"nic.egress_ns", 0, 1e6, false, "firmware, for a descriptor from another NIC"},
+    ConstantRule{"nic.fib_kib", 4, 262144, true,
+                 "memory for the nodes of a FIB on the NIC, KiB; a power of two"},
     ConstantRule{"nic.head_batch", 1, 256, true, "frames sent until the CPU is told, l3fwd"},
     ConstantRule{"nic.ingress_ns", 0, 1e6, false, "firmware, for parsing and the lookup, p2pnic"},
     ConstantRule{"nic.operation_ns", 0, 1e6, false, "of the engine, for each peer operation"},

@@ -56,8 +56,9 @@ class Run {
             pointers_.push_back(nics_.back().get());
             bars_.push_back(nics_.back()->bar());
         }
+        prepare_table();
         load_programs();
-        traffic_ = std::make_unique<Traffic>(*machine_.fabric, pointers_, settings.traffic);
+        traffic_ = std::make_unique<Traffic>(*machine_.fabric, pointers_, traffic_settings_);
         if (settings.trace) machine_.fabric->trace(&tracer_);
     }
 
@@ -83,6 +84,33 @@ class Run {
     }
 
   private:
+    /// Next hops are behind the ports that flows go to.
+    void prepare_table() {
+        traffic_settings_ = settings_.traffic;
+        if (!settings_.table) return;
+        for (const Flow& flow : settings_.traffic.flows) {
+            const std::pair port(static_cast<uint16_t>(flow.to_nic), static_cast<uint16_t>(flow.to_port));
+            if (std::ranges::find(traffic_settings_.egress, port) == traffic_settings_.egress.end())
+                traffic_settings_.egress.push_back(port);
+        }
+        traffic_settings_.destinations = settings_.destinations;
+        whole_ = std::make_unique<TableDecider>(*settings_.table, traffic_settings_.egress);
+        if (settings_.program != Program::p2pnic) return;
+        const uint64_t bytes = uint64_t{profile_.count("nic.fib_kib")} << 10;
+        for (const auto& nic : nics_) {
+            const std::span memory(nic->memory(machine_.layout.fib),
+                                   NicFib::bytes_for(bytes, traffic_settings_.egress.size()));
+            fibs_.push_back(std::make_unique<NicFib>(memory, bytes, *settings_.table, *settings_.destinations,
+                                                     traffic_settings_.egress));
+        }
+    }
+
+    /// Who decides on the CPU, and in programs without a table of their own.
+    Decider& decider() { return whole_ ? static_cast<Decider&>(*whole_) : ports_; }
+
+    /// The CPU takes part in p2pnic where a NIC's FIB does not hold all.
+    [[nodiscard]] bool slices() const { return settings_.program == Program::pktpit || !fibs_.empty(); }
+
     void load_programs() {
         const unsigned count = static_cast<unsigned>(nics_.size());
         const unsigned slots = profile_.count("nic.slots");
@@ -98,8 +126,8 @@ class Run {
         pktpit.fetch = profile_.count("nic.descriptor_fetch");
         std::vector<HostRings> rings(count);
         for (HostRings& ring : rings) {
-            ring.entries = settings_.program == Program::pktpit ? std::bit_ceil(slots) : 1024;
-            if (settings_.program == Program::pktpit) ring.rx_stride = pktpit.stride();
+            ring.entries = slices() ? std::bit_ceil(slots) : 1024;
+            if (slices()) ring.rx_stride = pktpit.stride();
             ring.rx = plan.take(uint64_t{ring.entries} * ring.rx_stride);
             ring.tx = plan.take(uint64_t{ring.entries} * HostRings::descriptor_bytes);
             ring.tx_head = plan.take(64);
@@ -113,13 +141,17 @@ class Run {
             profile_.ns(settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
         for (unsigned i = 0; i < count; i++) {
             Nic& nic = *nics_[i];
+            if (!fibs_.empty()) {
+                pktpit.own = fibs_[i].get();
+                pktpit.lookup_time = profile_.ns("nic.ingress_ns");
+            }
             if (settings_.operations)
                 load_operations(nic, transfer);
-            else if (settings_.program == Program::p2pnic)
-                nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, bars_, decider_,
-                                                          profile_.ns("nic.ingress_ns")));
-            else if (settings_.program == Program::pktpit)
+            else if (slices())
                 nic.load(std::make_unique<PktpitFirmware>(nic, transfer, bars_, rings[i], pktpit));
+            else if (settings_.program == Program::p2pnic)
+                nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, bars_, decider(),
+                                                          profile_.ns("nic.ingress_ns")));
             else
                 nic.load(
                     std::make_unique<L3fwdFirmware>(nic, rings[i],
@@ -129,12 +161,12 @@ class Run {
         if (settings_.program == Program::l3fwd) {
             const uint64_t buffers = plan.take((uint64_t{count} * 2 * 1024 + cpu.burst) * slot_bytes);
             auto host =
-                std::make_unique<L3fwdHost>(*machine_.fabric, pointers_, rings, cpu, decider_, buffers);
+                std::make_unique<L3fwdHost>(*machine_.fabric, pointers_, rings, cpu, decider(), buffers);
             host->start();
             cpu_ = std::move(host);
-        } else if (settings_.program == Program::pktpit) {
+        } else if (slices()) {
             auto host =
-                std::make_unique<PktpitHost>(*machine_.fabric, pointers_, rings, cpu, decider_, pktpit);
+                std::make_unique<PktpitHost>(*machine_.fabric, pointers_, rings, cpu, decider(), pktpit);
             host->start();
             cpu_ = std::move(host);
         }
@@ -161,7 +193,7 @@ class Run {
         operations.engine.operation_time = profile_.ns("nic.operation_ns");
         operations.engine.verify.most_copied = slot_bytes;
         operations.engine.verify.need_fences = settings_.operations->compile.fence;
-        auto firmware = std::make_unique<OperationsFirmware>(nic, transfer, bars_, decider_, operations);
+        auto firmware = std::make_unique<OperationsFirmware>(nic, transfer, bars_, decider(), operations);
         operations_.push_back(firmware.get());
         nic.load(std::move(firmware));
     }
@@ -219,6 +251,10 @@ class Run {
         }
         for (const auto& nic : nics_)
             result.nics.push_back(nic->counters());
+        if (!fibs_.empty()) {
+            result.nic_fib_blocks = fibs_[0]->blocks();
+            result.nic_fib_full = fibs_[0]->full();
+        }
         if (cpu_) result.cpu = cpu_->counters();
         if (control_) {
             result.operations.control = control_->counters();
@@ -235,7 +271,10 @@ class Run {
     const ExperimentSettings& settings_;
     Machine machine_;
     Tracer tracer_;
-    PortDecider decider_;
+    PortDecider ports_;
+    std::unique_ptr<TableDecider> whole_;
+    std::vector<std::unique_ptr<NicFib>> fibs_;  ///< p2pnic: on the NICs
+    TrafficSettings traffic_settings_;
     std::vector<std::unique_ptr<Nic>> nics_;
     std::vector<Nic*> pointers_;
     std::vector<uint64_t> bars_;
@@ -280,7 +319,15 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
         if (settings.operations->batch == 0 || settings.operations->batch > 64)
             return fail("batch", std::to_string(settings.operations->batch) + " packets", "1 to 64");
     }
+    if (settings.table && !settings.destinations)
+        return fail("table", "there are no destinations", "some that are drawn from it");
+    if (settings.table && settings.traffic.flows.size() > 64)
+        return fail("flows", std::to_string(settings.traffic.flows.size()) + " with a table", "at most 64");
+    if (settings.table && settings.operations)
+        return fail("peer operations", "do not ask the CPU what a NIC's FIB does not hold", "no table");
     BuildOptions options = settings.build;
+    if (settings.table && settings.program == Program::p2pnic)
+        options.nic_fib_bytes = NicFib::bytes_for(uint64_t{profile.count("nic.fib_kib")} << 10, 64);
     options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
     Machine machine = build_machine(topology, profile, options);
     if (auto good = check(topology, machine, settings.traffic); !good) return tl::unexpected(good.error());

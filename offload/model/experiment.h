@@ -22,6 +22,10 @@ struct ExperimentSettings {
     Transfer transfer = Transfer::write;
     unsigned slice = 0;  ///< pktpit: bytes of the header slice; 0: the destination address alone
     std::optional<OperationsSettings> operations;  ///< p2pnic by peer operations, transfer write
+    /// Programs look up in it, and destinations are drawn from it; p2pnic has part of it on the NIC and
+    /// leaves the rest to the CPU. Null: destinations are ports.
+    std::shared_ptr<const RouteTable> table;
+    std::shared_ptr<const Destinations> destinations;  ///< of the table
     TrafficSettings traffic;
     BuildOptions build;
     Time warm_up = 50 * microsecond;
@@ -57,6 +61,8 @@ struct ExperimentResult {
     double cpu_utilisation = 0;  ///< of all cores
     RootCounters root;           ///< since the beginning
     OperationsResult operations;
+    size_t nic_fib_blocks = 0;  ///< blocks of addresses in a NIC's own FIB
+    bool nic_fib_full = false;  ///< there were more
     uint64_t events = 0;
     TrafficCounters after_draining;  ///< those of the measurement and what came out later
     uint64_t tlps_left = 0;          ///< after draining: must be 0

@@ -16,7 +16,7 @@ uint64_t to_page(uint64_t bytes) {
 
 }  // namespace
 
-NicLayout::NicLayout(unsigned nic_count, unsigned slots, unsigned window_slots)
+NicLayout::NicLayout(unsigned nic_count, unsigned slots, unsigned window_slots, uint64_t fib_bytes)
     : nics(nic_count), window(window_slots) {
     landing = uint64_t{slots} * slot_bytes;
     rings = landing + uint64_t{nics} * window * slot_bytes;
@@ -24,7 +24,8 @@ NicLayout::NicLayout(unsigned nic_count, unsigned slots, unsigned window_slots)
     registers = to_page(credits + uint64_t{nics} * 8);
     doorbells = registers + page;
     programs = to_page(doorbells + uint64_t{nics} * 8);
-    bytes = to_page(programs + uint64_t{nics} * program_bytes);
+    fib = to_page(programs + uint64_t{nics} * program_bytes);
+    bytes = fib + to_page(fib_bytes);
 }
 
 Nic::Nic(Fabric& fabric, Endpoint& endpoint, unsigned index, const NicSettings& settings,
@@ -97,7 +98,7 @@ void Nic::transmit(unsigned port, const std::byte* frame, uint32_t length, uint6
 }
 
 void Nic::memory_written(uint64_t offset, uint32_t length, uint64_t packet) {
-    if (offset >= layout_.rings) firmware_->written(offset, length, packet);
+    if (offset >= layout_.rings && offset < layout_.fib) firmware_->written(offset, length, packet);
 }
 
 void Nic::dma_done(uint64_t cookie, DmaResult result) {

@@ -3,7 +3,7 @@
 ///
 /// Its BAR: packet slots of its own; for each other NIC a landing area and a ring, where that one writes
 /// payload and descriptors, and a register for returned credits; registers for the host; a doorbell for each
-/// other NIC, and room for a peer program for each (offload/peer_ops).
+/// other NIC, and room for a peer program for each (offload/peer_ops); a FIB image.
 #pragma once
 
 #include <span>
@@ -34,9 +34,11 @@ struct NicSettings {
 /// Where things are in a NIC's BAR; the same in all NICs of an experiment.
 struct NicLayout {
     NicLayout() = default;
-    NicLayout(unsigned nics, unsigned slots, unsigned window);
+    /// `fib_bytes`: for a FIB image.
+    NicLayout(unsigned nics, unsigned slots, unsigned window, uint64_t fib_bytes = 0);
 
-    uint64_t landing = 0, rings = 0, credits = 0, registers = 0, doorbells = 0, programs = 0, bytes = 0;
+    uint64_t landing = 0, rings = 0, credits = 0, registers = 0, doorbells = 0, programs = 0, fib = 0,
+             bytes = 0;
     unsigned nics = 0, window = 0;
     static constexpr uint32_t descriptor_bytes = 16;
     static constexpr uint32_t program_bytes = 512;  ///< room for one
@@ -68,8 +70,9 @@ struct NicCounters {
     uint64_t no_slot = 0;             ///< dropped on receipt: packet memory full
     uint64_t no_route = 0;            ///< dropped by the program
     uint64_t too_long = 0;
-    uint64_t dma_errors = 0;         ///< dropped: a read of theirs failed
-    uint64_t stale_descriptors = 0;  ///< a doorbell told of a descriptor that was not there yet
+    uint64_t dma_errors = 0;                ///< dropped: a read of theirs failed
+    uint64_t fib_hits = 0, fib_misses = 0;  ///< of a FIB on the NIC: decided here, or asked the host
+    uint64_t stale_descriptors = 0;         ///< a doorbell told of a descriptor that was not there yet
 };
 
 class Nic : public Device, public Actor {

@@ -20,8 +20,25 @@ PktpitFirmware::PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, s
       answers_(size_t{rings.entries} * settings.answer_stride()) {}
 
 void PktpitFirmware::frame(uint32_t slot) {
-    nic_.compute(settings_.ingress_time, first_own_event, slot, nic_.meta(slot).packet, "firmware: slice",
-                 nic_.fabric().events().now() + nic_.settings().receive_latency);
+    const Time there = nic_.fabric().events().now() + nic_.settings().receive_latency;
+    if (settings_.own)
+        nic_.compute(settings_.lookup_time, first_own_event + 2, slot, nic_.meta(slot).packet,
+                     "firmware: lookup", there);
+    else
+        nic_.compute(settings_.ingress_time, first_own_event, slot, nic_.meta(slot).packet, "firmware: slice",
+                     there);
+}
+
+/// What the NIC's own FIB does not hold is the CPU's to decide.
+void PktpitFirmware::look_up(uint32_t slot) {
+    const Nic::Meta& meta = nic_.meta(slot);
+    const Egress egress = settings_.own->decide(nic_.index(), meta.port, nic_.frame_of(slot), meta.length);
+    if (egress.forward) {
+        nic_.counters().fib_hits++;
+        return send(slot, egress);
+    }
+    nic_.counters().fib_misses++;
+    nic_.compute(settings_.ingress_time, first_own_event, slot, meta.packet, "firmware: slice");
 }
 
 void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
@@ -30,6 +47,8 @@ void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
         ask_host();
     } else if (what == first_own_event + 1) {
         answered(argument);
+    } else if (what == first_own_event + 2) {
+        look_up(static_cast<uint32_t>(argument));
     } else {
         PeerFirmware::computed(what, argument);
     }

@@ -38,6 +38,8 @@ struct PktpitSettings {
     Time answer_time = 0;      ///< firmware, for an answer
     unsigned fetch = 16;       ///< answers read at once, at most
     unsigned header_room = 0;  ///< bytes of a new header behind each answer, at most
+    Decider* own = nullptr;    ///< a FIB on the NIC, asked first; null: the CPU decides all
+    Time lookup_time = 0;      ///< firmware, for parsing and looking up there
     [[nodiscard]] uint32_t stride() const {
         return (static_cast<uint32_t>(sizeof(SliceDescriptor)) + slice + 15) & ~15U;
     }
@@ -61,6 +63,7 @@ class PktpitFirmware : public PeerFirmware {
     }
 
   private:
+    void look_up(uint32_t slot);
     void ask_host();
     void fetch_answers(uint64_t packet);
     void answered(size_t entry);

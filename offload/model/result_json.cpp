@@ -91,6 +91,8 @@ json to_json(const ExperimentResult& result) {
                                  {"no_slot", nic.no_slot},
                                  {"no_route", nic.no_route},
                                  {"dma_errors", nic.dma_errors},
+                                 {"fib_hits", nic.fib_hits},
+                                 {"fib_misses", nic.fib_misses},
                                  {"stale_descriptors", nic.stale_descriptors}});
     if (result.operations.engine.launches > 0 || result.operations.engine.refused > 0)
         value["peer_operations"] = to_json(result.operations);

@@ -50,6 +50,7 @@ Traffic::Traffic(Fabric& fabric, std::vector<Nic*> nics, const TrafficSettings& 
         Stream& stream = streams_.emplace_back();
         stream.flow = flow;
         stream.seen.resize(remembered);
+        if (settings.destinations) stream.last.resize(settings.destinations->addresses().size());
         stream.ps_per_byte = 8000 / nics_[flow.from_nic]->settings().gbps[flow.from_port] / flow.load;
     }
     for (Nic* nic : nics_)
@@ -109,6 +110,12 @@ void Traffic::write_frame(const Stream& stream, size_t index, std::span<std::byt
     put16(&frame[38], static_cast<uint32_t>(frame.size()) - 38);
     frame[destination + 1] = static_cast<std::byte>(stream.flow.to_nic);
     frame[destination + 2] = static_cast<std::byte>(stream.flow.to_port);
+    if (settings_.destinations) {
+        const Destinations& where = *settings_.destinations;
+        const uint32_t address = where.addresses()[where.index(index, stream.number)];
+        put16(&frame[destination], address >> 16);
+        put16(&frame[destination + 2], address);
+    }
     const Stamp stamp{stream.number, begin, static_cast<uint16_t>(index)};
     std::memcpy(&frame[headers], &stamp, stamp_bytes);
     std::memcpy(&frame[headers + stamp_bytes], &pattern_[pattern_start(stream.number)],
@@ -126,7 +133,14 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
         return;
     }
     Stream& stream = streams_[stamp.stream];
-    const bool here = stream.flow.to_nic == nic && stream.flow.to_port == port;
+    bool here = stream.flow.to_nic == nic && stream.flow.to_port == port;
+    uint64_t* last = &stream.delivered;
+    if (settings_.destinations) {
+        const uint32_t where = settings_.destinations->index(stamp.stream, stamp.number);
+        const Egress egress = egress_of(settings_.destinations->next_hop(where), settings_.egress);
+        here = egress.forward && egress.nic == nic && egress.port == port;
+        last = &stream.last[where];
+    }
     const bool same = !settings_.check_bytes ||
                       std::memcmp(&frame[headers + stamp_bytes], &pattern_[pattern_start(stamp.number)],
                                   frame.size() - headers - stamp_bytes) == 0;
@@ -134,8 +148,9 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
         counters_.damaged++;
         return;
     }
+    counters_.reordered += stamp.number < *last;
+    if (last != &stream.delivered) *last = std::max(*last, stamp.number + 1);
     if (stamp.number < stream.delivered) {
-        counters_.reordered++;
         if (stream.delivered - stamp.number > remembered || stream.seen[stamp.number % remembered])
             counters_.doubled++;
     }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "offload/model/nic.h"
+#include "offload/model/route_table.h"
 
 namespace pktpit::model {
 
@@ -23,7 +24,11 @@ struct TrafficSettings {
     Time start = 0;
     Time stop = never;
     uint64_t most = ~uint64_t{0};  ///< frames of each flow
-    bool check_bytes = true;       ///< looks at every byte that comes out; else at number and time
+    /// Where to, instead of the flows' own ports: next hops behind the `egress` ports. Packets to the same
+    /// destination stay in order.
+    std::shared_ptr<const Destinations> destinations;
+    EgressPorts egress;
+    bool check_bytes = true;  ///< looks at every byte that comes out; else at number and time
 };
 
 /// 10.N.P.x of NIC N's port P: what the frames' destinations are, and what programs look up.
@@ -60,11 +65,12 @@ class Traffic : public Actor, public FrameSink {
   private:
     struct Stream {
         Flow flow;
-        uint64_t number = 0;     ///< of the next frame
-        uint64_t delivered = 0;  ///< highest number seen, plus one
-        std::vector<bool> seen;  ///< ring by number
-        Time next = 0;           ///< when the next frame's first bit comes in
-        uint32_t size = 0;       ///< of that frame
+        uint64_t number = 0;         ///< of the next frame
+        uint64_t delivered = 0;      ///< highest number seen, plus one
+        std::vector<bool> seen;      ///< ring by number
+        std::vector<uint64_t> last;  ///< by destination: highest number seen, plus one
+        Time next = 0;               ///< when the next frame's first bit comes in
+        uint32_t size = 0;           ///< of that frame
         double ps_per_byte = 0;
         double carry = 0;  ///< fractions of picoseconds
     };

@@ -25,8 +25,12 @@ class ModelCommands {
             ->required()
             ->delimiter(',')
             ->type_name("A,B,…");
-        add("check", "the model against the measurements of the research", model_check)
-            ->add_option("--row", options_.rows, "only this row; repeatable")
+        CLI::App* check = add("check", "the model against the measurements of the research", model_check);
+        check
+            ->add_option("--table", options_.table,
+                         "routes for rows 5 and 6: a file, or generated [the real table, where it is there]")
+            ->type_name("FILE");
+        check->add_option("--row", options_.rows, "only this row; repeatable")
             ->check(CLI::Range(1U, 8U))
             ->allow_extra_args(false);
         CLI::App* plot =
@@ -58,6 +62,13 @@ class ModelCommands {
         return app;
     }
 
+    void add_table(CLI::App* app) {
+        app->add_option("--table", options_.table,
+                        "routes for real lookups: a file (text, JSON lines, MRT), or generated")
+            ->type_name("FILE");
+        app->add_option("--routes", options_.routes, "at most so many of its IPv4 routes; 0: all [0]");
+    }
+
     void add_experiment(CLI::App* app) {
         app->add_option("--topology", options_.topology, "topology or file [two-nics]; see `model list`");
         app->add_option("--profile", options_.profile, "hardware profile or file [generic]");
@@ -69,6 +80,17 @@ class ModelCommands {
         app->add_option("--slice", options_.slice,
                         "pktpit: header bytes to the CPU; 0: the destination alone [0]")
             ->check(CLI::Range(0U, 128U));
+        add_table(app);
+        app->add_option("--destinations", options_.destinations,
+                        "addresses that packets go to, drawn from the table [65536]")
+            ->check(CLI::Range(size_t{1}, size_t{1} << 22));
+        app->add_option("--zipf", options_.zipf,
+                        "the k-th destination is asked for as 1 / k^Z; 0: all alike [0]")
+            ->check(CLI::Range(0.0, 4.0))
+            ->type_name("Z");
+        app->add_option("--cpu-times", options_.cpu_times,
+                        "the CPU's time for a packet from what `bench_cpu --json` measured")
+            ->type_name("FILE");
         app->add_option("--peer-operations", options_.operations,
                         "p2pnic write by programs of the control loop: economy or performance")
             ->check(CLI::IsMember({"economy", "performance"}));

@@ -1,6 +1,7 @@
 #include "router/cli/commands_model.h"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iomanip>
@@ -68,6 +69,38 @@ void print_drops(std::ostream& out, const model::ExperimentResult& result) {
         out << format_count(result.traffic.reordered) << " came out behind later ones\n";
 }
 
+/// Where a packet's CPU time comes from: measured, or a profile's estimate.
+void print_cpu(std::ostream& out, const model::ExperimentResult& result, const ModelExperiment& experiment) {
+    const bool l3fwd = experiment.settings.program == model::Program::l3fwd;
+    const char* name = l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns";
+    const model::Constant& constant = experiment.profile.constants().find(name)->second;
+    out << "CPU " << model::fixed(result.cpu_utilisation * 100, 0) << " % busy, "
+        << format_count(result.cpu.bursts) << " bursts, " << format_count(result.cpu.doorbells)
+        << " doorbells; " << name << " is " << model::fixed(constant.value, 1) << " (profile "
+        << experiment.profile.name() << ": " << printable(constant.source) << ")\n";
+}
+
+void print_table(std::ostream& out, const model::ExperimentResult& result,
+                 const ModelExperiment& experiment) {
+    const model::RouteTable& table = *experiment.settings.table;
+    out << "Table: " << format_count(table.prefixes().size()) << " IPv4 routes (" << printable(table.origin())
+        << "), " << format_count(experiment.settings.destinations->addresses().size()) << " destinations";
+    if (experiment.settings.program == model::Program::p2pnic) {
+        uint64_t hits = 0, misses = 0;
+        for (const model::NicCounters& nic : result.nics) {
+            hits += nic.fib_hits;
+            misses += nic.fib_misses;
+        }
+        out << "; a NIC's FIB holds " << format_count(result.nic_fib_blocks) << " blocks of addresses"
+            << (result.nic_fib_full ? " and is full" : "") << ", and decided "
+            << model::fixed(100 * static_cast<double>(hits) /
+                                static_cast<double>(std::max<uint64_t>(hits + misses, 1)),
+                            1)
+            << " % of the packets, the CPU the rest";
+    }
+    out << "\n";
+}
+
 void print_operations(std::ostream& out, const model::ExperimentResult& result) {
     const model::OperationsResult& all = result.operations;
     const model::PeerEngineCounters& engine = all.engine;
@@ -93,6 +126,8 @@ int model_run(const Session& session, const ModelOptions& options) {
     if (session.json) {
         nlohmann::json value = to_json(*result);
         value["profile"] = to_json(experiment->profile);
+        if (const auto& table = experiment->settings.table)
+            value["table"] = {{"origin", table->origin()}, {"ipv4_routes", table->prefixes().size()}};
         print_json(session, value);
         return exit_ok;
     }
@@ -100,10 +135,8 @@ int model_run(const Session& session, const ModelOptions& options) {
     print_rates(out, *result);
     out << "\n";
     if (!options.operations.empty()) print_operations(out, *result);
-    if (options.program != "p2pnic")
-        out << "CPU " << model::fixed(result->cpu_utilisation * 100, 0) << " % busy (profile "
-            << experiment->profile.name() << "), " << format_count(result->cpu.bursts) << " bursts, "
-            << format_count(result->cpu.doorbells) << " doorbells\n";
+    if (experiment->settings.table) print_table(out, *result, *experiment);
+    if (options.program != "p2pnic" || result->cpu.packets > 0) print_cpu(out, *result, *experiment);
     print_drops(out, *result);
     out << "Links while measured: busy, TLPs, bytes with framing\n";
     print_links(out, *result);
@@ -188,9 +221,14 @@ int model_sweep(const Session& session, const ModelOptions& options) {
 }
 
 int model_check(const Session& session, const ModelOptions& options) {
-    const auto report = model::run_check(options.rows, [&](const std::string& what) {
+    model::CheckSettings settings{options.table};
+    if (options.table.empty() && access(PKTPIT_DATA_TABLE, R_OK) == 0) settings.table = PKTPIT_DATA_TABLE;
+    if (options.table == "generated") settings.table.clear();
+    const auto checked = model::run_check(options.rows, settings, [&](const std::string& what) {
         if (session.terminal.interactive) session.terminal.err << what << '\n';
     });
+    if (!checked) return print_failure(session, checked.error(), exit_wrong);
+    const model::CheckReport& report = *checked;
     bool all = true;
     for (const model::CheckLine& line : report.lines)
         all &= line.verdict != model::Verdict::unmet;

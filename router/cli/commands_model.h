@@ -26,6 +26,11 @@ struct ModelOptions {
     double fib_changes_microseconds = 0;
     bool relaxed = false;
     bool no_fence = false;
+    std::string table;  ///< a route file, or "generated"; empty: destinations are ports
+    size_t routes = 0;
+    size_t destinations = 65536;
+    double zipf = 0;
+    std::string cpu_times;  ///< bench_cpu's JSON
     unsigned ports = 1;
     double load = 1;
     double write_load = 0;

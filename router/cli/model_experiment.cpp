@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "config/read_file.h"
+#include "offload/model/cpu_times.h"
+
 namespace pktpit::router::cli {
 namespace {
 
@@ -47,6 +50,22 @@ Result<void> set_transfer(model::ExperimentSettings& settings, const std::string
 Result<double> between(const std::string& name, double value, double least, double most) {
     if (value >= least && value <= most) return value;
     return fail(name, "out of range", std::to_string(least) + " to " + std::to_string(most));
+}
+
+Result<void> set_table(model::ExperimentSettings& settings, const ModelOptions& options) {
+    const auto table = options.table == "generated" ? model::RouteTable::generate(options.routes)
+                                                    : model::RouteTable::open(options.table, options.routes);
+    if (!table) return tl::unexpected(table.error());
+    settings.table = *table;
+    settings.destinations = std::make_shared<const model::Destinations>(**table, options.destinations,
+                                                                        options.zipf, options.seed);
+    return {};
+}
+
+Result<void> set_cpu_times(model::Profile& profile, const std::string& path) {
+    const auto text = config::read_file(path);
+    if (!text) return tl::unexpected(text.error());
+    return model::take_cpu_times(profile, *text, path);
 }
 
 }  // namespace
@@ -105,6 +124,8 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     const auto note = [&](const Result<void>& result) {
         if (!result) errors.push_back(result.error());
     };
+    if (!options.table.empty()) note(set_table(settings, options));
+    if (!options.cpu_times.empty()) note(set_cpu_times(experiment.profile, options.cpu_times));
     note(set_size(settings, options.size));
     note(set_program(settings, options.program));
     note(set_transfer(settings, options.transfer));

@@ -8,7 +8,7 @@ namespace {
 
 void expect_met(std::initializer_list<unsigned> rows) {
     const std::vector<unsigned> wanted(rows);
-    const CheckReport report = run_check(wanted, {});
+    const CheckReport report = *run_check(wanted, {}, {});
     EXPECT_FALSE(report.lines.empty());
     for (const CheckLine& line : report.lines)
         EXPECT_NE(line.verdict, Verdict::unmet) << line.what << ": " << line.expected << ", not " << line.got;
@@ -28,7 +28,7 @@ TEST(Check, ChipLatenciesAndRedirection) {
 
 TEST(Check, P2pNicAgainstTheCpuDrivenRouter) {
     const std::vector<unsigned> rows{5};
-    const CheckReport report = run_check(rows, {});
+    const CheckReport report = *run_check(rows, {}, {});
     size_t held = 0;
     for (const CheckLine& line : report.lines)
         if (line.what.find("1 → 1") != std::string::npos || line.origin == Origin::calibrated) {

@@ -1,0 +1,33 @@
+/// What rows 5 and 6 share: contenders, their settings, what limits a run. One thread.
+#pragma once
+
+#include "offload/model/check.h"
+
+namespace pktpit::model {
+
+struct Contender {
+    const char* name;
+    Program program;
+    Transfer transfer;
+};
+
+inline constexpr Contender l3fwd_contender{"l3fwd", Program::l3fwd, Transfer::write};
+
+/// 64 to 1,518 B frames from each of `ports` ports of NIC 0 to the same of NIC 1.
+ExperimentSettings settings_for(const Contender& contender, uint32_t size, unsigned ports, double load);
+/// Throws where the experiment cannot be: the program's own topologies and profiles make no such.
+ExperimentResult run_checked(const Topology& topology, const Profile& profile,
+                             const ExperimentSettings& settings);
+double mpps(const ExperimentResult& result);
+/// The busiest link, and the CPU.
+std::string busiest(const ExperimentResult& result);
+/// "line rate", "the CPU", "PCIe nic0 → switch", …: what is used up.
+std::string what_limits(const ExperimentResult& result);
+/// Median at 64 B, 1 Gbps of the 40, at random times.
+double background_latency(const Topology& topology, const Profile& profile, ExperimentSettings settings);
+/// The value of one constant, and it alone, at which `measure` gives `wanted`, from an eighth to eight times
+/// what it is; nothing: none does. `measure` is monotonic in it.
+std::optional<double> value_that_meets(const Profile& profile, const char* constant, double wanted,
+                                       const std::function<double(const Profile&)>& measure);
+
+}  // namespace pktpit::model
