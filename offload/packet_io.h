@@ -17,6 +17,9 @@ namespace pktpit::offload {
 /// that came in, by its VLAN tags.
 inline constexpr size_t header_headroom = 64;
 
+/// Packets that a control loop takes at once.
+inline constexpr size_t default_batch = 64;
+
 /// What a port hands over of one packet.
 struct HeaderSlice {
     uint8_t* bytes = nullptr;    ///< the frame from its Ethernet header on, in main memory; may be rewritten
@@ -52,6 +55,8 @@ class PacketIo {
 
     /// Takes up to slices.size() packets, of all ports in turn. Returns how many.
     virtual size_t receive(std::span<HeaderSlice> slices) = 0;
+    /// Packets that submit() takes at most; asked once. Where a doorbell is dear, more than one batch.
+    [[nodiscard]] virtual size_t most_per_doorbell() const { return default_batch; }
     /// Hands packets to their egress ports: one doorbell a port and batch. Whatever cannot be sent (ring
     /// full, port gone) is dropped under a named counter of its egress port. All slots have left the caller's
     /// hands.

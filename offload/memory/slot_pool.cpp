@@ -5,19 +5,18 @@
 namespace pktpit::offload {
 
 SlotPool::SlotPool(uint8_t region, uint32_t count) : region_(region), count_(count), rings_(count) {
-    free_.reserve(count);
+    free_.resize(count);
     for (uint32_t index = count; index-- > 0;)
-        free_.push_back(index);
+        free_[free_count_++] = index;
 #ifndef NDEBUG
     owners_.assign(count, SlotOwner::pool);
 #endif
 }
 
 size_t SlotPool::take(std::span<Slot> slots, SlotOwner owner) {
-    const size_t taken = std::min(slots.size(), free_.size());
+    const size_t taken = std::min(slots.size(), free_count_);
     for (Slot& slot : slots.first(taken)) {
-        slot = {region_, free_.back()};
-        free_.pop_back();
+        slot = {region_, free_[--free_count_]};
         pass(slot, SlotOwner::pool, owner);
     }
     return taken;
@@ -26,7 +25,8 @@ size_t SlotPool::take(std::span<Slot> slots, SlotOwner owner) {
 void SlotPool::give(std::span<const Slot> slots, SlotOwner owner) {
     for (const Slot slot : slots) {
         pass(slot, owner, SlotOwner::pool);
-        free_.push_back(slot.index);
+        assert(free_count_ < count_);
+        free_[free_count_++] = slot.index;
     }
 }
 
@@ -35,12 +35,12 @@ void SlotPool::reclaim(Slot slot) {
     assert(holds(slot) && owners_[slot.index] != SlotOwner::pool);
     owners_[slot.index] = SlotOwner::pool;
 #endif
-    free_.push_back(slot.index);
+    free_[free_count_++] = slot.index;
 }
 
 std::vector<Slot> SlotPool::retire(uint16_t ring) {
     std::vector<bool> free(count_);
-    for (const uint32_t index : free_)
+    for (const uint32_t index : std::span(free_).first(free_count_))
         free[index] = true;
     std::vector<Slot> left;
     for (uint32_t index = 0; index < count_; index++) {

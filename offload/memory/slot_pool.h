@@ -51,7 +51,7 @@ class SlotPool {
         return count_;
     }
     [[nodiscard]] size_t free() const {
-        return free_.size();
+        return free_count_;
     }
     [[nodiscard]] bool holds(Slot slot) const {
         return slot.region == region_ && slot.index < count_;
@@ -60,7 +60,8 @@ class SlotPool {
   private:
     uint8_t region_;
     uint32_t count_;
-    std::vector<uint32_t> free_;
+    std::vector<uint32_t> free_;  ///< the first free_count_ of them
+    size_t free_count_ = 0;
     std::vector<uint16_t> rings_;  ///< of each slot that is not free; 0: none
 #ifndef NDEBUG
     std::vector<SlotOwner> owners_;

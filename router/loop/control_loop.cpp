@@ -11,11 +11,31 @@ void ControlLoop::observe(PacketObserver* observer) {
     io_.note_refused(observer ? observer->room_for_refused() : std::span<offload::RefusedPacket>());
 }
 
+// While packets wait, a doorbell goes with as many as it may. Who observes sees one batch at a time.
 size_t ControlLoop::turn() {
     io_.complete();
+    egress_count_ = released_count_ = run_count_ = 0;
+    size_t total = 0;
+    size_t count = 0;
+    do {
+        count = take_batch();
+        total += count;
+    } while (count == batch && total + batch <= most_ && !observer_);
+    if (total == 0) return 0;
+    if (egress_count_ != 0) {
+        io_.submit(std::span(egress_).first(egress_count_));
+        note_latency(now_nanoseconds());
+    }
+    if (observer_) [[unlikely]]
+        if (observer_->finished(std::span<const Decision>(decisions_).first(count), io_.take_refused()))
+            wake_ = true;
+    if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
+    return total;
+}
+
+size_t ControlLoop::take_batch() {
     const size_t count = io_.receive(slices_);
     if (count == 0) return 0;
-    egress_count_ = released_count_ = run_count_ = 0;
     for (size_t i = 0; i < count; i++) {
         frames_[i].port = slices_[i].port;
         frames_[i].slice = {slices_[i].bytes, slices_[i].length};
@@ -27,21 +47,13 @@ size_t ControlLoop::turn() {
         forwarder_.forward(std::span<const IngressFrame>(frames_).first(count),
                            std::span(decisions_).first(count));
     }
-    const auto slices = std::span<const HeaderSlice>(slices_).first(count);
-    const auto decisions = std::span<const Decision>(decisions_).first(count);
     if (observer_) [[unlikely]]
-        observer_->decided(slices, decisions, io_);
+        observer_->decided(std::span<const HeaderSlice>(slices_).first(count),
+                           std::span<const Decision>(decisions_).first(count), io_);
     if (destinations_.watching()) note_destinations();
     for (size_t i = 0; i < count; i++)
         finish(slices_[i], decisions_[i]);
     count_received();
-    if (egress_count_ != 0) {
-        io_.submit(std::span(egress_).first(egress_count_));
-        note_latency(now_nanoseconds());
-    }
-    if (observer_) [[unlikely]]
-        if (observer_->finished(decisions, io_.take_refused())) wake_ = true;
-    if (released_count_ != 0) io_.release(std::span(released_).first(released_count_));
     return count;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "fib/epochs.h"
 #include "offload/packet_io.h"
@@ -19,6 +20,7 @@ namespace pktpit::router {
 class ControlLoop {
   public:
     static constexpr size_t batch = Forwarder::batch;  ///< packets
+    static_assert(batch == offload::default_batch);
 
     /// `for_daemon`: frames for the host and for the slow path. All are the caller's and outlive this.
     ControlLoop(offload::PacketIo& io, const ImageView& image, fib::EpochReader& reader,
@@ -28,17 +30,22 @@ class ControlLoop {
           reader_(reader),
           counters_(counters),
           for_daemon_(for_daemon),
-          destinations_(counters.destinations()) {}
+          destinations_(counters.destinations()),
+          most_(io.most_per_doorbell()),
+          egress_(most_),
+          released_(most_),
+          runs_(most_) {}
 
     /// Writes down from now on what becomes of packets; nullptr: no more. `observer` is the caller's. Not
     /// while a turn is under way.
     void observe(PacketObserver* observer);
-    /// One turn: completions, one batch of packets, one doorbell a port. Returns how many packets there were.
+    /// One turn: completions, packets by the batch, one doorbell a port. Returns how many packets there were.
     size_t turn();
     /// Frames were put into the queue for the daemon since the last call: it wants to be woken.
     [[nodiscard]] bool take_wake() { return std::exchange(wake_, false); }
 
   private:
+    size_t take_batch();
     /// decision.verdict becomes what it comes to in the end.
     inline void finish(offload::HeaderSlice& slice, Decision& decision);
     inline void forwarded(offload::HeaderSlice& slice, const Decision& decision);
@@ -54,11 +61,13 @@ class ControlLoop {
     FrameQueue& for_daemon_;
     PacketObserver* observer_ = nullptr;
     DestinationLog& destinations_;
+    size_t most_;  ///< packets a doorbell
     std::array<offload::HeaderSlice, batch> slices_;
     std::array<IngressFrame, batch> frames_;
     std::array<Decision, batch> decisions_;
-    std::array<offload::EgressDescriptor, batch> egress_;
-    std::array<offload::Slot, batch> released_;
+    // Of one doorbell.
+    std::vector<offload::EgressDescriptor> egress_;
+    std::vector<offload::Slot> released_;
     /// What is counted for a port packet by packet, kept together until another port's follow.
     struct Tally {
         uint16_t port = 0;
@@ -72,7 +81,7 @@ class ControlLoop {
         uint32_t packets = 0;
         uint64_t since = 0;
     };
-    std::array<Run, batch> runs_;
+    std::vector<Run> runs_;
     size_t run_count_ = 0;
     Tally tally_;
     size_t egress_count_ = 0;

@@ -114,7 +114,7 @@ void SocketIo::fill(PortSocket& socket) {
 size_t SocketIo::receive(std::span<HeaderSlice> slices) {
     if (ports_.empty()) return 0;
     if (counters_.destinations().watching()) tell_order();
-    const uint64_t now = monotonic_nanoseconds();
+    uint64_t now = 0;  // not read for nothing
     size_t count = 0;
     return turns_.run(slices.size(), [&](size_t turn, size_t room, int64_t& deficit) {
         Port& port = ports_[turn];
@@ -149,9 +149,11 @@ void SocketIo::tell_order() {
 }
 
 size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
-                              uint64_t now) {
+                              uint64_t& now) {
     uint32_t index = 0;
     const uint32_t got = xsk_ring_cons__peek(&socket.rx, static_cast<uint32_t>(slices.size()), &index);
+    if (got == 0) return 0;
+    if (now == 0) now = monotonic_nanoseconds();
     uint32_t taken = 0;
     while (taken < got && deficit > 0) {
         const xdp_desc* descriptor = xsk_ring_cons__rx_desc(&socket.rx, index + taken);
@@ -177,18 +179,26 @@ size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices,
     return taken;
 }
 
-bool SocketIo::stage(PortSocket& socket, const EgressDescriptor& descriptor) {
+size_t SocketIo::stage(PortSocket& socket, std::span<const EgressDescriptor> descriptors) {
+    const auto room = static_cast<uint32_t>(std::min<size_t>(
+        xsk_prod_nb_free(&socket.tx, static_cast<uint32_t>(descriptors.size())), descriptors.size()));
     uint32_t index = 0;
-    if (xsk_ring_prod__reserve(&socket.tx, 1, &index) != 1) return false;
-    xdp_desc* entry = xsk_ring_prod__tx_desc(&socket.tx, index);
-    entry->addr = memory_.offset_of(descriptor.header);
-    entry->len = descriptor.header_length + descriptor.payload_length;
-    entry->options = 0;
-    pool_.pass(descriptor.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
-    pool_.place(descriptor.slot.index, socket.rings->number);
-    if (socket.staged++ == 0) staged_.push_back(&socket);
-    socket.staged_bytes += entry->len;
-    return true;
+    if (room == 0 || xsk_ring_prod__reserve(&socket.tx, room, &index) != room) return 0;
+    if (socket.staged == 0) staged_.push_back(&socket);
+    const uint16_t ring = socket.rings->number;
+    uint64_t bytes = 0;
+    for (const EgressDescriptor& descriptor : descriptors.first(room)) {
+        xdp_desc* entry = xsk_ring_prod__tx_desc(&socket.tx, index++);
+        entry->addr = memory_.offset_of(descriptor.header);
+        entry->len = descriptor.header_length + descriptor.payload_length;
+        entry->options = 0;
+        pool_.pass(descriptor.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
+        pool_.place(descriptor.slot.index, ring);
+        bytes += entry->len;
+    }
+    socket.staged += room;
+    socket.staged_bytes += bytes;
+    return room;
 }
 
 // In copy mode this is what sends. A system call for nothing costs as much as half a frame: only what the
@@ -204,12 +214,16 @@ void SocketIo::kick(PortSocket& socket) {
 }
 
 void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
-    for (const EgressDescriptor& descriptor : descriptors) {
-        PortSocket* socket = egress_[descriptor.port];
-        if (!socket)
-            drop(descriptor.port, PP_DROP_NO_EGRESS, descriptor.slot);
-        else if (!stage(*socket, descriptor))
-            drop(descriptor.port, PP_DROP_EGRESS_FULL, descriptor.slot);
+    while (!descriptors.empty()) {
+        const uint16_t port = descriptors.front().port;
+        const auto other = std::ranges::find_if(
+            descriptors, [port](const EgressDescriptor& descriptor) { return descriptor.port != port; });
+        const auto run = descriptors.first(static_cast<size_t>(other - descriptors.begin()));
+        descriptors = descriptors.subspan(run.size());
+        PortSocket* socket = egress_[port];
+        const size_t staged = socket ? stage(*socket, run) : 0;
+        for (const EgressDescriptor& descriptor : run.subspan(staged))
+            drop(port, socket ? PP_DROP_EGRESS_FULL : PP_DROP_NO_EGRESS, descriptor.slot);
     }
     for (PortSocket* socket : staged_) {
         xsk_ring_prod__submit(&socket->tx, socket->staged);
@@ -239,14 +253,24 @@ void SocketIo::reap(QueueRings& rings) {
     if (rings.shared && rings.reaping.test_and_set(std::memory_order_acquire)) return;
     uint32_t index = 0;
     const uint32_t done = xsk_ring_cons__peek(&rings.completion, socket_ring_entries, &index);
+    std::array<Slot, batch> own;
+    uint32_t count = 0;
+    const auto give_own = [&] {
+        by_ring_[rings.number]->sending -= count;
+        pool_.give(std::span(own).first(count), SlotOwner::transmit_ring);
+        count = 0;
+    };
     for (uint32_t i = 0; i < done; i++) {
         const uint64_t offset = *xsk_ring_cons__comp_addr(&rings.completion, index + i);
         const unsigned owner = PacketMemory::worker_of(offset);
-        if (owner == worker_)
-            sent(PacketMemory::index_of(offset));
-        else
+        if (owner != worker_) {
             returns_.put(worker_, owner, PacketMemory::index_of(offset));
+            continue;
+        }
+        own[count++] = {static_cast<uint8_t>(worker_), PacketMemory::index_of(offset)};
+        if (count == own.size()) give_own();
     }
+    if (count != 0) give_own();
     if (done != 0) xsk_ring_cons__release(&rings.completion, done);
     if (rings.shared) rings.reaping.clear(std::memory_order_release);
 }

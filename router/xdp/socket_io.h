@@ -44,6 +44,8 @@ class SocketIo : public PortIo {
     [[nodiscard]] offload::SlotCounts slots() const;
 
     size_t receive(std::span<offload::HeaderSlice> slices) override;
+    /// A doorbell is a system call, and none is made for less than what waits.
+    [[nodiscard]] size_t most_per_doorbell() const override { return 4 * offload::default_batch; }
     void submit(std::span<const offload::EgressDescriptor> descriptors) override;
     void release(std::span<const offload::Slot> slots) override;
     void complete() override;
@@ -67,8 +69,9 @@ class SocketIo : public PortIo {
     };
     void fill(PortSocket& socket);
     size_t receive_from(PortSocket& socket, std::span<offload::HeaderSlice> slices, int64_t& deficit,
-                        uint64_t now);
-    [[nodiscard]] bool stage(PortSocket& socket, const offload::EgressDescriptor& descriptor);
+                        uint64_t& now);
+    /// As many as the transmit ring has room for; returns how many.
+    size_t stage(PortSocket& socket, std::span<const offload::EgressDescriptor> descriptors);
     static void kick(PortSocket& socket);
     void reap(QueueRings& rings);
     void tell_order();

@@ -139,6 +139,26 @@ TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {
     EXPECT_EQ(rig.counters.latency(2).count(), 0u);
 }
 
+// 200 packets wait: three doorbells of 64 and one of 8, or, four batches a doorbell, one.
+TEST(ControlLoopDoorbell, OneForAsManyBatchesAsItMayTake) {
+    for (const auto& [doorbell, submits] :
+         {std::pair<size_t, size_t>{64, 4}, {127, 4}, {128, 2}, {192, 2}, {256, 1}}) {
+        LoopRig rig(1 << 20, small_capacity(), doorbell);
+        fill_test_router(rig.image.image(), rig.image.base());
+        const Buffer in = frame(arriving, Ipv4{.payload = transport(40)});
+        ASSERT_EQ(forward_frame(rig.image.view(), 1, in).verdict, PP_FORWARDED);
+        for (int i = 0; i < 200; i++)
+            rig.io.arrive({1, in});
+        EXPECT_EQ(rig.loop.turn(), std::min<size_t>(200, doorbell / 64 * 64));
+        rig.run();
+        EXPECT_EQ(rig.io.submits, submits) << doorbell;
+        EXPECT_EQ(rig.io.take_departures().size(), 200u);
+        EXPECT_EQ(rig.counters.latency(1).count(), 200u);
+        EXPECT_EQ(rig.counters.port(1).rx_packets, 200u);
+        EXPECT_EQ(rig.io.free_slots(), rig.io.slots());
+    }
+}
+
 TEST(ControlLoopQueue, AFullQueueIsADropUnderItsName) {
     LoopRig rig(2048);
     fill_test_router(rig.image.image(), rig.image.base());
@@ -155,9 +175,13 @@ TEST(ControlLoopQueue, AFullQueueIsADropUnderItsName) {
     EXPECT_EQ(rig.take_queued().size(), 1u);
 }
 
-TEST(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
+class ControlLoopRandom : public testing::TestWithParam<size_t> {};
+
+INSTANTIATE_TEST_SUITE_P(PacketsADoorbell, ControlLoopRandom, testing::Values(64, 256));
+
+TEST_P(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
     pktpit::test::Random random(2026);
-    LoopRig rig(1 << 22, random_capacity());
+    LoopRig rig(1 << 22, random_capacity(), GetParam());
     const auto fib = pktpit::test::fill_randomly(rig.image.image(), rig.image.base(), random);
     uint64_t frames = 0;
     while (frames < 100'000) {

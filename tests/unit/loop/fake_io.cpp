@@ -9,7 +9,7 @@ namespace pktpit::router::test {
 using offload::HeaderSlice;
 using offload::Slot;
 
-FakeIo::FakeIo(size_t slots) : cells_(slots) {
+FakeIo::FakeIo(size_t slots, size_t doorbell) : doorbell_(doorbell), cells_(slots) {
     for (uint32_t index = 0; index < slots; index++)
         free_.push_back(index);
 }

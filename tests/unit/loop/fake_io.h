@@ -14,7 +14,7 @@ namespace pktpit::router::test {
 
 class FakeIo : public PortIo {
   public:
-    explicit FakeIo(size_t slots = 256);
+    explicit FakeIo(size_t slots = 256, size_t doorbell = offload::default_batch);
 
     /// A frame that arrives: the slice ends after `split` bytes.
     struct Arrival {
@@ -36,6 +36,7 @@ class FakeIo : public PortIo {
     [[nodiscard]] size_t slots() const { return cells_.size(); }
 
     size_t receive(std::span<offload::HeaderSlice> slices) override;
+    [[nodiscard]] size_t most_per_doorbell() const override { return doorbell_; }
     void submit(std::span<const offload::EgressDescriptor> descriptors) override;
     void release(std::span<const offload::Slot> slots) override;
     void complete() override { completions++; }
@@ -60,6 +61,7 @@ class FakeIo : public PortIo {
         size_t length = 0;             ///< of the slice
         bool out = false;
     };
+    size_t doorbell_;
     std::deque<Arrival> arrivals_;
     std::vector<Departure> departures_;
     std::vector<Cell> cells_;

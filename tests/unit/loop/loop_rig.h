@@ -22,8 +22,9 @@ inline fib::Capacity random_capacity() {
 }
 
 struct LoopRig {
-    explicit LoopRig(size_t queue_bytes = 1 << 20, const fib::Capacity& capacity = small_capacity())
-        : image(capacity), for_daemon(queue_bytes) {}
+    explicit LoopRig(size_t queue_bytes = 1 << 20, const fib::Capacity& capacity = small_capacity(),
+                     size_t doorbell = offload::default_batch)
+        : image(capacity), io(256, doorbell), for_daemon(queue_bytes) {}
 
     /// Until there is nothing left to receive.
     void run() {
