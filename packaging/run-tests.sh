@@ -51,9 +51,10 @@ if [ "$(id -u)" = 0 ]; then
     counted "end-to-end tests, every port split" make -s test-e2e-split
     counted "end-to-end tests, every port auto" make -s test-e2e-auto
     counted "end-to-end tests on DPDK" make -s test-e2e-dpdk
+    counted "end-to-end tests of the packet path, on modelled NICs" make -s test-e2e-model
 else
     echo "not root: differential, system and end-to-end tests are skipped"
-    skipped=$((skipped + 6))
+    skipped=$((skipped + 7))
 fi
 counted "the benchmarks' machinery" make -s test-bench
 counted "payloads NIC to NIC, in an emulated machine" make -s test-p2p

@@ -249,14 +249,16 @@ size_t ModelPacketIo::receive(std::span<HeaderSlice> slices) {
     for (size_t place = 0; place < ports_.size(); place++)
         if (ports_[place].id != 0 && ports_[place].wire->descriptor() >= 0) feed(place);
     model::EventQueue& events = machine_.fabric->events();
-    for (size_t i = 0; i < events_at_once && host_->burst().empty(); i++)
-        if (!events.run_next()) break;
+    for (size_t i = 0; i < events_at_once && events.run_next(); i++)
+        if (!host_->burst().empty())
+            if (const size_t count = hand_over_burst(slices); count != 0) return count;
+    for (const Port& port : ports_)
+        if (port.id != 0) port.wire->flush();
+    return 0;
+}
+
+size_t ModelPacketIo::hand_over_burst(std::span<HeaderSlice> slices) {
     const auto burst = host_->burst();
-    if (burst.empty()) {
-        for (const Port& port : ports_)
-            if (port.id != 0) port.wire->flush();
-        return 0;
-    }
     const uint64_t now = now_nanoseconds();
     size_t count = 0;
     std::array<Slot, SliceHost::most_slices> gone;  // their port was taken away on their way

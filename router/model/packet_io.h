@@ -103,6 +103,7 @@ class ModelPacketIo : public PortIo, public model::FrameSink, public model::Acto
     [[nodiscard]] bool has_room(size_t place) const;
     void schedule(size_t place, Waiting& frame);
     void come_in(size_t place);
+    size_t hand_over_burst(std::span<offload::HeaderSlice> slices);
     void drop(size_t cell, uint16_t port, pp_verdict verdict);
     [[nodiscard]] uint64_t capture_time() const;
     [[nodiscard]] size_t place_of(unsigned nic, unsigned port) const { return first_port_[nic] + port; }
