@@ -121,6 +121,7 @@ def test_examples_pass_check():
                 if "parent" not in interface:
                     if "iface=" in interface.get("device", ""):
                         name = interface["device"].split("iface=")[1].split(",")[0]
+                    name = interface.get("wire", {}).get("device", name)
                     namespace.ip("link", "add", name, "type", "veth", "peer", "name", f"other{number}")
             namespace.run(TOOL, "check", example)
         finally:
