@@ -111,16 +111,25 @@ void Netlink::set_up(uint32_t ifindex) {
 }
 
 void Netlink::add_address(uint32_t ifindex, const InterfaceAddress& address) {
+    change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, address, "add");
+}
+
+void Netlink::remove_address(uint32_t ifindex, const InterfaceAddress& address) {
+    change_address(RTM_DELADDR, 0, ifindex, address, "remove");
+}
+
+void Netlink::change_address(uint16_t type, uint16_t flags, uint32_t ifindex, const InterfaceAddress& address,
+                             const std::string& what) {
     std::vector<char> buffer(1024);
     nlmsghdr* message = mnl_nlmsg_put_header(buffer.data());
-    auto* header = put_header<ifaddrmsg>(message, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+    auto* header = put_header<ifaddrmsg>(message, type, flags);
     header->ifa_family = family_of(address.address);
     header->ifa_prefixlen = address.length;
     header->ifa_index = ifindex;
     header->ifa_flags = IFA_F_NODAD;
     put_address(message, IFA_LOCAL, address.address);
     put_address(message, IFA_ADDRESS, address.address);
-    request(message, "add address " + address.to_string());
+    request(message, what + " address " + address.to_string());
 }
 
 void Netlink::add_permanent_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) {

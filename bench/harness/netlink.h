@@ -25,12 +25,15 @@ class Netlink {
                   const MacAddress& peer_mac, int peer_namespace);
     void set_up(uint32_t ifindex);
     void add_address(uint32_t ifindex, const InterfaceAddress& address);
+    void remove_address(uint32_t ifindex, const InterfaceAddress& address);
     void add_permanent_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac);
     /// All prefixes by way of one gateway. Many messages a system call; about 2 s for a million.
     void add_routes(std::span<const Prefix> prefixes, const IpAddress& gateway, uint32_t ifindex);
 
   private:
     void request(nlmsghdr* message, const std::string& what);
+    void change_address(uint16_t type, uint16_t flags, uint32_t ifindex, const InterfaceAddress& address,
+                        const std::string& what);
     void send_batch(std::span<const char> messages, uint32_t last_sequence);
 
     struct Close {

@@ -54,7 +54,8 @@ const Series* Panel::find(const std::string& forwarder) const {
 }
 
 const Series* Panel::subject() const {
-    for (const char* name : {"pktpit", "pktpit split", "pktpit auto", "pktpit dpdk", "port stage"})
+    for (const char* name :
+         {"pktpit", "pktpit split", "pktpit auto", "pktpit dpdk", "pktpit dpdk, net_af_xdp", "port stage"})
         if (const Series* found = find(name)) return found;
     return nullptr;
 }

@@ -6,8 +6,9 @@
 namespace pktpit::bench {
 
 std::vector<std::string> forwarder_names() {
-    std::vector<std::string> names{"pktpit", "pktpit-split", "pktpit-auto", "port-stage",
-                                   "kernel", "lpm-trie",     "fib-lookup",  "fixed"};
+    std::vector<std::string> names{
+        "pktpit", "pktpit-split", "pktpit-auto", "port-stage", "pktpit-dpdk-xdp", "pktpit-dpdk-packet",
+        "kernel", "lpm-trie",     "fib-lookup",  "fixed"};
     for (const DpdkRow& row : dpdk_rows())
         names.push_back(row.name);
     return names;
@@ -17,6 +18,10 @@ std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Forward
     if (name == "pktpit") return make_pktpit_forwarder(settings.pktpitd, "inline");
     if (name == "pktpit-split") return make_pktpit_forwarder(settings.pktpitd, "split");
     if (name == "pktpit-auto") return make_pktpit_forwarder(settings.pktpitd, "auto");
+    if (name == "pktpit-dpdk-xdp")
+        return make_pktpit_dpdk_forwarder(settings.pktpitd, "net_af_xdp", settings.busy_budget);
+    if (name == "pktpit-dpdk-packet")
+        return make_pktpit_dpdk_forwarder(settings.pktpitd, "net_af_packet", settings.busy_budget);
     if (name == "kernel") return make_kernel_forwarder();
     if (name == "fib-lookup") return make_fib_lookup_forwarder();
     if (name == "lpm-trie") return make_lpm_trie_forwarder();
@@ -33,6 +38,7 @@ size_t hugepages_needed(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
         if (name.starts_with("l3fwd")) bytes += size_t{1400} << 20;
         if (name.starts_with("testpmd")) bytes += size_t{192} << 20;
+        if (name.starts_with("pktpit-dpdk")) bytes += size_t{192} << 20;
         if (name == "pktpit-split" || name == "pktpit-auto") bytes += size_t{64} << 20;
     }
     return bytes;

@@ -37,7 +37,7 @@ std::vector<IdleUse> measure_idle(const std::string& pktpitd, const Workload& wo
     std::vector<IdleUse> uses;
     for (const char* polling : {"busy", "adaptive", "interrupt"}) {
         const Topology topology;
-        PktpitDaemon daemon(pktpitd, topology, {&workload}, "split", polling);
+        PktpitDaemon daemon(pktpitd, topology, {&workload}, {.forwarding = "split", .polling = polling});
         daemon.start();
         std::this_thread::sleep_for(std::chrono::seconds(1));
         const double before = cpu_seconds(daemon.pid());

@@ -87,7 +87,8 @@ bool start(const std::string& name, const std::vector<const Workload*>& routes, 
     try {
         labs.emplace_back(make_forwarder(name, {options.pktpitd, options.busy_budget}), routes);
     } catch (const Failure& failure) {
-        const bool may_refuse = name.starts_with("l3fwd-stock") || (options.all && name == "pktpit-auto");
+        const bool may_refuse = name.starts_with("l3fwd-stock") ||
+                                (options.all && (name == "pktpit-auto" || name.starts_with("pktpit-dpdk")));
         if (!may_refuse) throw;
         report.refusals.emplace_back(name, last_complaint(failure.what()));
         return false;

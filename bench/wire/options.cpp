@@ -101,24 +101,27 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     if (all) {
         const auto unnamed = [&](const char* option) { return app.count(option) == 0; };
         if (unnamed("--forwarders"))
-            options.forwarders =
-                quick ? std::vector<std::string>{"pktpit",     "pktpit-split",  "pktpit-auto",
-                                                 "kernel",     "fib-lookup",    "lpm-trie",
-                                                 "fixed",      "l3fwd-fib-xdp", "l3fwd-stock-lpm-xdp",
-                                                 "testpmd-xdp"}
-                      : std::vector<std::string>{"pktpit",
-                                                 "pktpit-split",
-                                                 "pktpit-auto",
-                                                 "kernel",
-                                                 "fib-lookup",
-                                                 "lpm-trie",
-                                                 "fixed",
-                                                 "l3fwd-fib-xdp",
-                                                 "l3fwd-lpm-xdp",
-                                                 "l3fwd-stock-lpm-xdp",
-                                                 "l3fwd-fib-packet",
-                                                 "l3fwd-lpm-packet",
-                                                 "testpmd-xdp"};
+            options.forwarders = quick ? std::vector<std::string>{"pktpit",        "pktpit-split",
+                                                                  "pktpit-auto",   "kernel",
+                                                                  "fib-lookup",    "lpm-trie",
+                                                                  "fixed",         "pktpit-dpdk-xdp",
+                                                                  "l3fwd-fib-xdp", "l3fwd-stock-lpm-xdp",
+                                                                  "testpmd-xdp"}
+                                       : std::vector<std::string>{"pktpit",
+                                                                  "pktpit-split",
+                                                                  "pktpit-auto",
+                                                                  "kernel",
+                                                                  "fib-lookup",
+                                                                  "lpm-trie",
+                                                                  "fixed",
+                                                                  "pktpit-dpdk-xdp",
+                                                                  "pktpit-dpdk-packet",
+                                                                  "l3fwd-fib-xdp",
+                                                                  "l3fwd-lpm-xdp",
+                                                                  "l3fwd-stock-lpm-xdp",
+                                                                  "l3fwd-fib-packet",
+                                                                  "l3fwd-lpm-packet",
+                                                                  "testpmd-xdp"};
         if (unnamed("--families")) families = {4};
         if (unnamed("--cores")) cores = {"two-core", "free-receive", "one-core"};
         if (unnamed("--tables")) tables = {"internet"};

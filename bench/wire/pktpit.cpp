@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "bench/harness/netlink.h"
 #include "bench/wire/forwarder.h"
 #include "bench/wire/pktpit_daemon.h"
 
@@ -8,17 +9,24 @@ namespace {
 
 class PktpitForwarder : public Forwarder {
   public:
-    PktpitForwarder(std::string binary, std::string forwarding)
-        : binary_(std::move(binary)), forwarding_(std::move(forwarding)) {}
+    PktpitForwarder(std::string binary, DaemonSettings settings)
+        : binary_(std::move(binary)), settings_(std::move(settings)) {}
 
     [[nodiscard]] std::string name() const override {
-        return forwarding_ == "inline" ? "pktpit" : "pktpit " + forwarding_;
+        if (is_dpdk()) return "pktpit dpdk, " + settings_.dpdk_driver;
+        return settings_.forwarding == "inline" ? "pktpit" : "pktpit " + settings_.forwarding;
     }
     [[nodiscard]] std::string description() const override {
-        return "pktpitd, dataplane xdp, " + forwarding_ + "; static routes from files, static neighbour";
+        return "pktpitd, dataplane " +
+               (is_dpdk() ? "dpdk, one worker, polling busy" : "xdp, " + settings_.forwarding) +
+               "; static routes from files, static neighbour" +
+               (settings_.dpdk_driver == "net_af_xdp"
+                    ? ", busy_budget=" + std::to_string(settings_.busy_budget)
+                    : "");
     }
     void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
-        daemon_.emplace(binary_, topology, workloads, forwarding_);
+        if (is_dpdk()) take_addresses(topology);
+        daemon_.emplace(binary_, topology, workloads, settings_);
         daemon_->start();
         if (has_workers()) daemon_->place_workers();
     }
@@ -36,17 +44,33 @@ class PktpitForwarder : public Forwarder {
     }
 
   private:
-    [[nodiscard]] bool has_workers() const { return forwarding_ != "inline"; }
+    /// They are to be the taps', and the daemon takes no device that the kernel uses.
+    static void take_addresses(const Topology& topology) {
+        const InNamespace here(topology.router());
+        Netlink netlink;
+        for (const Family family : {Family::ipv4, Family::ipv6}) {
+            netlink.remove_address(topology.ingress().ifindex, addressing(family).ingress);
+            netlink.remove_address(topology.egress().ifindex, addressing(family).egress);
+        }
+    }
+    [[nodiscard]] bool is_dpdk() const { return !settings_.dpdk_driver.empty(); }
+    [[nodiscard]] bool has_workers() const { return is_dpdk() || settings_.forwarding != "inline"; }
 
     std::string binary_;
-    std::string forwarding_;
+    DaemonSettings settings_;
     std::optional<PktpitDaemon> daemon_;
 };
 
 }  // namespace
 
 std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding) {
-    return std::make_unique<PktpitForwarder>(binary, forwarding);
+    return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.forwarding = forwarding});
+}
+
+std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
+                                                      unsigned busy_budget) {
+    return std::make_unique<PktpitForwarder>(
+        binary, DaemonSettings{.dpdk_driver = driver, .busy_budget = busy_budget});
 }
 
 }  // namespace pktpit::bench

@@ -100,13 +100,11 @@ class Child {
 }  // namespace
 
 PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
-                           const std::vector<const Workload*>& workloads, std::string forwarding,
-                           std::string polling)
+                           const std::vector<const Workload*>& workloads, DaemonSettings settings)
     : binary_(std::move(binary)),
       topology_(&topology),
       folder_("/run/bench-" + topology.ingress().device),
-      forwarding_(std::move(forwarding)),
-      polling_(std::move(polling)) {
+      settings_(std::move(settings)) {
     if (access(binary_.c_str(), X_OK) != 0)
         fail_errno("the daemon " + binary_ + " (build it, or see --pktpitd)");
     std::filesystem::create_directories(folder_);
@@ -124,29 +122,47 @@ PktpitDaemon::~PktpitDaemon() {
     }
 }
 
+/// On the dpdk dataplane a port has a tap of its name, beside the device.
+std::string PktpitDaemon::name_of(const Port& port) const {
+    if (settings_.dpdk_driver.empty()) return port.device;
+    return &port == &topology_->ingress() ? "in" : "out";
+}
+
 void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workloads) const {
     json interfaces = json::object();
     json files = json::array();
     json neighbours = json::array();
-    for (const Port* port : {&topology_->ingress(), &topology_->egress()})
-        interfaces[port->device] = {{"addresses", json::array()}, {"forwarding", forwarding_}};
+    const bool dpdk = !settings_.dpdk_driver.empty();
+    for (const Port* port : {&topology_->ingress(), &topology_->egress()}) {
+        json& interface = interfaces[name_of(*port)];
+        interface["addresses"] = json::array();
+        if (!dpdk) {
+            interface["forwarding"] = settings_.forwarding;
+            continue;
+        }
+        std::string device = settings_.dpdk_driver + ",iface=" + port->device;
+        if (settings_.dpdk_driver == "net_af_xdp")
+            device += ",busy_budget=" + std::to_string(settings_.busy_budget);
+        interface["device"] = device;
+    }
     for (const Workload* workload : workloads) {
         const Family family = workload->prefixes.front().address.family;
         const Addressing& net = addressing(family);
-        interfaces[topology_->ingress().device]["addresses"].push_back(net.ingress.to_string());
-        interfaces[topology_->egress().device]["addresses"].push_back(net.egress.to_string());
+        interfaces[name_of(topology_->ingress())]["addresses"].push_back(net.ingress.to_string());
+        interfaces[name_of(topology_->egress())]["addresses"].push_back(net.egress.to_string());
         neighbours.push_back({{"address", net.next_hop.to_string()},
                               {"mac", topology_->sink_port().mac.to_string()},
-                              {"interface", topology_->egress().device}});
+                              {"interface", name_of(topology_->egress())}});
         const std::string routes = folder_ + (family == Family::ipv4 ? "/routes4.txt" : "/routes6.txt");
         write_routes(routes, workload->prefixes);
         files.push_back({{"path", routes}, {"next_hops", {{"1", net.next_hop.to_string()}}}});
     }
-    const json config{{"instance", topology_->ingress().device},
-                      {"interfaces", interfaces},
-                      {"neighbours", neighbours},
-                      {"routes_files", files},
-                      {"workers", {{"cpus", {router_core}}, {"polling", polling_}}}};
+    json config{{"instance", topology_->ingress().device},
+                {"interfaces", interfaces},
+                {"neighbours", neighbours},
+                {"routes_files", files},
+                {"workers", {{"cpus", {router_core}}, {"polling", settings_.polling}}}};
+    if (dpdk) config.update({{"dataplane", "dpdk"}, {"dpdk", {{"memory", "hugepages"}}}});
     std::ofstream file(folder_ + "/config.json");
     file << config.dump(2) << '\n';
     if (!file.flush()) fail_errno("write the daemon's configuration");
@@ -173,7 +189,10 @@ void PktpitDaemon::wait_until_ready(int notifications) {
         int status = 0;
         if (waitpid(pid_, &status, WNOHANG) == pid_) {
             pid_ = -1;
-            throw Failure("pktpitd ended while starting:\n" + log_end());
+            const std::string how = WIFSIGNALED(status)
+                                        ? "by signal " + std::to_string(WTERMSIG(status))
+                                        : "with status " + std::to_string(WEXITSTATUS(status));
+            throw Failure("pktpitd ended " + how + " while starting:\n" + log_end());
         }
     }
     throw Failure("pktpitd was not ready after a minute:\n" + log_end());

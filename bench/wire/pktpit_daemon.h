@@ -14,12 +14,18 @@
 
 namespace pktpit::bench {
 
+struct DaemonSettings {
+    std::string forwarding = "inline";  ///< of the xdp dataplane: inline, split or auto
+    std::string polling = "busy";       ///< of its workers
+    std::string dpdk_driver = {};       ///< the dpdk dataplane on this driver; empty: the xdp dataplane
+    unsigned busy_budget = 0;           ///< net_af_xdp's
+};
+
 class PktpitDaemon {
   public:
     /// Writes the configuration; starts nothing. The topology must outlive this.
-    /// `forwarding`: inline, split or auto; `polling`: of its workers.
     PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads,
-                 std::string forwarding = "inline", std::string polling = "busy");
+                 DaemonSettings settings = {});
     /// Stops the daemon if it runs, so that it takes away what it has pinned.
     ~PktpitDaemon();
     PktpitDaemon(const PktpitDaemon&) = delete;
@@ -37,6 +43,7 @@ class PktpitDaemon {
     void thaw() const;
 
   private:
+    [[nodiscard]] std::string name_of(const Port& port) const;
     void write_configuration(const std::vector<const Workload*>& workloads) const;
     void wait_until_ready(int notifications);
     [[nodiscard]] std::string log_end() const;
@@ -44,8 +51,7 @@ class PktpitDaemon {
     std::string binary_;
     const Topology* topology_;
     std::string folder_;
-    std::string forwarding_;
-    std::string polling_;
+    DaemonSettings settings_;
     pid_t pid_ = -1;
 };
 

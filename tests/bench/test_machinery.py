@@ -40,7 +40,7 @@ def report_of(folder):
 def test_wire(tmp_path):
     pages = HUGEPAGES.read_text()
     out = bench("wire", "--results", str(tmp_path), "--forwarders",
-                "pktpit,pktpit-split,kernel,lpm-trie,fixed,l3fwd-fib-xdp,l3fwd-stock-lpm-xdp,testpmd-xdp", "--routes", "64",
+                "pktpit,pktpit-split,kernel,lpm-trie,fixed,pktpit-dpdk-xdp,l3fwd-fib-xdp,l3fwd-stock-lpm-xdp,testpmd-xdp", "--routes", "64",
                 "--families", "4", "--tables", "internet", "--frames", "64,1500", "--traffic", "uniform", "--cores",
                 "two-core,free-receive", "--rounds", "2", "--window", "40", "--warm-up", "40")
     report, path = report_of(tmp_path)
@@ -49,10 +49,10 @@ def test_wire(tmp_path):
     assert set(panels) == {(cores, size) for cores in ("two-core", "free-receive") for size in (64, 1500)}
     rows = {series["forwarder"] for series in panels["two-core", 64]["series"]}
     assert rows == {"pktpit", "pktpit split", "kernel ip_forward", "XDP + LPM_TRIE", "fixed redirect",
-                    "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
+                    "pktpit dpdk, net_af_xdp", "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
     # Rows without a process of their own have no second core to be measured on.
     assert {series["forwarder"] for series in panels["free-receive", 64]["series"]} == {
-        "pktpit split", "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
+        "pktpit split", "pktpit dpdk, net_af_xdp", "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
     for panel in report["panels"]:
         for series in panel["series"]:
             assert len(series["rounds"]) == 2
@@ -70,12 +70,12 @@ def test_wire(tmp_path):
 
 @needs_root
 def test_cpu(tmp_path):
-    bench("cpu", "--results", str(tmp_path), "--forwarders", "testpmd,l3fwd-fib,l3fwd-em", "--routes", "64", "--rounds", "2",
+    bench("cpu", "--results", str(tmp_path), "--forwarders", "testpmd,l3fwd-fib,l3fwd-em,pktpit", "--routes", "64", "--rounds", "2",
           "--window", "200", "--warm-up", "200")
     report, _ = report_of(tmp_path)
     (panel,) = report["panels"]
-    floor, fib, exact = panel["series"]
-    assert "ns_above_bound" not in floor and "ns_above_bound" in fib and "ns_above_bound" in exact
+    floor, fib, exact, ours = panel["series"]
+    assert "ns_above_bound" not in floor and "ns_above_bound" in fib and "ns_above_bound" in exact and "ns_above_bound" in ours
     assert all(sample["arrived"] > 0 for series in panel["series"] for sample in series["rounds"])
 
 
