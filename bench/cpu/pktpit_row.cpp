@@ -55,7 +55,8 @@ class PktpitRow : public CpuRow {
                 throw Failure("pktpitd did not start on its dpdk dataplane:\n" + program_.output());
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
-        schedule_threads(program_.pid(), "pktpit-w", std::nullopt, Schedule::router);
+        // All: the one that answers what the counters are must not wait for the core either.
+        schedule_threads(program_.pid(), "", std::nullopt, Schedule::router);
         program_.freeze();
     }
     void wake() override { program_.thaw(); }
@@ -65,6 +66,7 @@ class PktpitRow : public CpuRow {
         if (!counters.is_object()) throw Failure("pktpitd does not answer:\n" + program_.output());
         return counters.value(json::json_pointer("/totals/verdicts/forwarded"), uint64_t{0});
     }
+    [[nodiscard]] pid_t process() const override { return program_.pid(); }
     [[nodiscard]] std::string command() const override { return command_; }
     [[nodiscard]] std::string patch() const override { return {}; }
 

@@ -53,6 +53,7 @@ class DpdkRow : public CpuRow {
     void wake() override { program_.thaw(); }
     void rest() override { program_.freeze(); }
     uint64_t forwarded() override { return telemetry_->port(1).sent; }
+    [[nodiscard]] pid_t process() const override { return program_.pid(); }
     [[nodiscard]] std::string command() const override { return command_; }
     [[nodiscard]] std::string patch() const override { return patch_; }
 

@@ -2,6 +2,8 @@
 /// nowhere (net_null), one lcore each.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <span>
@@ -20,6 +22,8 @@ class CpuRow {
     virtual void rest() = 0;
     /// Frames forwarded so far.
     virtual uint64_t forwarded() = 0;
+    /// The process whose one busy thread forwards.
+    [[nodiscard]] virtual pid_t process() const = 0;
     [[nodiscard]] virtual std::string command() const = 0;
     [[nodiscard]] virtual std::string patch() const = 0;
 };

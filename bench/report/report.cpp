@@ -70,10 +70,38 @@ std::vector<double> costs_above_bound(const Report& report, const Panel& panel, 
     return costs;
 }
 
+namespace {
+
+/// Nothing if the bound, the subject or every peer is missing.
+std::optional<Verdict> judge_cost(const Report& report, const Panel& panel, Target target) {
+    const Series* subject = panel.find(target.subject);
+    if (!subject) return std::nullopt;
+    const auto own = costs_above_bound(report, panel, *subject);
+    std::vector<double> best;
+    for (const Series& series : panel.series) {
+        if (!series.forwarder.starts_with(target.peer)) continue;
+        const auto costs = costs_above_bound(report, panel, series);
+        if (costs.empty() || (!best.empty() && summarize(costs).median >= summarize(best).median)) continue;
+        best = costs;
+        target.peer = series.forwarder;
+    }
+    std::vector<double> ratios;
+    for (size_t i = 0; i < std::min(own.size(), best.size()); i++)
+        if (best[i] > 0) ratios.push_back(own[i] / best[i]);
+    if (ratios.empty()) return std::nullopt;
+    return Verdict{target, summarize(ratios)};
+}
+
+}  // namespace
+
 std::vector<Verdict> judge(const Report& report, const Panel& panel) {
     std::vector<Verdict> verdicts;
     for (const Target& target : report.targets) {
         if (panel.routes < target.from_routes || panel.routes > target.to_routes) continue;
+        if (target.of_cost) {
+            if (const auto verdict = judge_cost(report, panel, target)) verdicts.push_back(*verdict);
+            continue;
+        }
         const Series* subject = panel.find(target.subject);
         const Series* peer = panel.find(target.peer);
         if (subject && peer) verdicts.push_back({target, summarize_ratio(subject->rates(), peer->rates())});
@@ -117,11 +145,21 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
             fmt::print(out,
                        "! {}: rates spread over {:.0f} % of their median: trust the ratios, not the rate\n",
                        series.forwarder, spread * 100);
-    for (const Verdict& verdict : judge(report, panel))
+    for (const Verdict& verdict : judge(report, panel)) {
+        if (verdict.target.of_cost) {
+            fmt::print(
+                out,
+                "target {}: above the bound a frame costs {} {:.2f} x what it costs {}, at most {:.1f} "
+                "wanted ({:.2f}-{:.2f})\n",
+                verdict.met() ? "met" : "MISSED", verdict.target.subject, verdict.ratio.median,
+                verdict.target.peer, verdict.target.factor, verdict.ratio.lowest, verdict.ratio.highest);
+            continue;
+        }
         fmt::print(out, "target {}: {} is {:.2f} x {}, at least {:.1f} wanted{}\n",
                    verdict.met() ? "met" : "MISSED", verdict.target.subject, verdict.ratio.median,
                    verdict.target.peer, verdict.target.factor,
                    verdict.met() ? "" : reachable(report, panel, verdict.target));
+    }
 }
 
 void print_appendix(FILE* out, const Report& report) {

@@ -36,19 +36,24 @@ struct Panel {
     [[nodiscard]] const Series* subject() const;
 };
 
-/// "`subject` is at least `factor` times `peer`, with so many routes."
+/// "`subject` is at least `factor` times `peer`, with so many routes." Of costs: "a frame costs `subject` at
+/// most `factor` times what it costs `peer`, both above the bound"; `peer` is then how names begin, and the
+/// cheapest of those is it.
 struct Target {
     std::string subject;
     std::string peer;
     double factor = 0;
     size_t from_routes = 0;
     size_t to_routes = SIZE_MAX;
+    bool of_cost = false;
 };
 
 struct Verdict {
     Target target;
     Summary ratio;
-    [[nodiscard]] bool met() const { return ratio.median >= target.factor; }
+    [[nodiscard]] bool met() const {
+        return target.of_cost ? ratio.median <= target.factor : ratio.median >= target.factor;
+    }
 };
 
 /// Of one CPU, without traffic.

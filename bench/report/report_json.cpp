@@ -41,7 +41,7 @@ json to_json(const Series& series, const Series* subject, const std::vector<doub
 json to_json(const Verdict& verdict) {
     return {{"subject", verdict.target.subject},
             {"peer", verdict.target.peer},
-            {"at_least", verdict.target.factor},
+            {verdict.target.of_cost ? "cost_at_most" : "at_least", verdict.target.factor},
             {"ratio", to_json(verdict.ratio)},
             {"met", verdict.met()}};
 }
