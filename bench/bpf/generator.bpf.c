@@ -143,11 +143,12 @@ int generate(struct xdp_md* ctx) {
         eth->h_proto = bpf_htons(ETH_P_IP);
         write_ipv4((void*)(eth + 1), destination, bytes);
         write_udp(data + 34, index, bytes - 34);
-        if (plan.timestamps) *(__u64*)(data + PB_TIMESTAMP_OFFSET) = bpf_ktime_get_ns();
+        if (plan.timestamps) *(__u64*)(data + PB_TIMESTAMP_OFFSET(4)) = bpf_ktime_get_ns();
     } else {
         eth->h_proto = bpf_htons(ETH_P_IPV6);
         write_ipv6((void*)(eth + 1), destination, bytes);
         write_udp(data + 54, index, bytes - 54);
+        if (plan.timestamps) *(__u64*)(data + PB_TIMESTAMP_OFFSET(6)) = bpf_ktime_get_ns();
     }
     *(__u32*)(data + PB_SEQUENCE_OFFSET) = (__u32)(number >> plan.flow_shift);
     return bpf_redirect_map(&source_port, 0, 0);

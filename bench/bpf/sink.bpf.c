@@ -110,7 +110,7 @@ struct {
 } latencies SEC(".maps");
 
 static __always_inline void count_latency(const void* data) {
-    const __u64 left = *(const __u64*)(data + PB_TIMESTAMP_OFFSET);
+    const __u64 left = *(const __u64*)(data + PB_TIMESTAMP_OFFSET(expectation.family));
     const __u64 now = bpf_ktime_get_ns();
     const __u64 took = now > left ? now - left : 0;
     __u32 shifted = 0;

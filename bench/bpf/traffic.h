@@ -3,8 +3,9 @@
  *
  * A frame is at least 64 bytes without FCS: Ethernet, IPv4 or IPv6, UDP. Its flow is its destination and its
  * UDP ports, which carry the flow's number; bytes 60 to 63 carry its sequence number within the flow (in IPv6
- * the first two of them are the UDP checksum, which no router looks at). In IPv4, bytes 48 to 55 tell when it
- * left. What is behind byte 64 is a pattern.
+ * the first two of them are the UDP checksum, which no router looks at). Where latencies are counted, bytes 48
+ * to 55 tell when it left, in IPv6, which has no room there, the low half of the source address does. What is
+ * behind byte 64 is a pattern.
  */
 #ifndef PKTPIT_BENCH_TRAFFIC_H
 #define PKTPIT_BENCH_TRAFFIC_H
@@ -17,7 +18,7 @@
  * frame is one line and not two to fetch: the generator moves its frames up to there. */
 #define PB_ALIGNMENT 16
 #define PB_SEQUENCE_OFFSET 60
-#define PB_TIMESTAMP_OFFSET 48
+#define PB_TIMESTAMP_OFFSET(family) ((family) == 4 ? 48 : 30)
 #define PB_TTL 64
 #define PB_PORT_BASE \
     1024 /* UDP ports: source = low 15 bits of the flow, destination = the next 15, plus this */
@@ -37,7 +38,7 @@ struct pb_plan {
     __u32 destination_mask; /* number of destinations - 1 */
     __u32 frame_bytes;
     __u32 mix;        /* IMIX: frame_bytes is then the largest's */
-    __u32 timestamps; /* frames tell when they left: IPv4 only */
+    __u32 timestamps; /* frames tell when they left */
     __u32 flow_shift; /* log2 of that number: what is above it in the frame's number is the sequence */
 };
 

@@ -106,7 +106,7 @@ Generator::Generator(const Topology& topology, Family family, std::span<const Ip
     plan.family = family == Family::ipv4 ? 4 : 6;
     plan.frame_bytes = shape.bytes;
     plan.mix = shape.mix;
-    plan.timestamps = shape.timestamps && family == Family::ipv4;
+    plan.timestamps = shape.timestamps;
     plan.destination_mask = static_cast<uint32_t>(destinations.size() - 1);
     plan.flow_shift = static_cast<uint32_t>(std::countr_zero(destinations.size()));
     bpf_map__set_max_entries(skeleton->maps.destinations, static_cast<uint32_t>(destinations.size()));

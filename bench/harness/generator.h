@@ -18,7 +18,7 @@ namespace pktpit::bench {
 struct FrameShape {
     unsigned bytes = 64;      ///< without FCS: PB_FRAME_BYTES to PB_MOST_FRAME_BYTES
     bool mix = false;         ///< IMIX, `bytes` being the largest's
-    bool timestamps = false;  ///< each tells when it left, for the sink to count latencies: IPv4 only
+    bool timestamps = false;  ///< each tells when it left, for the sink to count latencies
 };
 
 class Generator {

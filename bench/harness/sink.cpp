@@ -41,7 +41,7 @@ Sink::Sink(const Topology& topology, Family family, Mode mode, const Generator& 
     std::memcpy(expectation.macs.source, sender.mac.bytes.data(), 6);
     expectation.ttl = arrival == Arrival::routed ? PB_TTL - 1 : PB_TTL;
     expectation.frame_bytes = generator.shape().mix ? 0 : generator.shape().bytes;
-    expectation.timestamps = generator.shape().timestamps && family == Family::ipv4;
+    expectation.timestamps = generator.shape().timestamps;
     expectation.family = family == Family::ipv4 ? 4 : 6;
     expectation.sample_mask = mode == Mode::count ? 63 : 0;
     bpf_map__set_max_entries(skeleton->maps.flows, generator.flows());

@@ -62,7 +62,7 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
         row.ndr = goals[0];
         row.pdr = goals[1];
         for (const double share : latency_shares) {
-            if (row.ndr.lower <= 0 || options.family == Family::ipv6) break;
+            if (row.ndr.lower <= 0) break;
             std::vector<double> median, p99, p999;
             for (unsigned round = 0; round < options.rounds; round++) {
                 const Latency one = tester.latency(share, row.ndr.lower * share, options.seconds);
@@ -75,10 +75,16 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
         }
         for (unsigned point = 1; point <= curve_points; point++) {
             const double load = row.highest * point / curve_points;
-            std::vector<double> losses;
-            for (unsigned round = 0; round < options.rounds; round++)
-                losses.push_back(tester.trial(load, options.seconds / 4).loss);
-            row.curve.push_back({load, summarize(losses).median});
+            std::vector<double> losses, offered;
+            unsigned reached = 0;
+            for (unsigned round = 0; round < options.rounds; round++) {
+                const Trial trial = tester.trial(load, options.seconds / 4);
+                losses.push_back(trial.loss);
+                offered.push_back(trial.offered);
+                reached += trial.reached;
+            }
+            row.curve.push_back(
+                {load, summarize(offered).median, summarize(losses).median, 2 * reached > options.rounds});
         }
         row.back_to_back = tester.back_to_back(longest_burst);
     }

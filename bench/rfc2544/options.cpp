@@ -31,7 +31,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         ->delimiter(',')
         ->check(CLI::IsMember({"64", "128", "256", "512", "1024", "1280", "1518", "imix"}))
         ->capture_default_str();
-    app.add_option("--family", family, "4 or 6; latencies are IPv4's only")->check(CLI::IsMember({4, 6}));
+    app.add_option("--family", family, "4 or 6")->check(CLI::IsMember({4, 6}));
     app.add_option("--cores", cores, "which core pays for what (docs/benchmarks.md)")
         ->check(CLI::IsMember({"two-core", "one-core", "free-receive"}))
         ->capture_default_str();

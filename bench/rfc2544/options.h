@@ -11,7 +11,8 @@
 namespace pktpit::bench {
 
 struct Options {
-    std::vector<std::string> forwarders{"pktpit", "pktpit-split", "kernel", "l3fwd-fib-xdp"};
+    std::vector<std::string> forwarders{"pktpit", "pktpit-split",    "pktpit-auto",
+                                        "kernel", "pktpit-dpdk-xdp", "l3fwd-fib-xdp"};
     std::vector<std::string> frames{"64", "128", "256", "512", "1024", "1280", "1518", "imix"};
     Family family = Family::ipv4;
     Cores cores = Cores::two_core;

@@ -24,6 +24,7 @@ json to_json(const Throughput& row, const Goal& goal) {
     return {{"loss", goal.loss},
             {"mpps", goal.lower / 1e6},
             {"mpps_not", goal.upper / 1e6},
+            {"generators_limit", goal.generators_limit},
             {"resolution", goal.width()},
             {"gbps", gigabits(row, goal.lower)}};
 }
@@ -46,7 +47,10 @@ json to_json(const Throughput& row) {
                                     {"p99_us", latency.p99_us},
                                     {"p999_us", latency.p999_us}});
     for (const LossPoint& point : row.curve)
-        out["loss_curve"].push_back({{"offered_mpps", point.offered / 1e6}, {"loss", point.loss}});
+        out["loss_curve"].push_back({{"wanted_mpps", point.wanted / 1e6},
+                                     {"offered_mpps", point.offered / 1e6},
+                                     {"loss", point.loss},
+                                     {"reached", point.reached}});
     return out;
 }
 
@@ -114,12 +118,23 @@ void print_report(FILE* out, const Rfc2544Report& report) {
                    row.trials, delays);
         if (!row.faults.empty()) fmt::print(out, "WRONG FRAMES: {}\n", row.faults);
     }
-    fmt::print(out, "\nloss, % of what was offered\n");
+    for (const Throughput& row : report.rows)
+        for (const auto& [name, goal] : {std::pair{"NDR", &row.ndr}, std::pair{"PDR", &row.pdr}})
+            if (goal->generators_limit)
+                fmt::print(out,
+                           "{} {}: above its {} is a load that the generator does not make, {:.3f} Mpps: it "
+                           "may carry more\n",
+                           label(row.frames), row.forwarder, name, goal->upper / 1e6);
+    fmt::print(
+        out,
+        "\nloss, % of the frames that the generator has sent; *: the generator did not make the load, and "
+        "sent so many\n");
     for (const Throughput& row : report.rows) {
         if (row.curve.empty()) continue;
         fmt::print(out, "{:8} {:26}", label(row.frames), row.forwarder);
         for (const LossPoint& point : row.curve)
-            fmt::print(out, " {:.2f}:{:.2f}", point.offered / 1e6, point.loss * 100);
+            fmt::print(out, " {:.2f}{}:{:.2f}", point.offered / 1e6, point.reached ? "" : "*",
+                       point.loss * 100);
         fmt::print(out, "   (Mpps:%)\n");
     }
     for (const auto& [name, command] : report.commands)

@@ -13,8 +13,10 @@
 namespace pktpit::bench {
 
 struct LossPoint {
-    double offered = 0;  ///< frames a second
-    double loss = 0;     ///< share, median of the rounds
+    double wanted = 0;    ///< frames a second that were to be offered
+    double offered = 0;   ///< that the generator has sent, median of the rounds
+    double loss = 0;      ///< share of those, median of the rounds
+    bool reached = true;  ///< in most rounds the one was the other
 };
 
 /// One forwarder with frames of one size.

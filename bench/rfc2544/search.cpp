@@ -6,13 +6,21 @@ namespace pktpit::bench {
 namespace {
 
 /// What the trials of one length say of a goal. Where they contradict each other, the lower load counts: a
-/// load that lost once is no throughput.
+/// load that lost once is no throughput. A load that the generator did not make is none either.
 Goal judge(double loss, const std::vector<Trial>& trials, double highest) {
     Goal goal{loss, 0, highest};
+    bool failed = false;
+    for (const Trial& trial : trials) {
+        const bool lost = trial.loss > loss;
+        if (trial.load > goal.upper || (trial.reached && !lost)) continue;
+        // Of two trials of one load the one that lost tells more.
+        goal.generators_limit = !lost && (goal.generators_limit || trial.load < goal.upper || !failed);
+        goal.upper = trial.load;
+        failed = true;
+    }
     for (const Trial& trial : trials)
-        if (trial.loss > loss) goal.upper = std::min(goal.upper, trial.load);
-    for (const Trial& trial : trials)
-        if (trial.loss <= loss && trial.load <= goal.upper) goal.lower = std::max(goal.lower, trial.load);
+        if (trial.reached && trial.loss <= loss && trial.load <= goal.upper)
+            goal.lower = std::max(goal.lower, trial.load);
     return goal;
 }
 

@@ -9,15 +9,20 @@
 namespace pktpit::bench {
 
 struct Trial {
-    double load = 0;  ///< frames a second, as offered
+    double load = 0;  ///< frames a second that were to be offered
     double seconds = 0;
-    double loss = 0;  ///< share of the frames sent
+    double loss = 0;     ///< share of the frames sent
+    double offered = 0;  ///< frames a second that the generator has sent
+    bool reached =
+        true;  ///< that was the load. If not the trial says nothing of what the forwarder withstands
 };
 
 struct Goal {
     double loss = 0;   ///< share that may be lost
     double lower = 0;  ///< the highest load known to keep it, 0 if none was found
-    double upper = 0;  ///< the lowest load known not to; `highest` if there is none
+    double upper = 0;  ///< the lowest load known not to, or not to be made; `highest` if there is none
+    /// That is a load that the generator did not make: the forwarder may carry more.
+    bool generators_limit = false;
     /// How far apart they are, as a share of `upper`.
     [[nodiscard]] double width() const { return upper > 0 ? (upper - lower) / upper : 0; }
 };

@@ -65,6 +65,23 @@ TEST(Search, ALoadThatLostIsNoThroughputThoughAHigherOneDidNot) {
     EXPECT_TRUE(goals[0].lower <= 4e5 || goals[0].lower >= 6e5);
 }
 
+// What the generator cannot make is neither throughput nor loss.
+TEST(Search, TellsTheGeneratorsLimitFromTheDevices) {
+    const auto carried = [](double capacity, double generator) {
+        return search({0.0}, plan_for(1e6), [=](double load, double seconds) {
+            const double offered = std::min(load, generator);
+            return Trial{load, seconds, loss_at(offered, capacity), offered, offered >= 0.95 * load};
+        })[0];
+    };
+    const Goal by_generator = carried(8e5, 6e5);
+    EXPECT_TRUE(by_generator.generators_limit);
+    EXPECT_NEAR(by_generator.lower, 6e5 / 0.95, 1e4);
+    const Goal by_device = carried(4e5, 6e5);
+    EXPECT_FALSE(by_device.generators_limit);
+    EXPECT_NEAR(by_device.lower, 4e5, 5e3);
+    EXPECT_FALSE(carried(1e6, 2e6).generators_limit);
+}
+
 TEST(Search, SpendsFewFullTrials) {
     std::map<double, unsigned> by_length;
     search({0.0, 0.005}, plan_for(1e6), [&](double load, double seconds) {
