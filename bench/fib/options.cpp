@@ -9,8 +9,8 @@ namespace pktpit::bench {
 namespace {
 
 constexpr size_t smoke_routes = 20'000;
-const std::vector<std::string> peer_names{"rte_lpm", "rte_fib 4B", "rte_fib 2B", "rte_fib6 4B",
-                                          "rte_fib6 2B"};
+const std::vector<std::string> peer_names{"rte_lpm",  "rte_fib 4B",  "rte_fib 2B",
+                                          "rte_lpm6", "rte_fib6 4B", "rte_fib6 2B"};
 
 Traffic traffic_named(const std::string& name) {
     for (const Traffic traffic : all_traffic)

@@ -7,7 +7,7 @@
 
 namespace pktpit::bench {
 
-/// rte_lpm, rte_fib with 4- and 2-byte next hops; rte_fib6 with 4 and 2.
+/// rte_lpm, rte_fib with 4- and 2-byte next hops; rte_lpm6, rte_fib6 with 4 and 2.
 std::vector<PeerKind<Address4>> dpdk_kinds4();
 std::vector<PeerKind<Address6>> dpdk_kinds6();
 
@@ -18,5 +18,6 @@ PeerKind<Address4> rte_lpm_kind();
 /// `next_hop_bytes`: 2 or 4.
 PeerKind<Address4> rte_fib_kind(unsigned next_hop_bytes);
 PeerKind<Address6> rte_fib6_kind(unsigned next_hop_bytes);
+PeerKind<Address6> rte_lpm6_kind();
 
 }  // namespace pktpit::bench
