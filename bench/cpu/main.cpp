@@ -42,7 +42,7 @@ Microseconds cpu_time(pid_t process) {
 }
 
 /// Rates are by CPU time, not by the clock: a row has one busy thread, and to ordinary tasks that wait for
-/// its core the kernel gives 50 ms of each second (the fair server), whatever its priority. A short window
+/// its core the kernel gives 50 ms of each second, whatever its priority. A short window
 /// may fall into those: then it had the core for less than half of its time, and is measured again.
 Sample measure(CpuRow& row, const Options& options) {
     Sample sample;
