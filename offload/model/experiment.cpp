@@ -57,6 +57,9 @@ class Run {
             bars_.push_back(nics_.back()->bar());
         }
         prepare_table();
+        if (settings.hot_add)
+            hot_add_ = std::make_unique<HotAdd>(*machine_.fabric, *nics_[settings.hot_add->nic], decider(),
+                                                settings.hot_add->at, [this] { start_driver(); });
         load_programs();
         traffic_ = std::make_unique<Traffic>(*machine_.fabric, pointers_, traffic_settings_);
         if (settings.trace) machine_.fabric->trace(&tracer_);
@@ -106,10 +109,19 @@ class Run {
     }
 
     /// Who decides on the CPU, and in programs without a table of their own.
-    Decider& decider() { return whole_ ? static_cast<Decider&>(*whole_) : ports_; }
+    Decider& decider() {
+        if (hot_add_) return *hot_add_;
+        return whole_ ? static_cast<Decider&>(*whole_) : ports_;
+    }
 
     /// The CPU takes part in p2pnic where a NIC's FIB does not hold all.
     [[nodiscard]] bool slices() const { return settings_.program == Program::pktpit || !fibs_.empty(); }
+
+    /// Of the NIC that has been added.
+    void start_driver() {
+        if (cpu_) cpu_->give_ring(settings_.hot_add->nic);
+        if (control_) control_->added(settings_.hot_add->nic);
+    }
 
     void load_programs() {
         const unsigned count = static_cast<unsigned>(nics_.size());
@@ -278,6 +290,7 @@ class Run {
     std::vector<std::unique_ptr<Nic>> nics_;
     std::vector<Nic*> pointers_;
     std::vector<uint64_t> bars_;
+    std::unique_ptr<HotAdd> hot_add_;
     std::unique_ptr<HostCpu> cpu_;
     std::unique_ptr<PeerControl> control_;
     std::vector<const OperationsFirmware*> operations_;
@@ -323,6 +336,10 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
         return fail("table", "there are no destinations", "some that are drawn from it");
     if (settings.table && settings.traffic.flows.size() > 64)
         return fail("flows", std::to_string(settings.traffic.flows.size()) + " with a table", "at most 64");
+    if (settings.hot_add &&
+        (settings.hot_add->nic >= topology.nics() || (settings.table && settings.program == Program::p2pnic)))
+        return fail("hot-add", "NIC " + std::to_string(settings.hot_add->nic), "one of the topology's",
+                    "not with a FIB of its own on each NIC, which knows no absent ones");
     if (settings.table && settings.operations)
         return fail("peer operations", "do not ask the CPU what a NIC's FIB does not hold", "no table");
     BuildOptions options = settings.build;

@@ -7,6 +7,7 @@
 
 #include "offload/model/build.h"
 #include "offload/model/host.h"
+#include "offload/model/hot_add.h"
 #include "offload/model/peer_control.h"
 #include "offload/model/peer_firmware.h"
 #include "offload/model/tracer.h"
@@ -26,6 +27,7 @@ struct ExperimentSettings {
     /// leaves the rest to the CPU. Null: destinations are ports.
     std::shared_ptr<const RouteTable> table;
     std::shared_ptr<const Destinations> destinations;  ///< of the table
+    std::optional<HotAddSettings> hot_add;
     TrafficSettings traffic;
     BuildOptions build;
     Time warm_up = 50 * microsecond;

@@ -42,6 +42,8 @@ class HostCpu : public MemoryWatcher, public Actor {
     void on_event(uint32_t what, uint64_t argument) override;
     [[nodiscard]] const CpuCounters& counters() const { return counters_; }
     void clear_counters() { counters_ = {}; }
+    /// Its receive ring is all the NIC's: at start, and when it has been added.
+    void give_ring(size_t nic) { doorbell(nic, rx_tail_register, rings_[nic].entries); }
 
   protected:
     /// Packets at the head of a NIC's receive ring, at most `most`.

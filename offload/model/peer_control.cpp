@@ -33,6 +33,14 @@ void PeerControl::start() {
     if (every > 0) fabric_.events().schedule(fabric_.events().now() + every, *this, change_event);
 }
 
+void PeerControl::added(unsigned nic) {
+    for (unsigned other = 0; other < nics_.size(); other++) {
+        if (other == nic) continue;
+        upload(nic, other);
+        upload(other, nic);
+    }
+}
+
 void PeerControl::on_event(uint32_t what, uint64_t argument) {
     const auto ingress = static_cast<unsigned>(argument >> 16);
     const auto egress = static_cast<unsigned>(argument & 0xffff);

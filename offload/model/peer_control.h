@@ -25,6 +25,8 @@ class PeerControl : public Actor {
     PeerControl(Fabric& fabric, std::vector<Nic*> nics, const PeerControlSettings& settings);
     /// Writes all programs, and begins to change the FIB if it is to.
     void start();
+    /// The NIC has been added: what it needs, and what the others need for it.
+    void added(unsigned nic);
     /// No more changes: for draining.
     void stop() { stopped_ = true; }
     void on_event(uint32_t what, uint64_t argument) override;

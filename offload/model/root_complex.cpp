@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t arrived = 0;
 constexpr uint32_t write_done = 1;
 constexpr uint32_t read_done = 2;
-constexpr uint16_t untracked_tag = 0xffff;
+constexpr uint16_t config_tag = 0x8000;  // and the device; pieces have smaller ones
 
 uint64_t as_argument(Tlp* tlp) {
     return std::bit_cast<uint64_t>(tlp);
@@ -188,8 +188,16 @@ void RootComplex::ask_pieces() {
     }
 }
 
+void RootComplex::config_completed(const Tlp& tlp) {
+    const bool there = tlp.status == CompletionStatus::successful;
+    counters_.configured += there;
+    if (on_configured_) on_configured_(tlp.tag & ~config_tag, there);
+}
+
 void RootComplex::piece_completed(Tlp* tlp) {
-    if (tlp->tag < pieces_.size() && pieces_[tlp->tag].left > 0) {
+    if (tlp->tag & config_tag) {
+        config_completed(*tlp);
+    } else if (tlp->tag < pieces_.size() && pieces_[tlp->tag].left > 0) {
         Piece& piece = pieces_[tlp->tag];
         const uint16_t tag = tlp->tag;
         const bool failed = tlp->status != CompletionStatus::successful;
@@ -255,7 +263,7 @@ void RootComplex::config_write(NodeId device) {
     std::memset(tlp->payload, 0, 4);
     tlp->requester = id();
     tlp->target = device;
-    tlp->tag = untracked_tag;
+    tlp->tag = static_cast<uint16_t>(config_tag | device);
     tlp->through_root = true;
     port(static_cast<size_t>(fabric_.port_to(id(), device))).push(tlp, own_source());
 }

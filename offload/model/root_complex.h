@@ -29,6 +29,7 @@ struct RootCounters {
     uint64_t memory_writes = 0, memory_reads = 0;  ///< TLPs
     uint64_t peer_requests = 0, peer_completions = 0;
     uint64_t interrupts = 0, messages = 0;
+    uint64_t configured = 0;  ///< configuration writes that devices have answered
     uint64_t unsupported_requests = 0;
 };
 
@@ -54,8 +55,10 @@ class RootComplex : public Node {
 
     /// The CPU stores to a device: a posted write, at most a cache line.
     void mmio_write(uint64_t address, const std::byte* bytes, uint32_t count, uint64_t packet = 0);
-    /// The CPU configures a device. Fire and forget: its completion is counted.
+    /// The CPU configures a device, by one write to a register of no matter.
     void config_write(NodeId device);
+    /// Called when such a write has been answered: whether there is a device.
+    void on_configured(std::function<void(NodeId, bool)> handler) { on_configured_ = std::move(handler); }
 
     void arrive(Port& in, Tlp* tlp, Time head, Time tail) override;
     void departed(Port& out, const Tlp& tlp) override;
@@ -79,6 +82,7 @@ class RootComplex : public Node {
     void split_write(Tlp* tlp, size_t out);
     void ask_pieces();
     void piece_completed(Tlp* tlp);
+    void config_completed(const Tlp& tlp);
     void memory_write_done(Tlp* tlp);
     void memory_read_done(Tlp* tlp);
     void refuse(Tlp* tlp);
@@ -92,6 +96,7 @@ class RootComplex : public Node {
     RootCounters counters_;
     MemoryWatcher* watcher_ = nullptr;
     std::function<void(uint32_t)> on_interrupt_;
+    std::function<void(NodeId, bool)> on_configured_;
     std::vector<Time> posted_until_;   ///< by port: when its last posted request got through
     std::vector<Time> written_until_;  ///< by port: when its last posted request was in main memory
     TlpFifo split_reads_;              ///< the first is being cut

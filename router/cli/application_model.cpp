@@ -100,6 +100,10 @@ class ModelCommands {
                         "peer operations: the FIB changes, and programs with it, each so many microseconds")
             ->check(CLI::Range(0.1, 1e9))
             ->type_name("US");
+        app->add_option("--hot-add", options_.hot_add_microseconds,
+                        "the second NIC is added after so many microseconds; until then no route leads to it")
+            ->check(CLI::Range(0.0, 1e9))
+            ->type_name("US");
         app->add_flag("--relaxed-ordering", options_.relaxed, "peer operations: of all their writes");
         app->add_flag("--no-fence", options_.no_fence, "peer operations: what happens without it");
         app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")

@@ -24,6 +24,7 @@ struct ModelOptions {
     std::string operations;  ///< empty, "economy" or "performance"
     unsigned batch = 20;
     double fib_changes_microseconds = 0;
+    double hot_add_microseconds = -1;  ///< negative: it is there from the beginning
     bool relaxed = false;
     bool no_fence = false;
     std::string table;  ///< a route file, or "generated"; empty: destinations are ports

@@ -111,6 +111,8 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     settings.duration = model::from_ns(options.milliseconds * 1e6);
     for (unsigned port = 0; port < options.ports; port++)
         settings.traffic.flows.push_back({0, port, 1, port, options.load});
+    if (options.hot_add_microseconds >= 0)
+        settings.hot_add = {1, model::from_ns(options.hot_add_microseconds * 1e3)};
     if (!options.operations.empty()) {
         model::OperationsSettings& operations = settings.operations.emplace();
         operations.mode = options.operations == "economy" ? model::OperationsMode::economy

@@ -176,6 +176,38 @@ TEST(Fabric, RelaxedOrderingOvertakesWhatTheIommuHoldsUp) {
     }
 }
 
+TEST(Fabric, ConfigurationAndMessagesGoTheirWay) {
+    TwoBehindSwitch world;
+    std::vector<std::pair<NodeId, bool>> configured;
+    world.root->on_configured([&](NodeId node, bool there) { configured.emplace_back(node, there); });
+    world.root->config_write(world.b->id());
+    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    EXPECT_EQ(configured, (std::vector<std::pair<NodeId, bool>>{{world.b->id(), true}}));
+    const LinkCounters& down = world.fabric.find("switch")->port(2).counters();
+    EXPECT_EQ(down.tlps[static_cast<size_t>(TlpType::config_write)], 1U);
+    EXPECT_EQ(down.wire_bytes[static_cast<size_t>(TlpType::config_write)], 4U + 20) << "3-DW header";
+    EXPECT_EQ(world.b->port(0).counters().tlps[static_cast<size_t>(TlpType::completion)], 1U);
+
+    world.fabric.find("switch")->port(2).set_up(false);
+    world.root->config_write(world.b->id());
+    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    ASSERT_EQ(configured.size(), 2U);
+    EXPECT_FALSE(configured[1].second) << "nobody is there";
+    EXPECT_EQ(world.root->counters().configured, 1U);
+
+    const std::byte nothing{};
+    world.a->dma().write_copy(0, std::span(&nothing, 1), {Requester::no_cookie, 0, false, TlpType::message});
+    world.a->dma().write_copy(0xfee00000, std::span(&nothing, 1),
+                              {Requester::no_cookie, 0, false, TlpType::msi});
+    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    EXPECT_EQ(world.root->counters().messages, 1U);
+    EXPECT_EQ(world.root->counters().interrupts, 1U);
+    EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::message)], 1U);
+    EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::msi)], 1U);
+    EXPECT_EQ(world.fabric.tlps().out(), 0U);
+    EXPECT_TRUE(world.fabric.root().port(0).credits_complete());
+}
+
 TEST(MainMemory, AWriteLoadSlowsWritesAndNotReads) {
     MemorySettings settings;
     const Time idle = MainMemory(settings).write(0, settings.base, 4096);
