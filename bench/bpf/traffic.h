@@ -3,9 +3,9 @@
  *
  * A frame is at least 64 bytes without FCS: Ethernet, IPv4 or IPv6, UDP. Its flow is its destination and its
  * UDP ports, which carry the flow's number; bytes 60 to 63 carry its sequence number within the flow (in IPv6
- * the first two of them are the UDP checksum, which no router looks at). Where latencies are counted, bytes 48
- * to 55 tell when it left, in IPv6, which has no room there, the low half of the source address does. What is
- * behind byte 64 is a pattern.
+ * the first two of them are the UDP checksum, which no router looks at). Where latencies are counted, bytes
+ * 48 to 55 tell when it left, in IPv6, which has no room there, the low half of the source address does. What
+ * is behind byte 64 is a pattern.
  */
 #ifndef PKTPIT_BENCH_TRAFFIC_H
 #define PKTPIT_BENCH_TRAFFIC_H
