@@ -72,11 +72,11 @@ void check_effective_bandwidth(CheckReport& report, const Progress& progress) {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{
              {"dma.tags", 1024}, {"memory.write_gbytes", 1000}, {"memory.read_gbytes", 1000}})
         (void)profile.set(name, value, "row 2: the protocol's bound");
-    report.lines.push_back({2, "assumptions", "",
-                            "the report names none: these five are numbers.md's, worked out from its 12 "
-                            "Gbps; sizes in steps of 4 "
-                            "B up to 320 B were chosen after seeing where the largest difference lies",
-                            Origin::exact, Verdict::information, "numbers.md, section 2, marked as derived"});
+    report.lines.push_back(
+        {2, "assumptions", "",
+         "the report names none: these five were worked out from its 12 Gbps; sizes in steps "
+         "of 4 B up to 320 B were chosen after seeing where the largest difference lies",
+         Origin::exact, Verdict::information, "derived from the KAKENHI report, figure 2"});
     for (const Assumption& assumption : assumptions) {
         if (progress) progress(std::string("row 2: ") + assumption.name);
         const Topology topology = topology_of(assumption);
@@ -107,7 +107,7 @@ void check_effective_bandwidth(CheckReport& report, const Progress& progress) {
                                 fixed(largest / 1e9, 1) + " Gbps at " + std::to_string(at) +
                                     " B (formula: " + fixed(largest_formula / 1e9, 1) + ")",
                                 Origin::emergent, like_numbers ? Verdict::holds : Verdict::unmet,
-                                "KAKENHI report, figure 2: up to 12 Gbps; numbers.md, section 2"});
+                                "KAKENHI report, figure 2: up to 12 Gbps"});
         report.lines.push_back({2, std::string("fabric against formula: ") + assumption.name, "within 2 %",
                                 "at most " + fixed(worst * 100, 2) + " % apart", Origin::emergent,
                                 worst <= 0.02 ? Verdict::holds : Verdict::unmet,

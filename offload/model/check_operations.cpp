@@ -80,7 +80,7 @@ void check_fence(CheckReport& report, const Topology& topology, const Profile& p
                  std::to_string(wrong) + " frames damaged or doubled",
              Origin::emergent,
              (seen ? stale > 0 && wrong > 0 : stale == 0 && wrong == 0) ? Verdict::holds : Verdict::unmet,
-             "PCIe Base 5.0, table 2-40; issue 7, row 8"});
+             "PCIe Base 5.0, table 2-40"});
     }
 }
 

@@ -31,8 +31,27 @@ double mpps(const ExperimentResult& result) {
 
 namespace {
 
+constexpr double used_up = 0.97;
+
 const LinkResult& busiest_link(const ExperimentResult& result) {
     return *std::ranges::max_element(result.links, {}, &LinkResult::utilisation);
+}
+
+/// Neither a link nor the CPU is used up: then it is a NIC's part that is, or is most.
+std::string busiest_part(const ExperimentResult& result) {
+    std::string name;
+    double most = 0;
+    for (const NicLoad& nic : result.nic_loads)
+        for (const auto& [part, load] : {std::pair("firmware", nic.firmware),
+                                         {"read tags", nic.tags},
+                                         {"DMA writes", nic.writes},
+                                         {"DMA reads", nic.reads}})
+            if (load > most) {
+                most = load;
+                name = nic.name + "'s " + part;
+            }
+    const std::string part = name + ", " + fixed(most * 100, 0) + " % in use";
+    return most >= used_up ? part : "that one waits for another; most in use: " + part;
 }
 
 }  // namespace
@@ -47,7 +66,6 @@ std::string busiest(const ExperimentResult& result) {
 }
 
 std::string what_limits(const ExperimentResult& result) {
-    constexpr double used_up = 0.97;
     const auto offered = static_cast<double>(result.traffic.offered);
     if (static_cast<double>(result.traffic.delivered) >= 0.995 * offered) return "nothing: line rate";
     if (const LinkResult& link = busiest_link(result); link.utilisation >= used_up)
@@ -56,7 +74,7 @@ std::string what_limits(const ExperimentResult& result) {
     const double burst = static_cast<double>(result.cpu.packets) /
                          static_cast<double>(std::max<uint64_t>(result.cpu.bursts, 1));
     if (result.cpu_utilisation >= used_up && burst > 16) return "the CPU";
-    return "neither a link nor the CPU: firmware, or what may be outstanding";
+    return busiest_part(result);
 }
 
 double background_latency(const Topology& topology, const Profile& profile, ExperimentSettings settings) {

@@ -31,6 +31,18 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
     return {};
 }
 
+NicLoad load_of(Nic& nic, Time elapsed) {
+    const auto share = [elapsed](uint64_t busy, size_t of = 1) {
+        const double all = static_cast<double>(elapsed) * static_cast<double>(of);
+        return all == 0 ? 0 : std::min(1.0, static_cast<double>(busy) / all);
+    };
+    const RequesterCounters& dma = nic.dma().counters();
+    const RequesterSettings& engine = nic.dma().settings();
+    return {nic.name(), share(nic.counters().firmware_time, std::max(nic.settings().threads, 1U)),
+            share(dma.tag_time, engine.tags), share(dma.writes * engine.write_issue),
+            share(dma.reads * engine.read_issue)};
+}
+
 /// Main memory, given out from its beginning.
 class MemoryPlan {
   public:
@@ -261,8 +273,10 @@ class Run {
                                         std::min(1.0, busy / static_cast<double>(result.measured))});
             }
         }
-        for (const auto& nic : nics_)
+        for (const auto& nic : nics_) {
             result.nics.push_back(nic->counters());
+            result.nic_loads.push_back(load_of(*nic, machine_.fabric->events().now()));
+        }
         if (!fibs_.empty()) {
             result.nic_fib_blocks = fibs_[0]->blocks();
             result.nic_fib_full = fibs_[0]->full();

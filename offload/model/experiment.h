@@ -42,6 +42,15 @@ struct LinkResult {
     double utilisation = 0;  ///< share of the measured time that it was busy
 };
 
+/// How busy the parts of a NIC were, as shares of the time since the beginning.
+struct NicLoad {
+    std::string name;
+    double firmware = 0;  ///< its threads
+    double tags = 0;      ///< tags of reads in use, on average, of all there are
+    double writes = 0;    ///< the DMA engine: starting writes
+    double reads = 0;     ///< the DMA engine: starting reads
+};
+
 /// Peer operations of all NICs, since the beginning.
 struct OperationsResult {
     PeerEngineCounters engine;
@@ -59,6 +68,7 @@ struct ExperimentResult {
     double latency_median_ns = 0, latency_p99_ns = 0, latency_mean_ns = 0;
     std::vector<LinkResult> links;
     std::vector<NicCounters> nics;  ///< since the beginning
+    std::vector<NicLoad> nic_loads;
     CpuCounters cpu;
     double cpu_utilisation = 0;  ///< of all cores
     RootCounters root;           ///< since the beginning

@@ -80,6 +80,7 @@ void Nic::compute(Time cost, uint32_t what, uint64_t argument, uint64_t packet, 
     next_thread_ = (next_thread_ + 1) % threads_.size();
     const Time begin = std::max({fabric_.events().now(), not_before, thread});
     thread = begin + cost;
+    counters_.firmware_time += cost;
     // Jobs of a kind end in the order of their coming, as packets have to leave.
     Time& last = last_of_kind_[what % last_of_kind_.size()];
     last = std::max(last, thread);

@@ -73,6 +73,7 @@ struct NicCounters {
     uint64_t dma_errors = 0;                ///< dropped: a read of theirs failed
     uint64_t fib_hits = 0, fib_misses = 0;  ///< of a FIB on the NIC: decided here, or asked the host
     uint64_t stale_descriptors = 0;         ///< a doorbell told of a descriptor that was not there yet
+    Time firmware_time = 0;                 ///< that threads of the firmware were given work for
 };
 
 class Nic : public Device, public Actor {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "offload/model/fabric.h"
 
@@ -135,6 +136,7 @@ void Requester::ask_piece(uint32_t index) {
            static_cast<uint16_t>((tag.generation + 1) & 63),
            fabric_.events().now() + settings_.completion_timeout};
     read.asked += piece;
+    note_tags();
     outstanding_++;
     if (!timeout_armed_) {
         timeout_armed_ = true;
@@ -174,6 +176,11 @@ void Requester::completed(const Tlp& tlp) {
     if (tag.received == tag.length) end_tag(number, DmaResult::done);
 }
 
+void Requester::note_tags() {
+    const Time now = fabric_.events().now();
+    counters_.tag_time += static_cast<Time>(outstanding_) * (now - std::exchange(tags_changed_, now));
+}
+
 void Requester::end_tag(uint32_t number, DmaResult result) {
     Tag& tag = tags_[number];
     const uint32_t index = tag.read;
@@ -182,6 +189,7 @@ void Requester::end_tag(uint32_t number, DmaResult result) {
     if (result != DmaResult::done) read.result = result;
     tag.read = none;
     free_tags_.push_back(number);
+    note_tags();
     outstanding_--;
     if (read.received == read.bytes) end_read(index);
     start_reads();

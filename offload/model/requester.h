@@ -40,6 +40,7 @@ struct RequesterCounters {
     uint64_t writes = 0, reads = 0;  ///< operations
     uint64_t bytes_written = 0, bytes_read = 0;
     uint64_t unsupported_requests = 0, timeouts = 0, unexpected_completions = 0;
+    Time tag_time = 0;  ///< of all tags together, in use; up to the last change
 };
 
 class Requester : public Actor {
@@ -67,6 +68,7 @@ class Requester : public Actor {
 
     [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
     [[nodiscard]] bool idle() const { return writes_.empty() && reads_.empty() && outstanding_ == 0; }
+    [[nodiscard]] const RequesterSettings& settings() const { return settings_; }
     [[nodiscard]] size_t writes_waiting() const { return writes_.size(); }
     [[nodiscard]] size_t reads_waiting() const { return reads_.size(); }
     void on_event(uint32_t what, uint64_t argument) override;
@@ -106,6 +108,7 @@ class Requester : public Actor {
     void send_piece(Write& write);
     void ask_piece(uint32_t index);
     void end_tag(uint32_t tag, DmaResult result);
+    void note_tags();
     void end_read(uint32_t index);
     void look_for_timeouts();
 
@@ -122,6 +125,7 @@ class Requester : public Actor {
     std::vector<Tag> tags_;
     std::vector<uint32_t> free_tags_;
     size_t outstanding_ = 0;  ///< tags in use
+    Time tags_changed_ = 0;
     size_t posted_waiting_ = 0;
     size_t reads_waiting_ = 0;
     Time next_write_ = 0, next_read_ = 0;

@@ -94,6 +94,13 @@ json to_json(const ExperimentResult& result) {
                                  {"fib_hits", nic.fib_hits},
                                  {"fib_misses", nic.fib_misses},
                                  {"stale_descriptors", nic.stale_descriptors}});
+    value["nic_loads"] = json::array();
+    for (const NicLoad& load : result.nic_loads)
+        value["nic_loads"].push_back({{"name", load.name},
+                                      {"firmware", load.firmware},
+                                      {"read_tags", load.tags},
+                                      {"dma_writes", load.writes},
+                                      {"dma_reads", load.reads}});
     if (result.operations.engine.launches > 0 || result.operations.engine.refused > 0)
         value["peer_operations"] = to_json(result.operations);
     if (!result.trace.empty()) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "offload/model/check_programs.h"
+
 namespace pktpit::model {
 namespace {
 
@@ -40,6 +42,21 @@ TEST(Check, P2pNicAgainstTheCpuDrivenRouter) {
 
 TEST(Check, PeerOperations) {
     expect_met({8});
+}
+
+// Each time another part is made scarce, and it is that part which is named.
+TEST(Check, WhatLimitsIsNamed) {
+    const Topology topology = own_topology("two-nics");
+    const auto limit = [&](std::initializer_list<std::pair<const char*, double>> constants, double load = 1) {
+        Profile profile = own_profile("kakenhi");
+        for (const auto& [name, value] : constants)
+            EXPECT_TRUE(profile.set(name, value, "this test").has_value()) << name;
+        return what_limits(run_checked(topology, profile,
+                                       settings_for({"", Program::p2pnic, Transfer::read}, 512, 1, load)));
+    };
+    EXPECT_EQ(limit({}, 0.1), "nothing: line rate");
+    EXPECT_EQ(limit({{"dma.tags", 1}}), "nic1's read tags, 100 % in use");
+    EXPECT_EQ(limit({{"nic.threads", 1}, {"nic.ingress_ns", 1000}}), "nic0's firmware, 100 % in use");
 }
 
 }  // namespace
