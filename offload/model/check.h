@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +36,15 @@ struct CheckPlotSeries {
     std::vector<std::pair<double, double>> points;
 };
 
+/// What stands around the series of a plot.
+struct PlotText {
+    std::string title, x, y;
+};
+
 struct CheckReport {
     std::vector<CheckLine> lines;
-    std::vector<CheckPlotSeries> series;  ///< what `pktpit model plot` draws
+    std::vector<CheckPlotSeries> series;    ///< what `pktpit model plot` draws
+    std::map<std::string, PlotText> plots;  ///< by CheckPlotSeries::plot
 };
 
 using Progress = std::function<void(const std::string&)>;

@@ -77,6 +77,8 @@ void check_effective_bandwidth(CheckReport& report, const Progress& progress) {
          "the report names none: these five were worked out from its 12 Gbps; sizes in steps "
          "of 4 B up to 320 B were chosen after seeing where the largest difference lies",
          Origin::exact, Verdict::information, "derived from the KAKENHI report, figure 2"});
+    report.plots["row2-bandwidth"] = {"Effective bandwidth of Gen 3 x8 (simulated)", "packet, bytes",
+                                      "Gbit/s"};
     for (const Assumption& assumption : assumptions) {
         if (progress) progress(std::string("row 2: ") + assumption.name);
         const Topology topology = topology_of(assumption);

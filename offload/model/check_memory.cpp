@@ -81,6 +81,9 @@ const std::array cases = {
 void check_memory_load(CheckReport& report, const Progress&) {
     const Topology topology = own_topology("two-nics");
     const Profile profile = own_profile("kakenhi");
+    report.plots["row4-memory-load"] = {"Devices beside a load of writes to main memory (simulated)",
+                                        "load, share of the memory's write bandwidth",
+                                        "million operations/s"};
     for (const Case& item : cases) {
         const double idle = run(topology, profile, 0, item.steps);
         const double loaded = run(topology, profile, 1, item.steps);

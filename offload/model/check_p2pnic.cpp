@@ -16,9 +16,13 @@ constexpr std::array contenders = {
 };
 
 void check_ports(CheckReport& report, const Topology& topology, const Profile& profile, unsigned ports) {
+    const std::string plot = "row5-" + std::to_string(ports) + "-ports";
+    report.plots[plot] = {"P2PNIC and l3fwd, " + std::to_string(ports) + " → " + std::to_string(ports) +
+                              " ports of 40 GbE (simulated)",
+                          "frame, bytes", "million packets/s"};
     std::array<std::array<double, sizes.size()>, contenders.size()> rates{};
     for (size_t c = 0; c < contenders.size(); c++) {
-        CheckPlotSeries series{"row5-" + std::to_string(ports) + "-ports", contenders[c].name, {}};
+        CheckPlotSeries series{plot, contenders[c].name, {}};
         for (size_t s = 0; s < sizes.size(); s++) {
             const auto settings = settings_for(contenders[c], sizes[s], ports, 1);
             rates[c][s] = mpps(run_checked(topology, profile, settings));

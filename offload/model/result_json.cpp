@@ -123,6 +123,8 @@ json to_json(const CheckReport& report) {
                                               : line.verdict == Verdict::holds     ? "holds"
                                                                                    : "unmet"},
                                   {"source", line.source}});
+    for (const auto& [name, text] : report.plots)
+        value["plots"][name] = {{"title", text.title}, {"x", text.x}, {"y", text.y}};
     for (const CheckPlotSeries& series : report.series)
         value["series"].push_back(
             {{"plot", series.plot}, {"series", series.series}, {"points", series.points}});

@@ -215,6 +215,11 @@ int model_sweep(const Session& session, const ModelOptions& options) {
         print_json(
             session,
             {{"results", results},
+             {"plots",
+              {{"sweep-" + options.parameter,
+                {{"title", name + ", profile " + experiment->profile.name() + " (simulated)"},
+                 {"x", options.parameter},
+                 {"y", "million packets/s"}}}}},
              {"series", {{{"plot", "sweep-" + options.parameter}, {"series", name}, {"points", points}}}}});
     }
     return exit_ok;

@@ -25,20 +25,29 @@ struct Series {
     std::vector<std::pair<double, double>> points;
 };
 
+struct Plot {
+    model::PlotText text;
+    std::vector<Series> series;
+};
+
 /// By plot. Errors: not what `sweep --json` and `check --json` write.
-Result<std::map<std::string, std::vector<Series>>> read_series(const std::string& path) {
+Result<std::map<std::string, Plot>> read_plots(const std::string& path) {
     const auto text = config::read_file(path);
     if (!text) return tl::unexpected(text.error());
-    std::map<std::string, std::vector<Series>> plots;
+    std::map<std::string, Plot> plots;
     try {
         const json document = json::parse(*text);
         for (const json& series : document.at("series"))
-            plots[series.at("plot")].push_back(
+            plots[series.at("plot")].series.push_back(
                 {series.at("series"), series.at("points").get<std::vector<std::pair<double, double>>>()});
+        for (auto& [name, plot] : plots) {
+            const json text = document.value("plots", json::object()).value(name, json::object());
+            plot.text = {text.value("title", name), text.value("x", ""), text.value("y", "")};
+        }
     } catch (const json::exception&) {
         return fail(path, "no results", "what `pktpit model check --json` or `sweep --json` wrote");
     }
-    for (const auto& [name, series] : plots)
+    for (const auto& [name, plot] : plots)
         if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") != std::string::npos)
             return fail(path, "\"" + printable(name) + "\" is no plot's name");
     return plots;
@@ -52,12 +61,15 @@ std::string quoted(const std::string& text) {
     return "'" + safe + "'";
 }
 
-std::string script(const std::string& name, const std::vector<Series>& series, const ModelOptions& options) {
+std::string script(const std::string& name, const Plot& plot, const ModelOptions& options) {
+    const std::vector<Series>& series = plot.series;
     std::ostringstream text;
     const std::string out = (std::filesystem::path(options.out) / (name + "." + options.format)).string();
     text << "set terminal " << (options.format == "svg" ? "svg size 900,600" : "pngcairo size 900,600")
-         << "\nset output " << quoted(out) << "\nset title " << quoted(name)
-         << " noenhanced\nset grid\nset key outside below noenhanced\nplot ";
+         << "\nset output " << quoted(out) << "\nset title " << quoted(plot.text.title)
+         << " noenhanced\nset xlabel " << quoted(plot.text.x) << " noenhanced\nset ylabel "
+         << quoted(plot.text.y)
+         << " noenhanced\nset yrange [0:]\nset grid\nset key outside below noenhanced\nplot ";
     for (size_t i = 0; i < series.size(); i++)
         text << (i ? ", " : "") << "'-' with linespoints title " << quoted(series[i].name);
     text << '\n';
@@ -104,13 +116,13 @@ Result<void> run_gnuplot(const std::string& commands) {
 }  // namespace
 
 int model_plot(const Session& session, const ModelOptions& options) {
-    const auto plots = read_series(options.file);
+    const auto plots = read_plots(options.file);
     if (!plots) return print_failure(session, plots.error(), exit_wrong);
     std::error_code error;
     std::filesystem::create_directories(options.out, error);
     if (error) return print_failure(session, {options.out, error.message(), "a folder", ""}, exit_wrong);
-    for (const auto& [name, series] : *plots) {
-        if (auto drawn = run_gnuplot(script(name, series, options)); !drawn)
+    for (const auto& [name, plot] : *plots) {
+        if (auto drawn = run_gnuplot(script(name, plot, options)); !drawn)
             return print_failure(session, drawn.error(), exit_wrong);
         session.terminal.out << (std::filesystem::path(options.out) / (name + "." + options.format)).string()
                              << '\n';
