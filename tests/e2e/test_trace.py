@@ -75,6 +75,11 @@ def program_of(router, port):
 
 
 def wait_for_end(router, deadline=2.0):
+    def told_last():
+        return next(line for line in reversed(router.log().splitlines())
+                    if "packets are observed" in line or "forwards; API at" in line)
+
+    wait_for(lambda: "packets are observed:" not in told_last(), deadline, "the daemon sees the last client gone")
     if DATAPLANE != "xdp":  # nothing but workers, which have no programs
         return
     wait_for(lambda: all(program_of(router, port)[0] == "port_stage" for port in router.config["interfaces"]
