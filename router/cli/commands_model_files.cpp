@@ -41,8 +41,8 @@ Result<std::map<std::string, Plot>> read_plots(const std::string& path) {
             plots[series.at("plot")].series.push_back(
                 {series.at("series"), series.at("points").get<std::vector<std::pair<double, double>>>()});
         for (auto& [name, plot] : plots) {
-            const json text = document.value("plots", json::object()).value(name, json::object());
-            plot.text = {text.value("title", name), text.value("x", ""), text.value("y", "")};
+            const json around = document.value("plots", json::object()).value(name, json::object());
+            plot.text = {around.value("title", name), around.value("x", ""), around.value("y", "")};
         }
     } catch (const json::exception&) {
         return fail(path, "no results", "what `pktpit model check --json` or `sweep --json` wrote");
