@@ -28,6 +28,7 @@ class PktpitForwarder : public Forwarder {
         if (is_dpdk()) take_addresses(topology);
         daemon_.emplace(binary_, topology, workloads, settings_);
         daemon_->start();
+        daemon_->settle();
         if (has_workers()) daemon_->place_workers();
     }
     [[nodiscard]] bool runs_on(Cores cores) const override {

@@ -10,10 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "bench/harness/descriptor.h"
@@ -30,6 +32,7 @@ using nlohmann::json;
 constexpr std::chrono::seconds longest_start{60};
 constexpr std::chrono::seconds longest_stop{10};
 constexpr size_t log_bytes_shown = 2000;
+constexpr int quiet_looks = 5;  ///< in a row, 100 ms apart, without 10 ms of CPU time between them
 
 void write_routes(const std::string& path, const std::vector<Prefix>& prefixes) {
     std::ofstream file(path);
@@ -196,6 +199,29 @@ void PktpitDaemon::wait_until_ready(int notifications) {
         }
     }
     throw Failure("pktpitd was not ready after a minute:\n" + log_end());
+}
+
+void PktpitDaemon::settle() const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/stat";
+    const auto ticks = [&path] {
+        std::ifstream file(path);
+        std::string text(std::istreambuf_iterator<char>(file), {});
+        std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+        std::string skipped;
+        for (int i = 0; i < 11; i++)  // proc(5): the state, and on to utime and stime
+            fields >> skipped;
+        uint64_t user = 0, system = 0;
+        fields >> user >> system;
+        return user + system;
+    };
+    const auto deadline = SteadyClock::now() + longest_start;
+    uint64_t before = ticks();
+    for (int quiet = 0; quiet < quiet_looks && SteadyClock::now() < deadline; quiet++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        const uint64_t now = ticks();
+        if (now > before + 1) quiet = -1;
+        before = now;
+    }
 }
 
 void PktpitDaemon::place_workers() const {

@@ -36,6 +36,9 @@ class PktpitDaemon {
     std::chrono::milliseconds start();
     /// kill -9; returns when the process is gone.
     void kill();
+    /// Waits until its own thread has nothing left to do: a large table is written once more when links come
+    /// up, and beside real-time threads on every core it would never get to it.
+    void settle() const;
     /// Its workers get the router's core, in real time; it stands still (SIGSTOP), and goes on.
     void place_workers() const;
     [[nodiscard]] pid_t pid() const { return pid_; }
