@@ -25,6 +25,9 @@ from lib.stream import Stream, compile_tool  # noqa: E402
 from lib.topology import Topology  # noqa: E402
 
 _open_nets = []
+# libxdp, which DPDK's net_af_xdp loads its program with, makes this folder on any machine and leaves it there.
+_LIBXDP_PINS = Path("/sys/fs/bpf/xdp")
+_libxdp_was_there = False
 
 
 def pytest_addoption(parser):
@@ -40,6 +43,8 @@ def pytest_configure(config):
     namespaces.sweep_dead_runs()
     if not os.path.ismount("/sys/fs/bpf"):
         subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
+    global _libxdp_was_there
+    _libxdp_was_there = _LIBXDP_PINS.exists()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -61,6 +66,11 @@ def pytest_collection_modifyitems(config, items):
 def pytest_sessionfinish(session):
     namespaces.delete_all()
     left = namespaces.left_over() + pktpit_router.left_over()
+    if _LIBXDP_PINS.exists() and not _libxdp_was_there:
+        if pins := sorted(str(pin) for pin in _LIBXDP_PINS.iterdir()):
+            left += pins
+        else:
+            _LIBXDP_PINS.rmdir()
     if left:
         print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
