@@ -5,11 +5,11 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/huge_memory.h"
 #include "config/pointer.h"
-#include "fib/file_source.h"
-#include "fib/huge_memory.h"
 #include "fib/image.h"
-#include "fib/table_file.h"
+#include "fib/tables/file_source.h"
+#include "fib/tables/table_file.h"
 
 namespace pktpit::config {
 namespace {
@@ -190,7 +190,7 @@ bool fits(const std::vector<Prefix>& prefixes, size_t next_hop_sets, uint32_t mi
                            .adjacencies = 1};
     fib::set_table_memory(capacity, mib);
     const auto geometry = fib::plan_geometry(capacity);
-    const auto memory = fib::HugeMemory::map(geometry.image_bytes);
+    const auto memory = HugeMemory::map(geometry.image_bytes);
     if (!memory) return false;
     fib::FibImage image(memory->bytes(), geometry, [] {});
     fib::GroupId group = 0;

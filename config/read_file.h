@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::config {
 

@@ -6,8 +6,8 @@
 #include "fib/adjacencies.h"
 #include "fib/groups.h"
 #include "fib/lookup.h"
+#include "fib/routing_tables.h"
 #include "fib/store.h"
-#include "fib/tables.h"
 #include "fib/vlans.h"
 
 namespace pktpit::fib {
@@ -47,7 +47,7 @@ struct FibImage::State {
     Groups groups;
     Adjacencies adjacencies;
     Vlans vlans;
-    Tables tables;
+    RoutingTables tables;
 };
 
 FibImage::FibImage(std::span<std::byte> memory, const pp_fib_geometry& geometry,

@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
+#include "base/result.h"
 #include "fib/layout.h"
 #include "fib/reclamation.h"
-#include "fib/result.h"
 
 namespace pktpit::fib {
 

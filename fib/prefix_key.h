@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::fib {
 

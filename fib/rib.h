@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 
 namespace pktpit::fib {
 

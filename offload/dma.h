@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::offload {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::bench {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::bench {
 

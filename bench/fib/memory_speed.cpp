@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "bench/fib/clock.h"
-#include "bench/fib/huge_memory.h"
+#include "bench/fib/measured_memory.h"
 #include "bench/fib/random.h"
 
 namespace pktpit::bench {
@@ -29,7 +29,7 @@ double seconds_of_pass(const uint32_t* memory, const std::vector<uint32_t>& plac
 }  // namespace
 
 std::vector<LoadRate> measure_random_loads() {
-    const HugeMemory memory(*std::max_element(std::begin(sizes), std::end(sizes)));
+    const MeasuredMemory memory(*std::max_element(std::begin(sizes), std::end(sizes)));
     const auto* words = reinterpret_cast<const uint32_t*>(memory.bytes().data());
     Random random(1);
     std::vector<uint32_t> places(loads);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <thread>
 
-#include "bench/fib/huge_memory.h"
+#include "bench/fib/measured_memory.h"
 
 namespace pktpit::bench {
 
@@ -20,7 +20,7 @@ class Neighbour {
   private:
     void run();
 
-    HugeMemory memory_;
+    MeasuredMemory memory_;
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

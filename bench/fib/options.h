@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "bench/fib/workloads.h"
-#include "fib/address.h"
 
 namespace pktpit::bench {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/fib/address.h"
-#include "bench/fib/huge_memory.h"
+#include "bench/fib/measured_memory.h"
 
 namespace pktpit::bench {
 
@@ -35,7 +35,7 @@ class PacketBuffers {
     [[nodiscard]] uint32_t result(size_t packet) const;
 
   private:
-    HugeMemory memory_;
+    MeasuredMemory memory_;
     std::vector<std::byte*> packets_;  ///< in the order of packets, the first batch again at the end
     std::vector<uint32_t> packet_at_;  ///< which packet lies in the k-th buffer
 };

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bench/fib/batch_peer.h"
-#include "bench/fib/huge_memory.h"
+#include "bench/fib/measured_memory.h"
 #include "bench/harness/failure.h"
 #include "fib/epochs.h"
 #include "fib/image.h"
@@ -105,7 +105,7 @@ class PktpitPeer final : public BatchPeer<PktpitPeer<Address>, Address, uint32_t
 
     std::vector<fib::CpuVariant> variants_ = present();
     pp_fib_geometry geometry_;
-    HugeMemory memory_;
+    MeasuredMemory memory_;
     fib::Epochs epochs_;
     std::optional<fib::EpochReader> epoch_reader_;
     fib::FibImage image_;

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "bench/harness/failure.h"
-#include "fib/table_file.h"
-#include "fib/table_generator.h"
+#include "fib/tables/table_file.h"
+#include "fib/tables/table_generator.h"
 
 namespace pktpit::bench {
 namespace {

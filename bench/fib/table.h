@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::bench {
 
@@ -24,8 +24,8 @@ struct Table {
     std::string origin;         ///< for the report
 };
 
-/// The routes of this family in a route file (fib/table_file.h); none: an empty table. Ids become groups
-/// in order of appearance; of a prefix that occurs twice the last counts. Throws Failure.
+/// The routes of this family in a route file (fib/tables/table_file.h); none: an empty table. Ids become
+/// groups in order of appearance; of a prefix that occurs twice the last counts. Throws Failure.
 Table read_table(Family family, const std::string& file);
 
 /// A table of `count` routes with the Internet's prefix lengths; 0: as many as the Internet has.

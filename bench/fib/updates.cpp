@@ -9,7 +9,7 @@
 
 #include "bench/fib/random.h"
 #include "bench/harness/failure.h"
-#include "fib/file_source.h"
+#include "fib/tables/file_source.h"
 
 namespace pktpit::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/fib/address.h"
-#include "bench/fib/huge_memory.h"
+#include "bench/fib/measured_memory.h"
 #include "bench/fib/table.h"
 
 namespace pktpit::bench {

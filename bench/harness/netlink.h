@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 struct mnl_socket;
 struct nlmsghdr;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/address.h"
 #include "bench/harness/namespaces.h"
-#include "fib/address.h"
 
 namespace pktpit::bench {
 

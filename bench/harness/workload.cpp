@@ -10,8 +10,8 @@
 
 #include "bench/harness/failure.h"
 #include "bench/harness/topology.h"
-#include "fib/table_file.h"
-#include "fib/table_generator.h"
+#include "fib/tables/table_file.h"
+#include "fib/tables/table_generator.h"
 
 namespace pktpit::bench {
 namespace {

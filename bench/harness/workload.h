@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::bench {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "offload/memory/nvme_cmb.h"
 
 namespace pktpit::offload {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 #include "offload/dma.h"
 #include "offload/memory/cpu_mapping.h"
 #include "offload/memory/memory_source.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::offload {
 namespace {

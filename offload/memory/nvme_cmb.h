@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::offload {
 

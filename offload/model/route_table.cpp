@@ -6,8 +6,8 @@
 #include <random>
 #include <unordered_map>
 
-#include "fib/io/table_reader.h"
-#include "fib/table_generator.h"
+#include "fib/tables/table_generator.h"
+#include "fib/tables/table_reader.h"
 
 namespace pktpit::model {
 namespace {
@@ -104,7 +104,7 @@ Result<std::shared_ptr<const RouteTable>> RouteTable::make(std::vector<Route> ro
     }
     for (uint32_t node_bytes = fib::Capacity{}.node_bytes;; node_bytes *= 2) {
         const auto geometry = fib::plan_geometry(capacity_for(table->next_hops_, node_bytes));
-        auto memory = fib::HugeMemory::map(geometry.image_bytes);
+        auto memory = HugeMemory::map(geometry.image_bytes);
         if (!memory) return tl::unexpected(memory.error());
         table->image_.reset();
         table->memory_ = std::move(*memory);

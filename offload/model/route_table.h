@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/huge_memory.h"
+#include "base/huge_memory.h"
 #include "fib/image.h"
 #include "fib/reader.h"
 #include "offload/model/firmware.h"
@@ -40,7 +40,7 @@ class RouteTable {
     std::string origin_;
     std::vector<Prefix> prefixes_;
     size_t next_hops_ = 0;
-    fib::HugeMemory memory_;
+    HugeMemory memory_;
     std::optional<fib::FibImage> image_;
     std::optional<fib::FibReader> reader_;
 };

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 #include "offload/nic/device.h"
 #include "offload/nic/nic.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/nic/nic.h"
 
 namespace pktpit::offload {

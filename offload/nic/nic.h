@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 #include "offload/dma.h"
 #include "offload/slot.h"
 

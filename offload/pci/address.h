@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::offload {
 

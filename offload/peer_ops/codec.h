@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/peer_ops/operation.h"
 
 namespace pktpit::offload {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/peer_ops/compiler.h"
 
 namespace pktpit::offload {

@@ -3,7 +3,7 @@
 /// relaxed writes and the doorbell that tells of them. Pure; any thread.
 #pragma once
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/peer_ops/operation.h"
 #include "offload/peer_ops/windows.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 #include "offload/dma.h"
 #include "offload/memory/iova_space.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <utility>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::offload {
 namespace {

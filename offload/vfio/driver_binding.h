@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/pci/tree.h"
 
 namespace pktpit::offload {

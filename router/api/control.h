@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
+#include "base/result.h"
 #include "config/config.h"
-#include "fib/address.h"
-#include "fib/result.h"
 #include "router/observe/request.h"
 #include "router/observe/stream.h"
 
@@ -27,7 +27,7 @@ struct RouteQuery {
     std::optional<Prefix> after{};      ///< only prefixes behind this one in prefix order: the next page
 };
 
-enum class RouteChange { add, replace, remove };  ///< add: an error if the CLI's route is there already
+enum class RouteEdit { add, replace, remove };  ///< add: an error if the CLI's route is there already
 
 class Control {
   public:
@@ -51,7 +51,7 @@ class Control {
     /// Begins to observe packets, for one client; what that yields comes by the stream.
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.
-    virtual Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) = 0;
+    virtual Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) = 0;
     /// Loads the configuration file again (another one if `path` is given) and applies it as a transaction;
     /// with dry_run only says what would change.
     virtual tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,

@@ -257,9 +257,9 @@ struct ApiServer::State {
             if (!addresses) return refusal(400, addresses.error());
             return ask([&] { return Answer{200, control.lookup(*addresses)}; });
         });
-        add_change("POST", RouteChange::add);
-        add_change("PUT", RouteChange::replace);
-        add_change("DELETE", RouteChange::remove);
+        add_change("POST", RouteEdit::add);
+        add_change("PUT", RouteEdit::replace);
+        add_change("DELETE", RouteEdit::remove);
         add_body("POST", "/v1/reload", [this](const json& body) {
             const auto request = parse_reload(body);
             if (!request) return refusal(400, request.error());
@@ -270,11 +270,11 @@ struct ApiServer::State {
         });
     }
 
-    void add_change(const std::string& method, RouteChange change) {
+    void add_change(const std::string& method, RouteEdit change) {
         add_body(method, "/v1/routes", [this, change](const json& body) {
             json checked = body;
             // Only the prefix counts, so a route as listed may be sent back to remove it.
-            if (change == RouteChange::remove && body.is_object() && body.contains("prefix")) {
+            if (change == RouteEdit::remove && body.is_object() && body.contains("prefix")) {
                 checked = {{"prefix", body["prefix"]}, {"type", "blackhole"}};
             }
             const auto route = parse_route(checked);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "router/api/control.h"
 
 namespace pktpit::router {

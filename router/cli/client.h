@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::router::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/io/reading.h"
+#include "base/address.h"
+#include "fib/tables/reading.h"
 #include "router/cli/client.h"
 #include "router/cli/observe_options.h"
 #include "router/cli/terminal.h"

@@ -1,9 +1,9 @@
 #include <ostream>
 
-#include "fib/io/table_reader.h"
-#include "fib/io/update_reader.h"
-#include "fib/io/writing.h"
-#include "fib/table_generator.h"
+#include "fib/tables/table_generator.h"
+#include "fib/tables/table_reader.h"
+#include "fib/tables/update_reader.h"
+#include "fib/tables/writing.h"
 #include "router/cli/commands.h"
 #include "router/cli/route_list.h"
 

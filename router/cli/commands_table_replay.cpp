@@ -3,7 +3,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "fib/io/unix_time.h"
+#include "fib/tables/unix_time.h"
 #include "router/cli/commands.h"
 #include "router/cli/format.h"
 #include "router/cli/replay.h"

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "fib/io/table_digest.h"
+#include "fib/tables/table_digest.h"
 
 namespace pktpit::router::cli {
 namespace {

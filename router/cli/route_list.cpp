@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "fib/io/table_digest.h"
-#include "fib/io/table_reader.h"
+#include "fib/tables/table_digest.h"
+#include "fib/tables/table_reader.h"
 
 namespace pktpit::router::cli {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/io/reading.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
+#include "fib/tables/reading.h"
 
 namespace pktpit::router::cli {
 

@@ -12,7 +12,7 @@ namespace pktpit::router::cli {
 
 class RouteTable {
   public:
-    /// Any form of a table (fib/io/table_reader.h). Where a prefix occurs twice, the later route holds.
+    /// Any form of a table (fib/tables/table_reader.h). Where a prefix occurs twice, the later route holds.
     static Result<RouteTable> load(const std::string& path, const fib::ReadOptions& options);
 
     /// The longest prefix that matches, and the next-hop id it has in the file.

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 
 namespace pktpit::router::cli {
 

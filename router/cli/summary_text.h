@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fib/io/reading.h"
+#include "fib/tables/reading.h"
 #include "router/cli/commands.h"
 
 namespace pktpit::router::cli {

@@ -17,7 +17,7 @@ TableImage::~TableImage() = default;
 
 Result<void> TableImage::create(size_t next_hops, const fib::Capacity& capacity) {
     const auto geometry = fib::plan_geometry(capacity);
-    auto memory = fib::HugeMemory::map(geometry.image_bytes);
+    auto memory = HugeMemory::map(geometry.image_bytes);
     if (!memory) return tl::unexpected(memory.error());
     memory_ = std::move(*memory);
     // Nobody reads while this writes.

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "fib/huge_memory.h"
+#include "base/huge_memory.h"
 #include "fib/image.h"
 #include "router/cli/route_list.h"
 
@@ -35,7 +35,7 @@ class TableImage {
     TableImage();
     Result<void> create(size_t next_hops, const fib::Capacity& capacity);
 
-    fib::HugeMemory memory_;
+    HugeMemory memory_;
     std::optional<fib::FibImage> fib_;
     std::vector<fib::GroupId> group_of_id_;
     std::vector<uint32_t> id_of_group_;

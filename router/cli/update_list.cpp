@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fib/io/update_reader.h"
+#include "fib/tables/update_reader.h"
 
 namespace pktpit::router::cli {
 

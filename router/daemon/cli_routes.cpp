@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "router/api/route_json.h"
 #include "router/daemon/static_routes.h"
 
@@ -50,25 +50,25 @@ void CliRoutes::refresh() {
         }
 }
 
-Result<bool> CliRoutes::change(RouteChange change, const config::StaticRoute& route) {
+Result<bool> CliRoutes::change(RouteEdit change, const config::StaticRoute& route) {
     const auto known = routes_.find(route.prefix);
     const std::string prefix = route.prefix.to_string();
-    if (change == RouteChange::add && known != routes_.end())
+    if (change == RouteEdit::add && known != routes_.end())
         return fail(prefix, "there is a route given by hand already", "a prefix without one",
                     "pktpit route replace " + prefix + " …");
-    if (change == RouteChange::remove && known == routes_.end())
+    if (change == RouteEdit::remove && known == routes_.end())
         return fail(prefix, "no route was given by hand for it",
                     "a prefix of pktpit show routes --source cli",
                     "routes of other sources are changed where they come from");
-    if (change == RouteChange::replace && known != routes_.end() && known->second == route) return false;
+    if (change == RouteEdit::replace && known != routes_.end() && known->second == route) return false;
 
     auto after = routes_;
-    if (change == RouteChange::remove)
+    if (change == RouteEdit::remove)
         after.erase(route.prefix);
     else
         after.insert_or_assign(route.prefix, route);
     if (auto saved = save(after); !saved) return tl::unexpected(saved.error());
-    if (change == RouteChange::remove) {
+    if (change == RouteEdit::remove) {
         (void)routing_.erase_route(route.prefix, source);
     } else if (auto installed = install(route); !installed) {
         (void)save(routes_);

@@ -24,7 +24,7 @@ class CliRoutes {
     void refresh();
     /// True if the RIB changed. Errors: already there (add), not there (remove), unknown interface, FIB full,
     /// file not writable; nothing has changed then.
-    Result<bool> change(RouteChange change, const config::StaticRoute& route);
+    Result<bool> change(RouteEdit change, const config::StaticRoute& route);
     /// The daemon stops for good: nothing is kept.
     void forget() const;
 

@@ -250,13 +250,13 @@ json Daemon::running_config() {
     return config::to_json(config_);
 }
 
-Result<json> Daemon::change_route(RouteChange change, const config::StaticRoute& route) {
+Result<json> Daemon::change_route(RouteEdit change, const config::StaticRoute& route) {
     auto changed = cli_routes_->change(change, route);
     release_route_counters();
     if (!changed) return tl::unexpected(changed.error());
     if (*changed)
         spdlog::info("route {}: {} by hand", route.prefix.to_string(),
-                     change == RouteChange::remove ? "removed" : "set");
+                     change == RouteEdit::remove ? "removed" : "set");
     routing_->resolve_missing();
     const auto now = routing_->route(route.prefix, fib::RouteSource::cli);
     const auto best = routing_->rib().best(route.prefix);

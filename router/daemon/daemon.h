@@ -61,7 +61,7 @@ class Daemon : public Control, public KernelListener {
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         return observations_->begin(request);
     }
-    Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& route) override;
+    Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) override;
     tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,
                                                         bool dry_run) override;
 

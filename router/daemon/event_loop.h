@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 
 namespace pktpit::router {
 

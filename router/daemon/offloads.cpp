@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 
 namespace pktpit::router {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "fib/table_file.h"
+#include "fib/tables/table_file.h"
 
 namespace pktpit::router {
 namespace {

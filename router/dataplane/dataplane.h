@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "bpf/abi.h"
 #include "config/config.h"
 #include "fib/image.h"
 #include "fib/reclamation.h"
-#include "fib/result.h"
 #include "offload/slot_counts.h"
 #include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"

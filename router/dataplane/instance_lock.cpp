@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "router/dataplane/run_directory.h"
 
 namespace pktpit::router {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "router/dataplane/sysctl.h"
 
 namespace pktpit::router {

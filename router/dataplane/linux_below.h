@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

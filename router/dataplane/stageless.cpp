@@ -56,7 +56,7 @@ void StagelessDataplane::end() {
 
 Result<void> StagelessDataplane::set_up_image(const fib::Capacity& capacity) {
     geometry_ = fib::plan_geometry(capacity);
-    auto image = fib::HugeMemory::map(geometry_.image_bytes);
+    auto image = HugeMemory::map(geometry_.image_bytes);
     if (!image) return tl::unexpected(image.error());
     image_ = std::move(*image);
     return {};

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "fib/huge_memory.h"
+#include "base/huge_memory.h"
 #include "router/dataplane/dataplane.h"
 #include "router/dataplane/route_counts.h"
 #include "router/dataplane/tap_port.h"
@@ -115,7 +115,7 @@ class StagelessDataplane : public Dataplane {
     const std::map<uint32_t, uint16_t> no_ports_;
 
     // In order of construction: each is used by what comes after it.
-    fib::HugeMemory image_;
+    HugeMemory image_;
     pp_fib_geometry geometry_{};
     fib::Epochs epochs_;
     WorkerCounterSet counters_;

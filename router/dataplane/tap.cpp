@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 namespace {

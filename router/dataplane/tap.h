@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "fib/address.h"
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

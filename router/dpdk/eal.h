@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "router/dpdk/eal_arguments.h"
 
 namespace pktpit::router {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
+#include "base/result.h"
 #include "config/dpdk_device.h"
-#include "fib/address.h"
-#include "fib/result.h"
 #include "router/dataplane/linux_below.h"
 #include "router/dpdk/eth_plan.h"
 

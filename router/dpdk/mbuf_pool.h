@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "offload/memory/peer_memory.h"
 
 namespace pktpit::router {

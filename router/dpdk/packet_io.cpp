@@ -3,11 +3,11 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_lcore.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "router/dpdk/rx_checksum.h"
 
 namespace pktpit::router {
@@ -22,12 +22,6 @@ namespace {
 constexpr size_t burst = 32;
 // Bits that mean something to a driver that sends: none, but what says where the bytes are.
 constexpr uint64_t kept_flags = RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-
-uint64_t monotonic_nanoseconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 /// The worker is made known to DPDK, which then keeps caches of mbufs for it.
 struct KnownThread {

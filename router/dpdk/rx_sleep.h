@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 
 namespace pktpit::router {
 

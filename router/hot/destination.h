@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "base/address.h"
 #include "bpf/abi.h"
-#include "fib/address.h"
 
 namespace pktpit::router {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::router::netlink {
 

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_listener.h"
 #include "router/kernel/route_table.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::router::netlink {
 

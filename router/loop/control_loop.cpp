@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace pktpit::router {
 
 using offload::HeaderSlice;
@@ -30,7 +32,7 @@ size_t ControlLoop::turn() {
     if (total == 0) return 0;
     if (egress_count_ != 0) {
         io_.submit(std::span(egress_).first(egress_count_));
-        note_latency(now_nanoseconds());
+        note_latency(monotonic_nanoseconds());
     }
     if (observer_) [[unlikely]]
         if (observer_->finished(std::span<const Decision>(decisions_).first(count), io_.take_refused()))

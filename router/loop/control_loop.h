@@ -1,6 +1,6 @@
 /// The control loop: header slices in, forward(), egress descriptors out, a batch at a time. One worker
-/// thread, which owns its dataplane's ports (offload/packet_io.h). It never touches payload; a frame that the
-/// daemon has to handle is copied for it, whole, into a queue.
+/// thread, which owns its dataplane's ports (router/loop/packet_io.h). It never touches payload; a frame that
+/// the daemon has to handle is copied for it, whole, into a queue.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "fib/epochs.h"
-#include "offload/packet_io.h"
 #include "router/forward/batch.h"
 #include "router/loop/frame_queue.h"
+#include "router/loop/packet_io.h"
 #include "router/loop/packet_observer.h"
 #include "router/loop/worker_counters.h"
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "config/config.h"
-#include "fib/result.h"
 
 namespace pktpit::router {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -45,7 +47,7 @@ bool PacketObserver::is_sampled() {
 
 void PacketObserver::decided(std::span<const offload::HeaderSlice> slices,
                              std::span<const Decision> decisions, const offload::PacketIo& io) {
-    decided_at_ = now_nanoseconds();
+    decided_at_ = monotonic_nanoseconds();
     kept_count_ = 0;
     for (size_t i = 0; i < slices.size(); i++) {
         if (slices[i].length == 0 || wanted_.points[slices[i].port] == 0 || !is_sampled()) continue;
@@ -87,7 +89,7 @@ void PacketObserver::keep(const offload::HeaderSlice& slice, const Decision& dec
 bool PacketObserver::finished(std::span<const Decision> decisions,
                               std::span<const offload::RefusedPacket> refused) {
     if (kept_count_ == 0) return false;
-    const uint64_t doorbell = now_nanoseconds();
+    const uint64_t doorbell = monotonic_nanoseconds();
     bool any = false;
     for (size_t i = 0; i < kept_count_; i++) {
         Kept& kept = kept_[i];

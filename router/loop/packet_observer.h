@@ -13,17 +13,11 @@
 #include <vector>
 
 #include "bpf/abi.h"
-#include "offload/packet_io.h"
 #include "router/forward/batch.h"
 #include "router/loop/frame_queue.h"
+#include "router/loop/packet_io.h"
 
 namespace pktpit::router {
-
-/// CLOCK_MONOTONIC, as HeaderSlice::timestamp.
-inline uint64_t now_nanoseconds() {
-    return static_cast<uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 class PacketObserver {
   public:

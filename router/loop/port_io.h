@@ -2,7 +2,7 @@
 /// until something comes. The worker's thread.
 #pragma once
 
-#include "offload/packet_io.h"
+#include "router/loop/packet_io.h"
 
 namespace pktpit::router {
 

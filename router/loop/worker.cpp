@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "base/clock.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -148,7 +150,7 @@ void Worker::sleep() {
 }
 
 void Worker::look() {
-    const uint64_t time = now_nanoseconds();
+    const uint64_t time = monotonic_nanoseconds();
     if (time < next_look_) return;
     next_look_ = time + look_every;
     io_.look();

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "config/config.h"
 #include "fib/epochs.h"
-#include "fib/fd.h"
 #include "router/loop/control_loop.h"
 #include "router/loop/port_io.h"
 

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "fib/errno_text.h"
-#include "fib/fd.h"
+#include "base/errno_text.h"
+#include "base/fd.h"
 #include "router/dataplane/linux_below.h"
 #include "router/model/wire.h"
 

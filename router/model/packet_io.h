@@ -1,4 +1,4 @@
-/// Modelled NICs as a control loop sees them (offload/packet_io.h): frames of wires come in by modelled
+/// Modelled NICs as a control loop sees them (router/loop/packet_io.h): frames of wires come in by modelled
 /// ports, header slices cross the modelled fabric to the modelled CPU, answers go back with new headers,
 /// payloads go from NIC to NIC, and what leaves the modelled ports goes out by their wires. Virtual time goes
 /// on only in receive(), and stands while the control loop decides.
@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/fd.h"
 #include "bpf/abi.h"
-#include "fib/fd.h"
 #include "offload/model/build.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_io.h"

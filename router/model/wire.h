@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
+#include "base/address.h"
 #include "config/config.h"
-#include "fib/address.h"
 
 namespace pktpit::router {
 

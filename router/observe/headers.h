@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::router {
 

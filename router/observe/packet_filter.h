@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "fib/result.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

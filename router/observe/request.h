@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "base/result.h"
 #include "bpf/abi.h"
-#include "fib/result.h"
 #include "router/observe/packet_filter.h"
 
 namespace pktpit::router {

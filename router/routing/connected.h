@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 #include "fib/layout.h"
 #include "router/kernel/kernel.h"
 #include "router/routing/interfaces.h"

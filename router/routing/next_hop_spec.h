@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 #include "fib/layout.h"
 #include "router/routing/interfaces.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 #include "router/routing/interfaces.h"
 
 namespace pktpit::router {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "fib/address.h"
-#include "fib/result.h"
+#include "base/address.h"
+#include "base/result.h"
 #include "fib/rib.h"
 
 namespace pktpit::router {

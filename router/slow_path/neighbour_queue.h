@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 #include "router/slow_path/rate_limiter.h"
 
 namespace pktpit::router {

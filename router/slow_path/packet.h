@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "fib/address.h"
+#include "base/address.h"
 #include "router/forward/bytes.h"
 
 namespace pktpit::router {

@@ -11,8 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/address.h"
 #include "config/config.h"
-#include "fib/address.h"
 
 namespace pktpit::router {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "config/config.h"
-#include "fib/address.h"
 #include "router/forward/forward.h"
 
 namespace pktpit::router {

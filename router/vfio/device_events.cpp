@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "offload/pci/uevent.h"
 
 namespace pktpit::router {

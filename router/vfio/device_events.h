@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "offload/pci/address.h"
 
 namespace pktpit::router {

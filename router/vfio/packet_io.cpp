@@ -1,9 +1,9 @@
 #include "router/vfio/packet_io.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "base/clock.h"
 
 namespace pktpit::router {
 
@@ -19,12 +19,6 @@ namespace {
 
 // Frames asked of a NIC at once. It does not say beforehand how long they are.
 constexpr size_t group = 16;
-
-uint64_t monotonic_nanoseconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

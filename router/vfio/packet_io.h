@@ -1,5 +1,5 @@
-/// NICs as a control loop sees them (offload/packet_io.h). The worker's, but for add() and remove(), which
-/// the daemon calls while the worker is paused.
+/// NICs as a control loop sees them (router/loop/packet_io.h). The worker's, but for add() and remove(),
+/// which the daemon calls while the worker is paused.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 #include "bpf/abi.h"
 #include "offload/nic/nic.h"
-#include "offload/packet_io.h"
 #include "router/loop/deficit_round_robin.h"
+#include "router/loop/packet_io.h"
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
 #include "router/vfio/slot_memory.h"

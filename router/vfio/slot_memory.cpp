@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "offload/packet_io.h"
+#include "router/loop/packet_io.h"
 
 namespace pktpit::router {
 

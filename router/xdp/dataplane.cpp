@@ -15,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "router/dataplane/instance_lock.h"
 #include "router/dataplane/run_directory.h"
 #include "router/loop/cpus.h"

@@ -18,9 +18,9 @@
 #include <span>
 #include <string>
 
+#include "base/result.h"
 #include "config/config.h"
 #include "fib/image.h"
-#include "fib/result.h"
 #include "router/dataplane/dataplane.h"
 #include "router/xdp/auto_ports.h"
 #include "router/xdp/maps.h"

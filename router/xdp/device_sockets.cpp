@@ -14,8 +14,8 @@
 #include <cstring>
 #include <thread>
 
-#include "fib/errno_text.h"
-#include "fib/fd.h"
+#include "base/errno_text.h"
+#include "base/fd.h"
 
 namespace pktpit::router {
 namespace {

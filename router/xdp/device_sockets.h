@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "router/xdp/packet_memory.h"
 
 namespace pktpit::router {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/result.h"
+#include "base/result.h"
 #include "router/xdp/maps.h"
 #include "router/xdp/port_link.h"
 

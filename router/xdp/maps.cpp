@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "port_stage.skel.h"
 #include "router/xdp/skeleton.h"
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
+#include "base/fd.h"
+#include "base/result.h"
 #include "bpf/abi.h"
-#include "fib/fd.h"
 #include "fib/image.h"
-#include "fib/result.h"
 #include "router/dataplane/dataplane.h"
 
 namespace pktpit::router {

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 #include "router/xdp/dataplane.h"
 #include "router/xdp/dispatcher.h"
 

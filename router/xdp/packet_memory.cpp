@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 
@@ -16,7 +16,7 @@ Result<PacketMemory> PacketMemory::map(unsigned workers) {
         memory.reserved_ = std::move(*reserved);
         memory.bytes_ = memory.reserved_.bytes();
     } else {
-        auto transparent = fib::HugeMemory::map(bytes);
+        auto transparent = HugeMemory::map(bytes);
         if (!transparent) return tl::unexpected(transparent.error());
         memory.transparent_ = std::move(*transparent);
         memory.bytes_ = memory.transparent_.bytes();

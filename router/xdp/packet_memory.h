@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "fib/huge_memory.h"
-#include "fib/result.h"
+#include "base/huge_memory.h"
+#include "base/result.h"
 #include "offload/memory/cpu_mapping.h"
 
 namespace pktpit::router {
@@ -39,7 +39,7 @@ class PacketMemory {
     PacketMemory() = default;
 
     offload::CpuMapping reserved_;  ///< huge pages of the pool, or
-    fib::HugeMemory transparent_;   ///< those that the kernel makes where it can
+    HugeMemory transparent_;        ///< those that the kernel makes where it can
     std::span<std::byte> bytes_;
     uint8_t* base_ = nullptr;
 };

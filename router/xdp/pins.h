@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

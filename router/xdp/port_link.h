@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
+#include "base/result.h"
 #include "config/config.h"
-#include "fib/fd.h"
-#include "fib/result.h"
 #include "router/dataplane/dataplane.h"
 
 namespace pktpit::router {

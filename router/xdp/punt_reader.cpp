@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "base/result.h"
 #include "bpf/abi.h"
-#include "fib/result.h"
 #include "router/dataplane/dataplane.h"
 
 struct perf_buffer;

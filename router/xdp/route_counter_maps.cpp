@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "base/errno_text.h"
 #include "bpf/abi.h"
-#include "fib/errno_text.h"
 
 namespace pktpit::router {
 namespace {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/errno_text.h"
 #include "bpf/abi.h"
-#include "fib/errno_text.h"
 #include "port_stage.skel.h"
 
 namespace pktpit::router {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "fib/layout.h"
-#include "fib/result.h"
 #include "router/xdp/maps.h"
 
 struct port_stage;

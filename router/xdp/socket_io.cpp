@@ -2,11 +2,12 @@
 
 #include <linux/if_xdp.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace pktpit::router {
 
@@ -18,12 +19,6 @@ using offload::SlotOwner;
 namespace {
 
 constexpr size_t batch = 64;
-
-uint64_t monotonic_nanoseconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-/// Ports as one worker's control loop sees them through AF_XDP (offload/packet_io.h): its receive queues, and
-/// for each port a socket to send by. A chunk of the packet memory is a slot: header and payload lie in one
-/// piece, and a frame leaves from where it came in. The worker's thread, but for what says that the daemon
-/// calls it while the worker is paused.
+/// Ports as one worker's control loop sees them through AF_XDP (router/loop/packet_io.h): its receive queues,
+/// and for each port a socket to send by. A chunk of the packet memory is a slot: header and payload lie in
+/// one piece, and a frame leaves from where it came in. The worker's thread, but for what says that the
+/// daemon calls it while the worker is paused.
 ///
 /// A slot belongs to one worker always. One that was sent through a queue shared with others comes back from
 /// whichever of them saw it sent (offload/memory/slot_returns.h).

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 namespace {

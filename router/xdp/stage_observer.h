@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "base/result.h"
 #include "bpf/abi.h"
-#include "fib/result.h"
 #include "router/xdp/maps.h"
 
 struct perf_buffer;

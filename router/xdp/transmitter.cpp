@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "fib/errno_text.h"
+#include "base/errno_text.h"
 
 namespace pktpit::router {
 

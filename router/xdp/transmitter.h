@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "fib/fd.h"
-#include "fib/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace pktpit::router {
 

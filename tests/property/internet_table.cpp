@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "fib/table_file.h"
+#include "fib/tables/table_file.h"
 
 namespace pktpit::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "fib/table_generator.h"
+#include "fib/tables/table_generator.h"
 
 namespace pktpit::test {
 

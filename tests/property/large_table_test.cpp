@@ -7,8 +7,8 @@
 #include <random>
 #include <unordered_map>
 
-#include "fib/io/update_reader.h"
 #include "fib/reader.h"
+#include "fib/tables/update_reader.h"
 #include "tests/property/internet_table.h"
 #include "tests/property/interval_oracle.h"
 #include "tests/unit/fib/test_image.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::test {
 

@@ -121,7 +121,7 @@ class FakeControl final : public Control {
     }
     std::optional<ObservationRequest> observed;
     std::shared_ptr<ObservationStream> stream = std::make_shared<ObservationStream>();
-    Result<nlohmann::json> change_route(RouteChange change, const config::StaticRoute& wanted) override {
+    Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& wanted) override {
         route = wanted;
         const char* const names[] = {"add", "replace", "remove"};
         auto said = note(names[static_cast<int>(change)]);

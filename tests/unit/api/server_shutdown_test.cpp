@@ -79,7 +79,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
             return std::make_shared<ObservationStream>();
         }
-        Result<nlohmann::json> change_route(RouteChange, const config::StaticRoute&) override { return {}; }
+        Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
         tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>&,
                                                             bool) override {
             return {};

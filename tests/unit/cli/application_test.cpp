@@ -118,7 +118,7 @@ class PagedControl final : public Control {
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
         return std::make_shared<ObservationStream>();
     }
-    Result<json> change_route(RouteChange, const config::StaticRoute&) override { return json(); }
+    Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
     tl::expected<json, config::Errors> reload(const std::optional<std::string>&, bool) override {
         return json();
     }

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "tests/unit/cli/run_cli.h"
-#include "tests/unit/fib_io/mrt_bytes.h"
+#include "tests/unit/tables/mrt_bytes.h"
 
 namespace pktpit::router::cli::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::router {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fib/address.h"
+#include "base/address.h"
 
 namespace pktpit::router::test {
 

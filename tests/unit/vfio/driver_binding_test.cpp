@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "fib/fd.h"
+#include "base/fd.h"
 #include "tests/unit/memory/fake_sysfs.h"
 
 namespace pktpit::offload {
