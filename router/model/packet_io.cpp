@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-#include "router/loop/packet_observer.h"
+#include "base/clock.h"
 
 namespace pktpit::router {
 
@@ -259,7 +259,7 @@ size_t ModelPacketIo::receive(std::span<HeaderSlice> slices) {
 
 size_t ModelPacketIo::hand_over_burst(std::span<HeaderSlice> slices) {
     const auto burst = host_->burst();
-    const uint64_t now = now_nanoseconds();
+    const uint64_t now = monotonic_nanoseconds();
     size_t count = 0;
     std::array<Slot, SliceHost::most_slices> gone;  // their port was taken away on their way
     size_t gone_count = 0;
