@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "router/daemon/observer.h"
-#include "router/daemon/ports.h"
+#include "router/control/ports.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/dataplane/dataplane.h"
 #include "router/routing/routing.h"

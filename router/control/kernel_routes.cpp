@@ -1,4 +1,4 @@
-#include "router/daemon/kernel_routes.h"
+#include "router/control/kernel_routes.h"
 
 #include <linux/rtnetlink.h>
 #include <spdlog/spdlog.h>
@@ -28,38 +28,48 @@ Result<void> KernelRoutes::configure(const config::KernelRoutes& wanted, Transac
 
     std::shared_ptr<Connection> next;
     if (wanted.enabled) {
-        const RouteFilter filter = filter_of(wanted);
-        auto kernel = open_(filter);
-        if (!kernel) return tl::unexpected(kernel.error());
-        next = std::make_shared<Connection>();
-        next->kernel = std::move(*kernel);
-        next->state = std::make_unique<KernelState>(filter, *this);
-        next->settings = wanted;
-        silent_ = true;
-        const auto dumped =
-            next->kernel->dump([&](const KernelEvent& event) { next->state->consume(event); });
-        next->state->settle();
-        silent_ = false;
-        if (!dumped) return tl::unexpected(dumped.error());
+        auto connected = connect(wanted);
+        if (!connected) return tl::unexpected(connected.error());
+        next = std::move(*connected);
     }
-    transaction.on_rollback([this, before = connection_] { exchange(before); });
+    transaction.on_rollback("kernel routes", [this, before = connection_] { exchange(before); });
     exchange(next);
     return {};
 }
 
+Result<std::shared_ptr<KernelRoutes::Connection>> KernelRoutes::connect(const config::KernelRoutes& wanted) {
+    const RouteFilter filter = filter_of(wanted);
+    auto kernel = open_(filter);
+    if (!kernel) return tl::unexpected(kernel.error());
+    auto next = std::make_shared<Connection>();
+    next->kernel = std::move(*kernel);
+    next->state = std::make_unique<KernelState>(filter, *this);
+    next->settings = wanted;
+    const struct Silence {
+        bool& silent;
+        ~Silence() { silent = false; }
+    } silence{silent_};
+    silent_ = true;
+    const auto dumped = next->kernel->dump([&](const KernelEvent& event) { next->state->consume(event); });
+    next->state->settle();
+    if (!dumped) return tl::unexpected(dumped.error());
+    return next;
+}
+
 void KernelRoutes::exchange(std::shared_ptr<Connection> next) {
-    close();
-    connection_ = std::move(next);
-    if (connection_)
-        loop_.watch(connection_->kernel->descriptor(), [connection = connection_] {
+    if (next == connection_) return refresh();
+    if (next)
+        watcher_.watch(next->kernel->descriptor(), [connection = next] {
             if (auto followed = follow(*connection->kernel, *connection->state); !followed)
                 spdlog::warn("kernel routes: {}; reading them all again", followed.error().to_string());
         });
+    close(connection_);
+    connection_ = std::move(next);
     refresh();
 }
 
-void KernelRoutes::close() {
-    if (connection_) loop_.unwatch(connection_->kernel->descriptor());
+void KernelRoutes::close(const std::shared_ptr<Connection>& connection) {
+    if (connection) watcher_.unwatch(connection->kernel->descriptor());
 }
 
 void KernelRoutes::refresh() {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "router/daemon/static_routes.h"
+#include "router/control/static_routes.h"
 
 namespace pktpit::router {
 namespace {
@@ -23,14 +23,16 @@ class Journal {
         if (before) routing_.add_next_hops_reference(before->next_hops);
         entries_.emplace_back(prefix, before);
     }
-    void undo() {
-        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-            // Memory that the old routes had is free again by the time they come back.
-            if (entry->second)
-                (void)routing_.set_route(*entry->second);
-            else
-                (void)routing_.erase_route(entry->first, source);
-        }
+    // Memory that the old routes had is free again by the time they come back.
+    Result<void> undo() {
+        BestEffort effort;
+        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+            effort.attempt("routes", [&]() -> Result<void> {
+                if (entry->second) return routing_.set_route(*entry->second);
+                const auto erased = routing_.erase_route(entry->first, source);
+                return erased ? Result<void>() : tl::unexpected(erased.error());
+            });
+        return effort.result();
     }
 
   private:
@@ -98,7 +100,7 @@ Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, co
     if (auto acquired = sets.acquire(wanted); !acquired) return acquired;
 
     auto journal = std::make_shared<Journal>(routing);
-    transaction.on_rollback([journal] { journal->undo(); });
+    transaction.on_rollback("routes", [journal] { return journal->undo(); });
     const bool had_routes = routing.rib().size(source) > 0;
     for (const auto& route : wanted.routes) {
         const fib::Route now{route.prefix, source, route.preference, route.metric, sets[route.next_hops]};
