@@ -37,19 +37,20 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
     steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {
         Refusal refusal{{applied.error()}, transaction.roll_back()};
+        // The new routes' had to go again.
+        if (auto released = release_route_counters(); !released) refusal.left.push_back(released.error());
         for (auto& error : refusal.left) {
             error.message = "could not be put back as it was: " + error.message;
             spdlog::error("{}", error.to_string());
         }
-        release_route_counters();  // the new routes' had to go again
         return tl::unexpected(std::move(refusal));
     }
     std::swap(config_, next);
     generation_++;
     auto left = transaction.commit();
+    if (auto released = release_route_counters(); !released) left.push_back(released.error());
     for (const auto& error : left)
         spdlog::warn("{}", error.to_string());
-    release_route_counters();
     return left;
 }
 
@@ -149,14 +150,14 @@ Result<void> ControlPlane::remove_neighbour(const config::StaticNeighbour& unwan
 }
 
 // What is not given back now is at the next time.
-void ControlPlane::release_route_counters() {
+Result<void> ControlPlane::release_route_counters() {
     const auto in_use = [this](const CountedRoute& counted, uint16_t counter) {
         const auto route = routing_.route(counted.prefix, counted.source);
         return route && routing_.next_hop_sets().spec_of(route->next_hops).counter == counter;
     };
     BestEffort effort;
     effort.attempt("route counters", [&] { route_counters_.release_unused(in_use); });
-    if (const auto done = effort.result(); !done) spdlog::warn("{}", done.error().to_string());
+    return effort.result();
 }
 
 // After a restart: the swap is done; what an earlier daemon has left and nobody wants any more goes.

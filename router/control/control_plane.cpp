@@ -73,7 +73,8 @@ Result<bool> ControlPlane::remove_cli_route(const Prefix& prefix) {
 }
 
 Result<bool> ControlPlane::changed_by_hand(Result<bool> changed) {
-    release_route_counters();
+    if (auto released = release_route_counters(); !released)
+        spdlog::warn("{}", released.error().to_string());
     if (changed) routing_.resolve_missing();
     return changed;
 }

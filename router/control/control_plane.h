@@ -108,7 +108,7 @@ class ControlPlane : private KernelListener {
     Result<void> take_over(const config::Config& wanted, Transaction& transaction);
     Result<void> remove_former_addresses(const std::vector<uint32_t>& released, const config::Config& wanted);
     void refresh_views();
-    void release_route_counters();
+    Result<void> release_route_counters();
     Result<bool> changed_by_hand(Result<bool> changed);
 
     // apply_interfaces.cpp

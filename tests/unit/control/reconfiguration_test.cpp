@@ -85,9 +85,9 @@ class World {
         for (uint32_t i = random_.below(4); i > 0; i--)
             (void)control->replace_cli_route(random_.route(first));
         for (auto& [ifindex, device] : host.devices) {
+            // What goes with a device that is made anew is nobody's to put back.
+            if (dataplane.devices.contains(device.link.name)) continue;
             for (const auto& [address, event] : std::map(device.addresses)) {
-                // They go with a device that is made anew.
-                if (dataplane.own_devices() && dataplane.devices.contains(device.link.name)) continue;
                 if (!address.address.is_v4() || random_.one_in(3)) continue;
                 IpAddress learned = address.address;
                 learned.bytes[3] = static_cast<uint8_t>(10 + random_.below(3));
@@ -201,7 +201,8 @@ TEST_P(Reconfiguration, a_reload_that_fails_anywhere_leaves_everything_as_it_was
             world->settle();
             const std::string what = title(seed, hits, kind);
             if (!done) {
-                if (!works && !done.error().left.empty()) {  // it was the way back that failed
+                const bool on_the_way_back = !works || hits == std::vector<std::string>{"forget counter"};
+                if (on_the_way_back && !done.error().left.empty()) {
                     world = running(seed);
                     continue;
                 }
