@@ -119,12 +119,11 @@ Result<void> ControlPlane::set_neighbour(const config::StaticNeighbour& wanted, 
     const Neighbour* known = routing_.adjacencies().neighbour({on->id, wanted.address});
     const Neighbour now{wanted.mac, NeighbourState::permanent, true};
     if (!known || !known->configured || known->mac != now.mac) {
-        transaction.on_rollback(
-            what, [this, id = on->id, address = wanted.address,
-                   before = known ? std::optional(*known) : std::nullopt] {
-                routing_.remove_neighbour(id, address);
-                if (before) routing_.set_neighbour(id, address, *before);
-            });
+        transaction.on_rollback(what, [this, id = on->id, address = wanted.address,
+                                       before = known ? std::optional(*known) : std::nullopt] {
+            routing_.remove_neighbour(id, address);
+            if (before) routing_.set_neighbour(id, address, *before);
+        });
         routing_.set_neighbour(on->id, wanted.address, now);
     }
     if (on->ifindex == 0) return {};
@@ -168,9 +167,8 @@ Result<void> ControlPlane::take_over(const config::Config& wanted, Transaction& 
         if (!released) return tl::unexpected(released.error());
         devices = std::move(*released);
     }
-    transaction.on_commit("an earlier daemon's addresses", [this, devices, wanted] {
-        return remove_former_addresses(devices, wanted);
-    });
+    transaction.on_commit("an earlier daemon's addresses",
+                          [this, devices, wanted] { return remove_former_addresses(devices, wanted); });
     return {};
 }
 

@@ -70,15 +70,16 @@ Result<void> ControlPlane::bring(const config::Interface& wanted, Transaction& t
     return ports_.add(wanted, transaction);
 }
 
-// A device that the dataplane brings along is known to the kernel from now on, perhaps in the place of one that
-// has just gone; that has to be read before the port is set up on it.
+// A device that the dataplane brings along is known to the kernel from now on, perhaps in the place of one
+// that has just gone; that has to be read before the port is set up on it.
 Result<void> ControlPlane::make_device(const config::Interface& interface) {
     if (auto made = dataplane_.own_devices()->create_device(interface); !made) return made;
     return follow_kernel();
 }
 
 void ControlPlane::destroy_device(const config::Interface& interface) {
-    if (!interface.parent && dataplane_.own_devices()) dataplane_.own_devices()->destroy_device(interface.name);
+    if (!interface.parent && dataplane_.own_devices())
+        dataplane_.own_devices()->destroy_device(interface.name);
 }
 
 void ControlPlane::drop_unwanted(const config::Config& wanted, Transaction& transaction) {

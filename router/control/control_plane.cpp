@@ -73,8 +73,7 @@ Result<bool> ControlPlane::remove_cli_route(const Prefix& prefix) {
 }
 
 Result<bool> ControlPlane::changed_by_hand(Result<bool> changed) {
-    if (auto released = release_route_counters(); !released)
-        spdlog::warn("{}", released.error().to_string());
+    if (auto released = release_route_counters(); !released) spdlog::warn("{}", released.error().to_string());
     if (changed) routing_.resolve_missing();
     return changed;
 }

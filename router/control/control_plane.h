@@ -1,6 +1,6 @@
-/// The control plane: what the configuration, the kernel and the CLI want, as interfaces, neighbours and routes
-/// in the FIB image, and a new configuration as one transaction over all of it. What it talks to (kernel,
-/// dataplane, switches, slow path, event loop) is handed to it, so that it is tested without root.
+/// The control plane: what the configuration, the kernel and the CLI want, as interfaces, neighbours and
+/// routes in the FIB image, and a new configuration as one transaction over all of it. What it talks to
+/// (kernel, dataplane, switches, slow path, event loop) is handed to it, so that it is tested without root.
 ///
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
@@ -61,9 +61,9 @@ class ControlPlane : private KernelListener {
     /// Handles what the kernel has said since.
     Result<void> follow_kernel() { return follow(kernel_, state_); }
 
-    /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an earlier
-    /// daemon has left. Returns what could not be done though the configuration is taken over: has been
-    /// logged. Throws nothing that a call to the kernel or the dataplane throws: that is a refusal, too.
+    /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an
+    /// earlier daemon has left. Returns what could not be done though the configuration is taken over: has
+    /// been logged. Throws nothing that a call to the kernel or the dataplane throws: that is a refusal, too.
     tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, bool first);
     /// Settings that only a restart can change, and that differ.
     [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;

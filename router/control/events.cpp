@@ -73,8 +73,8 @@ void ControlPlane::neighbour_removed(const NeighbourEvent& neighbour) {
     if (known && !known->configured) routing_.remove_neighbour(interface->id, neighbour.address);
 }
 
-// A refusal, of whatever kind, shows as a neighbour that stays unresolved, and is asked for again. The routing
-// core calls this in the middle of its work, which must not end there.
+// A refusal, of whatever kind, shows as a neighbour that stays unresolved, and is asked for again. The
+// routing core calls this in the middle of its work, which must not end there.
 void ControlPlane::resolve(InterfaceId interface, const IpAddress& address) {
     const L3Interface* on = routing_.interfaces().find(interface);
     if (!on || on->ifindex == 0) return;
@@ -91,9 +91,8 @@ Result<void> ControlPlane::set_static_neighbours(const L3Interface& on) {
         if (on.ifindex == 0) continue;
         const NeighbourEvent* known = state_.neighbour(on.ifindex, neighbour.address);
         if (known && known->state == NeighbourState::permanent && known->mac == neighbour.mac) continue;
-        effort.attempt("neighbour", [&] {
-            return kernel_.set_neighbour(on.ifindex, neighbour.address, neighbour.mac);
-        });
+        effort.attempt("neighbour",
+                       [&] { return kernel_.set_neighbour(on.ifindex, neighbour.address, neighbour.mac); });
     }
     return effort.result();
 }

@@ -1,5 +1,5 @@
-/// Switches of the host's devices that the control plane turns without netlink: sysctls and offloads. Injected,
-/// so that the control plane is tested without root. One thread.
+/// Switches of the host's devices that the control plane turns without netlink: sysctls and offloads.
+/// Injected, so that the control plane is tested without root. One thread.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ class HostSwitches {
     /// Error: it cannot be written. A switch that has gone, with its device, needs no setting.
     virtual Result<void> set_sysctl(const std::string& path, const std::string& value) = 0;
 
-    /// Receive VLAN offload takes tags off frames before an XDP program sees them, which would make every VLAN
-    /// look like the untagged one. Nothing: the device has no such switch.
+    /// Receive VLAN offload takes tags off frames before an XDP program sees them, which would make every
+    /// VLAN look like the untagged one. Nothing: the device has no such switch.
     [[nodiscard]] virtual std::optional<bool> receive_vlan_offload(const std::string& device) = 0;
     virtual Result<void> set_receive_vlan_offload(const std::string& device, bool on) = 0;
 };

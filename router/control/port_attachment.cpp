@@ -85,8 +85,8 @@ Result<void> Ports::attach(Port& port) {
     return {};
 }
 
-// In the way that it was before: also in generic mode for another port's sake. A port that is attached in that
-// mode gets its former program without a moment in between.
+// In the way that it was before: also in generic mode for another port's sake. A port that is attached in
+// that mode gets its former program without a moment in between.
 Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachment& before) {
     Port& port = ports_.at(name);
     if (port.ifindex == 0) return {};

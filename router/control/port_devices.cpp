@@ -73,10 +73,11 @@ Result<void> Ports::add_addresses(const Port& port, const std::vector<InterfaceA
             std::ranges::any_of(known, [&](const auto& own) { return own.address == address; });
         if (port.ifindex != 0 && !there) {
             const auto deed = [&] { return kernel_.add_address(port.ifindex, address); };
-            auto added = !transaction ? deed()
-                                      : transaction->make(name, deed, [this, ifindex = port.ifindex, address] {
-                                            return kernel_.remove_address(ifindex, address);
-                                        });
+            auto added = !transaction
+                             ? deed()
+                             : transaction->make(name, deed, [this, ifindex = port.ifindex, address] {
+                                   return kernel_.remove_address(ifindex, address);
+                               });
             if (!added) return added;
         }
         const auto& present = routing_.interfaces().find(port.interface)->addresses;

@@ -70,7 +70,8 @@ Result<void> Ports::find_port(Port& port, Transaction& transaction) {
         former != taken_off_.end() && is_port(former->second.config)) {
         // Counted from now on; but if it is put back, it has its counts still.
         port.port = former->second.port;
-        transaction.on_commit(wanted.name + ": counters", [this, id = port.port] { dataplane_.reset_counters(id); });
+        transaction.on_commit(wanted.name + ": counters",
+                              [this, id = port.port] { dataplane_.reset_counters(id); });
         return {};
     }
     const auto id = choose_port(link->ifindex);
@@ -83,18 +84,20 @@ void Ports::make_vlan_device(const Port& vlan, Transaction& transaction) {
     const config::Interface& wanted = vlan.config;
     if (state_.link(wanted.name) || wanted.vlan.size() != 1) return;
     const auto made = transaction.make(
-        "VLAN device " + wanted.name,
-        [&] {
-            return kernel_.add_vlan_link(wanted.name, ports_.at(*wanted.parent).ifindex, wanted.vlan[0],
-                                         wanted.vlan_protocol);
-        },
+        "VLAN device " + wanted.name, [&] { return add_vlan_link(wanted); },
         [this, name = wanted.name] { return kernel_.remove_vlan_link(name); });
     if (!made)
-        transaction.warn({wanted.name,
-                          "the kernel makes no VLAN device (" + made.error().to_string() +
-                              "): transit works with static neighbours, the router itself cannot be reached there",
-                          {},
-                          {}});
+        transaction.warn(
+            {wanted.name,
+             "the kernel makes no VLAN device (" + made.error().to_string() +
+                 "): transit works with static neighbours, the router itself cannot be reached there",
+             {},
+             {}});
+}
+
+Result<void> Ports::add_vlan_link(const config::Interface& vlan) {
+    return kernel_.add_vlan_link(vlan.name, ports_.at(*vlan.parent).ifindex, vlan.vlan[0],
+                                 vlan.vlan_protocol);
 }
 
 Result<void> Ports::change(const config::Interface& wanted, Transaction& transaction) {
@@ -155,12 +158,15 @@ Result<void> Ports::put_back(const std::string& name) {
     taken_off_.erase(name);
     const auto attachment = std::exchange(port.attachment, std::nullopt);
     const LinkEvent* link = state_.link(name);
-    port.ifindex = link ? link->ifindex : 0;
+    const uint32_t former_ifindex = std::exchange(port.ifindex, link ? link->ifindex : 0);
     const config::Interface& config = port.config;
     const auto interface =
         routing_.add_interface(name, port.port, config.vlan, config.vlan_protocol, port.interface);
     if (!interface) return tl::unexpected(interface.error());
     Port& again = ports_.insert_or_assign(name, port).first->second;
+    // A VLAN device goes with the device below. What it is to have comes when the kernel tells of it.
+    if (!link && former_ifindex != 0 && config.vlan.size() == 1)
+        effort.attempt(name, [&] { return add_vlan_link(config); });
     effort.attempt(name, [&] { return again.ifindex == 0 ? Result<void>() : take_role(again); });
     effort.attempt(name, [&] { update_link(again); });
     effort.attempt(name, [&] { return set_up(again, nullptr); });

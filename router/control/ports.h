@@ -74,6 +74,7 @@ class Ports {
     [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> find_port(Port& port, Transaction& transaction);
     void make_vlan_device(const Port& vlan, Transaction& transaction);
+    Result<void> add_vlan_link(const config::Interface& vlan);
     Result<void> discard(const std::string& name, bool addresses);
     Result<void> put_back(const std::string& name);
 

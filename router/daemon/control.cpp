@@ -295,9 +295,8 @@ tl::expected<json, ReloadRefusal> Daemon::reload(const std::optional<std::string
         config_path_ = file;
         spdlog::info("reloaded {}: {} changes", file, changes.size());
     }
-    return json{{"applied", !dry_run},
-                {"generation", control_->generation()},
-                {"changes", std::move(changes)}};
+    return json{
+        {"applied", !dry_run}, {"generation", control_->generation()}, {"changes", std::move(changes)}};
 }
 
 }  // namespace pktpit::router

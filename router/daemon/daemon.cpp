@@ -43,10 +43,9 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
-    auto dataplane = open_dataplane(config, capacity_of(config.fib),
-                                    [this](const pp_punt& punt, std::span<uint8_t> frame) {
-                                        observations_->handle(punt, frame);
-                                    });
+    auto dataplane = open_dataplane(
+        config, capacity_of(config.fib),
+        [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
     auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
@@ -107,15 +106,13 @@ void Daemon::interface_gone(InterfaceId interface) {
 }
 
 void Daemon::neighbour_resolved(const L3Interface& interface, const IpAddress& address) {
-    observations_->follow(
-        "neighbour " + address.to_string() + " on " + interface.name + " is known",
-        [&] { slow_path_->neighbour_resolved(interface.id, address, Clock::now()); });
+    observations_->follow("neighbour " + address.to_string() + " on " + interface.name + " is known",
+                          [&] { slow_path_->neighbour_resolved(interface.id, address, Clock::now()); });
 }
 
 void Daemon::neighbour_failed(const L3Interface& interface, const IpAddress& address) {
-    observations_->follow(
-        "neighbour " + address.to_string() + " on " + interface.name + " does not answer",
-        [&] { slow_path_->neighbour_failed(interface.id, address, Clock::now()); });
+    observations_->follow("neighbour " + address.to_string() + " on " + interface.name + " does not answer",
+                          [&] { slow_path_->neighbour_failed(interface.id, address, Clock::now()); });
 }
 
 }  // namespace pktpit::router

@@ -32,7 +32,8 @@ class Daemon : public Control, private SlowPathControl {
                                                                        const OpenKernel& open_kernel);
     ~Daemon() override;
 
-    /// What the end of the daemon leaves: forwarding as it is, where the dataplane can go on alone, or nothing.
+    /// What the end of the daemon leaves: forwarding as it is, where the dataplane can go on alone, or
+    /// nothing.
     void leave_running(bool leave);
     void forget_cli_routes() const { control_->forget_cli_routes(); }
 

@@ -130,7 +130,7 @@ class FakeControl final : public Control {
         return said;
     }
     tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& from,
-                                                        bool only_plan) override {
+                                                       bool only_plan) override {
         path = from;
         dry_run = only_plan;
         auto said = note("reload");

@@ -81,6 +81,12 @@ class Host : public HostSwitches {
             if (at->second.link.name != name) continue;
             LinkEvent gone = at->second.link;
             gone.removed = true;
+            // VLAN devices go with the one below.
+            std::vector<std::string> above;
+            for (const auto& [ifindex, other] : devices)
+                if (other.link.parent == gone.ifindex) above.push_back(other.link.name);
+            for (const auto& vlan : above)
+                remove_device(vlan);
             devices.erase(at);
             std::erase_if(sysctls, [&](const auto& entry) {
                 return entry.first.starts_with("ipv6/conf/" + name + "/");

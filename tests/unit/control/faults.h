@@ -1,5 +1,5 @@
-/// Failures at chosen calls to what a test stands in for: kernel, dataplane, switches. Each of those asks here
-/// before it does anything, so that a call that fails has done nothing.
+/// Failures at chosen calls to what a test stands in for: kernel, dataplane, switches. Each of those asks
+/// here before it does anything, so that a call that fails has done nothing.
 #pragma once
 
 #include <new>

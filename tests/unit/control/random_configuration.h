@@ -1,5 +1,5 @@
-/// Random configurations that make sense by themselves, for devices eth0 to eth3 (the last without native XDP)
-/// and VLANs on them; of `device` kind they name what each port stands for, too.
+/// Random configurations that make sense by themselves, for devices eth0 to eth3 (the last without native
+/// XDP) and VLANs on them; of `device` kind they name what each port stands for, too.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,7 @@ class RandomConfiguration {
         for (uint32_t i = 0; i < 3; i++)
             if (one_in(2)) add_vlan(config, "v" + std::to_string(i), 10 + i);
         // What was a port by itself may become a VLAN of another one.
-        if (!config.interfaces.contains("eth1") && one_in(2) && !own_devices_)
-            add_vlan(config, "eth1", 20);
+        if (!config.interfaces.contains("eth1") && one_in(2) && !own_devices_) add_vlan(config, "eth1", 20);
         for (uint32_t i = below(4); i > 0; i--)
             add_neighbour(config);
         for (uint32_t i = below(6); i > 0; i--)
@@ -103,15 +102,14 @@ class RandomConfiguration {
     }
     void add_neighbour(config::Config& config) {
         if (config.interfaces.empty()) return;
-        config::StaticNeighbour neighbour{address(gateway()), {{2, 0, 0, 9, 0, static_cast<uint8_t>(below(3))}},
-                                          some_interface(config)};
+        config::StaticNeighbour neighbour{
+            address(gateway()), {{2, 0, 0, 9, 0, static_cast<uint8_t>(below(3))}}, some_interface(config)};
         for (const auto& known : config.neighbours)
             if (known.address == neighbour.address && known.interface == neighbour.interface) return;
         config.neighbours.push_back(neighbour);
     }
     std::string some_interface(const config::Config& config) {
-        return std::next(config.interfaces.begin(),
-                         below(static_cast<uint32_t>(config.interfaces.size())))
+        return std::next(config.interfaces.begin(), below(static_cast<uint32_t>(config.interfaces.size())))
             ->first;
     }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -101,8 +100,8 @@ void add_routes(Snapshot& lines, ControlPlane& control, const MemoryDataplane& d
     for (const auto& prefix : prefixes)
         for (const fib::TableId table : {fib::TableId{PP_FIB_DEFAULT_TABLE}, dataplane.port_table})
             if (const auto group = image.find(prefix, table))
-                lines.insert(fmt::format("image table {} {}: {}", table, prefix.to_string(),
-                                         reader.group(*group)));
+                lines.insert(
+                    fmt::format("image table {} {}: {}", table, prefix.to_string(), reader.group(*group)));
     reader.ports_and_vlans(lines);
     const auto usage = image.usage();
     lines.insert(fmt::format("image: {} groups, {} adjacencies, {} VLANs, {} and {} prefixes", usage.groups,
@@ -121,9 +120,9 @@ Snapshot snapshot_of(const Host& host) {
         for (const auto& [address, event] : device.addresses)
             lines.insert(fmt::format("kernel address {} on {}", address.to_string(), link.name));
         for (const auto& [address, event] : device.neighbours)
-            lines.insert(fmt::format(
-                "kernel neighbour {} on {}: {} {}", address.to_string(), link.name, event.mac.to_string(),
-                event.state == NeighbourState::permanent ? "permanent" : "learned"));
+            lines.insert(fmt::format("kernel neighbour {} on {}: {} {}", address.to_string(), link.name,
+                                     event.mac.to_string(),
+                                     event.state == NeighbourState::permanent ? "permanent" : "learned"));
     }
     for (const auto& [path, value] : host.sysctls)
         lines.insert(fmt::format("kernel switch {} = {}", path, value));
@@ -157,9 +156,9 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
         }
         auto addresses = on->addresses;
         std::ranges::sort(addresses);
-        std::string line = fmt::format("interface {} port {} tags {} {} mac {} mtu {}", name, port.port,
-                                       fmt::join(on->vlan, "."), on->up ? "up" : "down", on->mac.to_string(),
-                                       on->mtu);
+        std::string line =
+            fmt::format("interface {} port {} tags {} {} mac {} mtu {}", name, port.port,
+                        fmt::join(on->vlan, "."), on->up ? "up" : "down", on->mac.to_string(), on->mtu);
         for (const auto& address : addresses)
             line += " " + address.to_string();
         if (port.attachment)
@@ -176,7 +175,8 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
                                      neighbour.mac.to_string(), neighbour.configured ? " configured" : ""));
     for (const auto& [route, counter] : control.route_counters().all())
         lines.insert(fmt::format("counter of {} source {}: {}", route.prefix.to_string(),
-                                 static_cast<int>(route.source), control.route_counters().read(counter).packets));
+                                 static_cast<int>(route.source),
+                                 control.route_counters().read(counter).packets));
     add_routes(lines, control, dataplane);
     lines.merge(snapshot_of(dataplane));
     return lines;

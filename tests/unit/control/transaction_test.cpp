@@ -49,10 +49,12 @@ TEST(Transaction, a_refused_step_has_nothing_to_undo_and_one_that_throws_may_hav
     std::string order;
     Transaction transaction;
     const auto undo = [&] { order += "undone "; };
-    EXPECT_FALSE(transaction.make("one", []() -> Result<void> { return fail("", "refused"); }, undo));
+    EXPECT_FALSE(transaction.make(
+        "one", []() -> Result<void> { return fail("", "refused"); }, undo));
     EXPECT_TRUE(transaction.roll_back().empty());
     EXPECT_EQ(order, "");
-    EXPECT_THROW((void)transaction.make("two", []() -> Result<void> { throw std::bad_alloc(); }, undo),
+    EXPECT_THROW((void)transaction.make(
+                     "two", []() -> Result<void> { throw std::bad_alloc(); }, undo),
                  std::bad_alloc);
     EXPECT_TRUE(transaction.roll_back().empty());
     EXPECT_EQ(order, "undone ");
