@@ -6,7 +6,7 @@
 
 #include "bench/cpu/rows.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     Options options;
@@ -77,12 +77,12 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         options.families.push_back(family == 4 ? Family::ipv4 : Family::ipv6);
     options.traffic.clear();
     for (const auto& one : traffic)
-        options.traffic.push_back(one == "zipf"  ? Traffic::zipf
-                                  : one == "one" ? Traffic::one_flow
-                                                 : Traffic::uniform);
+        options.traffic.push_back(one == "zipf"  ? harness::Traffic::zipf
+                                  : one == "one" ? harness::Traffic::one_flow
+                                                 : harness::Traffic::uniform);
     options.window = std::chrono::milliseconds(window);
     options.warm_up = std::chrono::milliseconds(warm_up);
     return options;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

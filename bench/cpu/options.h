@@ -8,13 +8,13 @@
 
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 
 struct Options {
     std::vector<Family> families{Family::ipv4};
     std::vector<std::string> rows;
     std::vector<size_t> routes{16384};
-    std::vector<Traffic> traffic{Traffic::uniform};
+    std::vector<harness::Traffic> traffic{harness::Traffic::uniform};
     unsigned frame_bytes = 64;
     unsigned rounds = 7;
     std::chrono::milliseconds warm_up{100};
@@ -30,4 +30,4 @@ struct Options {
 /// nullopt: the process ends with `exit_code`.
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

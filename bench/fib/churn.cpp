@@ -15,7 +15,7 @@
 #include "bench/fib/runner.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// Looks up batch after batch as long as it lives.
@@ -72,8 +72,9 @@ void check(const std::string& when, const Peer<Address>& peer, const Table& tabl
     for (size_t i = 0; i < destinations.size(); i++) {
         const IpAddress destination = to_ip_address(destinations[i]);
         if (answers[i] != oracle.look_up(destination))
-            throw Failure(fmt::format("{} answers {} for {}, the oracle {}: nothing is measured", when,
-                                      answers[i], destination.to_string(), oracle.look_up(destination)));
+            throw harness::Failure(fmt::format("{} answers {} for {}, the oracle {}: nothing is measured",
+                                               when, answers[i], destination.to_string(),
+                                               oracle.look_up(destination)));
     }
 }
 
@@ -191,4 +192,4 @@ Panel compare_churn(const Options& options, const Table& table, const std::vecto
 template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address4>>&);
 template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address6>>&);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

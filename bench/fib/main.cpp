@@ -20,7 +20,7 @@
 #include "bench/fib/dpdk/peers.h"
 #endif
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 struct Peers {
@@ -97,7 +97,7 @@ int run_with_dpdk(const Options& options, const std::vector<Table>& tables, Repo
     size_t memory = 0;
     for (const Table& table : tables)
         memory = std::max(memory, dpdk_memory(table));
-    std::optional<HugepageReservation> reservation;
+    std::optional<harness::HugepageReservation> reservation;
     if (options.hugepages) reservation.emplace(memory);
     const bool huge = reservation && reservation->enough();
     const Eal eal({options.cpu, memory, huge});
@@ -115,7 +115,7 @@ int run_with_dpdk(const Options& options, const std::vector<Table>& tables, Repo
 
 int run(const Options& options) {
     Report report;
-    report.head = describe_machine();
+    report.head = harness::describe_machine();
     report.head.emplace_back("command", options.command);
     initialize_google_benchmark(options);
     const std::vector<Table> tables = make_tables(options);
@@ -132,12 +132,12 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib
 
 int main(int argc, char** argv) try {
     int exit_code = 0;
-    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::run(*options) : exit_code;
+    const auto options = pktpit::bench::fib::parse_options(argc, argv, exit_code);
+    return options ? pktpit::bench::fib::run(*options) : exit_code;
 } catch (const std::exception& problem) {
     fmt::print(stderr, "bench_fib: {}\n", problem.what());
     return 1;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t smoke_routes = 20'000;
@@ -146,4 +146,4 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     return options;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

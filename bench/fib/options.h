@@ -10,7 +10,7 @@
 #include "base/address.h"
 #include "bench/fib/workloads.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct Options {
     std::string command;
@@ -46,4 +46,4 @@ struct Options {
 /// nullopt: the program ends now, with exit_code.
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -8,7 +8,7 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct Route {
     Prefix prefix;
@@ -41,4 +41,4 @@ void spread_next_hops(Table& table, uint32_t groups);
 /// Sorts, and keeps the last of equal prefixes.
 void normalize(std::vector<Route>& routes);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

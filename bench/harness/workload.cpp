@@ -13,7 +13,7 @@
 #include "fib/tables/table_file.h"
 #include "fib/tables/table_generator.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 constexpr size_t most_destinations = 1 << 20;
@@ -53,7 +53,8 @@ IpAddress random_address_in(const Prefix& prefix, Random& random) {
 
 std::vector<Prefix> generate_internet(Family family) {
     std::vector<Prefix> prefixes;
-    for (const auto& entry : fib::generate_table(family, fib::internet_table_size(family), seed))
+    for (const auto& entry :
+         pktpit::fib::generate_table(family, pktpit::fib::internet_table_size(family), seed))
         prefixes.push_back(entry.prefix);
     return prefixes;
 }
@@ -61,8 +62,8 @@ std::vector<Prefix> generate_internet(Family family) {
 /// Next-hop ids are left out: the benchmark has one next hop.
 std::vector<Prefix> read_prefixes(const std::string& file) {
     std::vector<Prefix> prefixes;
-    const auto read =
-        fib::read_table_file(file, [&](const Prefix& prefix, std::string_view, size_t) -> Result<void> {
+    const auto read = pktpit::fib::read_table_file(
+        file, [&](const Prefix& prefix, std::string_view, size_t) -> Result<void> {
             prefixes.push_back(prefix);
             return {};
         });
@@ -175,4 +176,4 @@ Workload make_workload(Family family, Table table, size_t routes, const std::str
     return workload;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

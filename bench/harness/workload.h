@@ -8,7 +8,7 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 enum class Table {
     internet,  ///< real Internet table (or, where its file is absent, one with its prefix-length histogram)
@@ -34,4 +34,4 @@ struct Workload {
 Workload make_workload(Family family, Table table, size_t routes, const std::string& data,
                        Traffic traffic = Traffic::uniform);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

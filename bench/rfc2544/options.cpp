@@ -5,12 +5,12 @@
 #include "bench/wire/forwarders.h"
 #include "bench/wire/pktpit_daemon.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     Options options;
     options.data = PKTPIT_DATA_DIRECTORY;
-    options.pktpitd = built_daemon();
+    options.pktpitd = wire::built_daemon();
     for (int i = 0; i < argc; i++)
         options.command += (i ? " " : "") + std::string(argv[i]);
     CLI::App app(
@@ -22,7 +22,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     std::string cores = "two-core";
     app.add_option("--forwarders", options.forwarders, "which to test, one after the other for each size")
         ->delimiter(',')
-        ->check(CLI::IsMember(forwarder_names()))
+        ->check(CLI::IsMember(wire::forwarder_names()))
         ->capture_default_str();
     app.add_option(
            "--frames", options.frames,
@@ -66,10 +66,10 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
         if (app.count("--forwarders") == 0) options.forwarders = {"pktpit", "kernel"};
     }
     options.family = family == 4 ? Family::ipv4 : Family::ipv6;
-    options.cores = cores == "two-core"   ? Cores::two_core
-                    : cores == "one-core" ? Cores::one_core
-                                          : Cores::free_receive;
+    options.cores = cores == "two-core"   ? harness::Cores::two_core
+                    : cores == "one-core" ? harness::Cores::one_core
+                                          : harness::Cores::free_receive;
     return options;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

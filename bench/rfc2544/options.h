@@ -8,14 +8,14 @@
 #include "bench/harness/measurement.h"
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 
 struct Options {
     std::vector<std::string> forwarders{"pktpit", "pktpit-split",    "pktpit-auto",
                                         "kernel", "pktpit-dpdk-xdp", "l3fwd-fib-xdp"};
     std::vector<std::string> frames{"64", "128", "256", "512", "1024", "1280", "1518", "imix"};
     Family family = Family::ipv4;
-    Cores cores = Cores::two_core;
+    harness::Cores cores = harness::Cores::two_core;
     size_t routes = 16384;
     double seconds = 1;  ///< of a trial of full length
     double resolution = 0.02;
@@ -30,4 +30,4 @@ struct Options {
 /// nullopt: the process ends with `exit_code`.
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

@@ -5,7 +5,7 @@
 #include "bench/wire/forwarders.h"
 #include "bench/wire/pktpit_daemon.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 constexpr unsigned quick_rounds = 5;
@@ -136,19 +136,19 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     if (cores.empty() && options.kill_restart) cores = {"one-core"};
     if (cores.empty()) cores = {"two-core", "one-core"};
     for (const auto& one : cores)
-        options.cores.push_back(one == "two-core"   ? Cores::two_core
-                                : one == "one-core" ? Cores::one_core
-                                                    : Cores::free_receive);
+        options.cores.push_back(one == "two-core"   ? harness::Cores::two_core
+                                : one == "one-core" ? harness::Cores::one_core
+                                                    : harness::Cores::free_receive);
     options.traffic.clear();
     for (const auto& one : traffic)
-        options.traffic.push_back(one == "zipf"  ? Traffic::zipf
-                                  : one == "one" ? Traffic::one_flow
-                                                 : Traffic::uniform);
+        options.traffic.push_back(one == "zipf"  ? harness::Traffic::zipf
+                                  : one == "one" ? harness::Traffic::one_flow
+                                                 : harness::Traffic::uniform);
     if (tables.empty() && options.kill_restart) tables = {"internet"};
     if (tables.empty()) tables = {"internet", "dense"};
     options.tables.clear();
     for (const auto& one : tables)
-        options.tables.push_back(one == "internet" ? Table::internet : Table::dense);
+        options.tables.push_back(one == "internet" ? harness::Table::internet : harness::Table::dense);
     if (quick) {
         options.rounds = quick_rounds;
         window = 100;
@@ -159,4 +159,4 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     return options;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -8,20 +8,20 @@
 #include "bench/harness/measurement.h"
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 struct Options {
     std::vector<Family> families{Family::ipv4, Family::ipv6};
-    std::vector<Cores> cores{Cores::two_core, Cores::one_core};
+    std::vector<harness::Cores> cores{harness::Cores::two_core, harness::Cores::one_core};
     std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
     std::vector<unsigned> frame_sizes{64};
-    std::vector<Traffic> traffic{Traffic::uniform};
+    std::vector<harness::Traffic> traffic{harness::Traffic::uniform};
     unsigned busy_budget = 0;  ///< of net_af_xdp
-    std::vector<Table> tables{Table::internet, Table::dense};
+    std::vector<harness::Table> tables{harness::Table::internet, harness::Table::dense};
     std::vector<size_t> routes{16384};
     std::string data;
     unsigned rounds = 7;
-    Timing timing;
+    harness::Timing timing;
     std::string json;
     std::string results;  ///< folder for all files of the run; empty: none
     std::string pktpitd;
@@ -37,4 +37,4 @@ struct Options {
 /// said).
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire
