@@ -16,6 +16,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/report/results.h"
 
 namespace pktpit::bench::cpu {
@@ -48,11 +49,11 @@ harness::Sample measure(CpuRow& row, const Options& options) {
     harness::Sample sample;
     row.wake();
     for (unsigned attempt = 0; attempt < most_attempts; attempt++) {
-        std::this_thread::sleep_for(options.warm_up);
+        std::this_thread::sleep_for(options.timing.warm_up);
         const Microseconds time_before = cpu_time(row.process());
         const uint64_t before = row.forwarded();
         const auto begin = SteadyClock::now();
-        std::this_thread::sleep_for(options.window);
+        std::this_thread::sleep_for(options.timing.window);
         const uint64_t after = row.forwarded();
         const Microseconds had = cpu_time(row.process()) - time_before;
         const Microseconds elapsed = SteadyClock::now() - begin;
@@ -158,11 +159,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace pktpit::bench::cpu
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::cpu::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::cpu::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_cpu: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_cpu", cpu::parse_options, cpu::run, argc, argv);
 }

@@ -15,6 +15,7 @@
 #include "bench/fib/runner.h"
 #include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
+#include "bench/harness/run_program.h"
 #ifdef PKTPIT_HAVE_DPDK
 #include "bench/fib/dpdk/eal.h"
 #include "bench/fib/dpdk/peers.h"
@@ -35,13 +36,9 @@ std::vector<Table> make_tables(const Options& options) {
         for (const std::string& file : options.tables)
             if (table.routes.empty()) table = read_table(family, file);
         if (table.routes.empty() && !options.tables.empty()) continue;
-        if (table.routes.empty()) {
-            const std::string file =
-                options.data +
-                (family == Family::ipv4 ? "/internet-ipv4-2026-06.txt.xz" : "/internet-ipv6-2026-06.txt.xz");
+        if (table.routes.empty())
             table = options.routes > 0 ? generate_internet(family, options.routes)
-                                       : read_or_generate_table(family, file);
-        }
+                                       : read_or_generate_table(family, options.data);
         if (options.next_hops > 0) spread_next_hops(table, options.next_hops);
         tables.push_back(std::move(table));
     }
@@ -134,11 +131,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace pktpit::bench::fib
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::fib::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::fib::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_fib: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_fib", fib::parse_options, fib::run, argc, argv);
 }

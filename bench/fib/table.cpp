@@ -1,12 +1,12 @@
 #include "bench/fib/table.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "bench/harness/failure.h"
+#include "bench/harness/recorded_file.h"
 #include "fib/tables/table_file.h"
 #include "fib/tables/table_generator.h"
 
@@ -61,10 +61,11 @@ Table generate_internet(Family family, size_t count) {
     return table;
 }
 
-Table read_or_generate_table(Family family, const std::string& file) {
-    if (access(file.c_str(), R_OK) == 0) return read_table(family, file);
+Table read_or_generate_table(Family family, const std::string& folder) {
+    const std::string_view name = harness::internet_table_file(family);
+    if (const auto file = harness::recorded_file(folder, name)) return read_table(family, *file);
     Table table = generate_internet(family, 0);
-    table.origin += fmt::format(" (no {})", file);
+    table.origin += fmt::format(" ({})", harness::describe_missing(folder, name));
     return table;
 }
 

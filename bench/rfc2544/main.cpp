@@ -12,6 +12,7 @@
 #include "bench/harness/namespaces.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/harness/statistics.h"
 #include "bench/rfc2544/options.h"
 #include "bench/rfc2544/report.h"
@@ -147,11 +148,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace pktpit::bench::rfc2544
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::rfc2544::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::rfc2544::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_rfc2544: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_rfc2544", rfc2544::parse_options, rfc2544::run, argc, argv);
 }

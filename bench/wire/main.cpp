@@ -15,6 +15,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/report/report.h"
 #include "bench/report/results.h"
 #include "bench/wire/forwarders.h"
@@ -231,11 +232,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace pktpit::bench::wire
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::wire::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::wire::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_wire: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_wire", wire::parse_options, wire::run, argc, argv);
 }

@@ -253,8 +253,4 @@ std::string PktpitDaemon::log_end() const {
     return text;
 }
 
-std::string built_daemon() {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "router/pktpitd";
-}
-
 }  // namespace pktpit::bench::wire

@@ -58,7 +58,4 @@ class PktpitDaemon {
     pid_t pid_ = -1;
 };
 
-/// pktpitd of the same build as this program.
-std::string built_daemon();
-
 }  // namespace pktpit::bench::wire
