@@ -28,6 +28,7 @@ MAY = {
     "offload/model": ["base/json", "fib", "fib/tables", "offload/pci", "offload/peer_ops"],
     "router/forward": ["bpf", "fib"],
     "router/kernel": [],
+    "router/check": ["config", "fib", "fib/tables"],
     "router/hot": ["bpf", "fib"],
     "router/routing": ["bpf", "fib", "router/hot", "router/kernel"],
     "router/slow_path": ["config", "fib", "router/forward"],
@@ -46,7 +47,7 @@ MAY = {
     "router/daemon": ["base/json", "config", "fib", "router/api", "router/control", "router/dataplane", "router/dpdk",
                       "router/forward", "router/hot", "router/kernel", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
-    "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci",
+    "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
                    "router/observe"],
 }
 FREE = ("bench", "tests")
