@@ -73,7 +73,7 @@ class Run:
         with tempfile.TemporaryFile("w+", errors="replace") as log:
             process = subprocess.Popen(["nice", "-n", str(niceness), "make", "-s", "--no-print-directory", step.target],
                                        cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                                       stderr=subprocess.STDOUT, start_new_session=True)
+                                       stderr=subprocess.STDOUT, process_group=0)
             self.processes[step] = process
             status = process.wait()
             log.seek(0)
