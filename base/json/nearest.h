@@ -1,4 +1,5 @@
-/// Which known word somebody who wrote an unknown one most likely meant. Internal to config/.
+/// Which known word somebody who wrote an unknown one most likely meant. Called where an error
+/// is put into words. Any thread.
 #pragma once
 
 #include <optional>
@@ -6,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pktpit::config {
+namespace pktpit {
 
 /// The known word that starts with this one (three letters or more), or the one within a third of the word's
 /// length in edits (insert, delete, replace, swap), at least one.
@@ -15,4 +16,4 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 /// `did you mean "x"?`, or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
-}  // namespace pktpit::config
+}  // namespace pktpit

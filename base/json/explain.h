@@ -1,14 +1,16 @@
-/// What the schema demands at a place, in words: for errors. Reads the schema as JSON. Internal to config/.
+/// What a JSON Schema demands at a place, in words: for errors. Reads the schema as JSON. Called by schema.h.
+/// Any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "config/config.h"
+#include "base/result.h"
 
-namespace pktpit::config {
+namespace pktpit {
 
 /// The schema's rules for the value at `pointer` of `document`, $ref and allOf merged into one object; empty
 /// where the schema says nothing.
@@ -25,9 +27,9 @@ Error explain_value(const nlohmann::json& rule, const nlohmann::json& value, con
 Error explain_missing(const nlohmann::json& schema, const nlohmann::json& rule, const std::string& where,
                       std::string_view key);
 /// One error for each key of the object that the rule does not know, at the key.
-Errors explain_unknown_keys(const nlohmann::json& rule, const nlohmann::json& object,
-                            const std::string& where);
+std::vector<Error> explain_unknown_keys(const nlohmann::json& rule, const nlohmann::json& object,
+                                        const std::string& where);
 /// One error for each key that breaks a propertyNames rule, anywhere in the document.
-Errors explain_names(const nlohmann::json& schema, const nlohmann::json& document);
+std::vector<Error> explain_names(const nlohmann::json& schema, const nlohmann::json& document);
 
-}  // namespace pktpit::config
+}  // namespace pktpit

@@ -1,13 +1,14 @@
-#include "config/explain.h"
+#include "base/json/explain.h"
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <regex>
 
-#include "config/nearest.h"
-#include "config/pointer.h"
+#include "base/json/nearest.h"
+#include "base/json/pointer.h"
 
-namespace pktpit::config {
+namespace pktpit {
 namespace {
 
 using nlohmann::json;
@@ -52,8 +53,11 @@ std::string range(const json& rule, const char* low, const char* high) {
 }
 
 std::string expected_type(const json& rule, const std::string& type) {
-    std::string title = rule.value("title", "");
+    std::string title = rule.value("title", rule.value("description", ""));
     if (type == "integer") return "an integer" + range(rule, "minimum", "maximum");
+    if (type == "number" && rule.contains("exclusiveMinimum"))
+        return "a number above " + rule["exclusiveMinimum"].dump() + range(rule, "", "maximum");
+    if (type == "number") return "a number" + range(rule, "minimum", "maximum");
     if (type == "boolean") return "true or false";
     if (type == "array") {
         auto from = rule.find("minItems"), to = rule.find("maxItems");
@@ -162,8 +166,8 @@ Error explain_missing(const json& schema, const json& rule, const std::string& w
     return {where, "key " + in_quotes(key) + " is missing", in_quotes(key) + ": " + expected, ""};
 }
 
-Errors explain_unknown_keys(const json& rule, const json& object, const std::string& where) {
-    Errors errors;
+std::vector<Error> explain_unknown_keys(const json& rule, const json& object, const std::string& where) {
+    std::vector<Error> errors;
     std::vector<std::string> known = known_keys(rule);
     std::string expected;
     for (const std::string& key : known)
@@ -178,7 +182,7 @@ Errors explain_unknown_keys(const json& rule, const json& object, const std::str
 namespace {
 
 void find_bad_names(const json& schema, const json& rule, const json& value, const std::string& where,
-                    Errors& errors) {
+                    std::vector<Error>& errors) {
     if (value.is_array()) {
         auto items = rule.find("items");
         if (items == rule.end()) return;
@@ -201,10 +205,10 @@ void find_bad_names(const json& schema, const json& rule, const json& value, con
 
 }  // namespace
 
-Errors explain_names(const json& schema, const json& document) {
-    Errors errors;
+std::vector<Error> explain_names(const json& schema, const json& document) {
+    std::vector<Error> errors;
     find_bad_names(schema, merged(schema, schema), document, "", errors);
     return errors;
 }
 
-}  // namespace pktpit::config
+}  // namespace pktpit

@@ -1,11 +1,13 @@
-/// JSON pointers (RFC 6901) as text. Internal to config/.
+/// JSON pointers (RFC 6901) as text. Called by whoever tells somebody where in a document something is wrong.
+/// Any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace pktpit::config {
+namespace pktpit {
 
 /// The pointer to a member of what `base` points to.
 inline std::string at(std::string base, std::string_view key) {
@@ -43,4 +45,4 @@ inline std::string in_quotes(std::string_view text) {
     return '"' + std::string(text) + '"';
 }
 
-}  // namespace pktpit::config
+}  // namespace pktpit

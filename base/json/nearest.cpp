@@ -1,8 +1,8 @@
-#include "config/nearest.h"
+#include "base/json/nearest.h"
 
 #include <algorithm>
 
-namespace pktpit::config {
+namespace pktpit {
 namespace {
 
 /// Optimal string alignment distance: edits with neighbouring letters swapped counted as one.
@@ -47,4 +47,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     return best ? "did you mean \"" + *best + "\"?" : std::string();
 }
 
-}  // namespace pktpit::config
+}  // namespace pktpit
