@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from lib.namespaces import end, run
 from lib.packets import token, udp4, udp6, wait_for_crossing
-from lib.pktpit_router import ROOT, TOOL
+from lib.pktpit_router import TOOL, real_data
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
@@ -28,7 +28,6 @@ requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("auto ports"),
               pytest.mark.says_who_decides("each port has its own way")]
 
-DATA = ROOT.parent / "shared" / "data"
 FIRST_NEXT_HOP = 16  # 10.2.0.16 and on; a next hop's number is its id and this
 
 
@@ -75,11 +74,9 @@ def forwardable(net):
 def internet(tmp_path_factory):
     """The full table as a file of `prefix id` lines: the real one, else one generated after it."""
     path = tmp_path_factory.mktemp("table") / "internet.txt"
-    real = DATA / "internet-ipv4-2026-06.txt.xz"
-    if real.exists():
+    if real := real_data("internet-ipv4-2026-06.txt.xz"):
         path.write_bytes(lzma.decompress(real.read_bytes()))
     else:
-        print("no real routing data here: the table is generated")
         with path.open("w") as file:
             subprocess.run([TOOL, "table", "generate", "-4"], stdout=file, check=True)
     entries = []
@@ -262,14 +259,12 @@ class KernelUpdates:
 
 def read_updates(entries):
     """(seconds since the first, next hop's id or None, net, length), of the real trace, else generated flaps."""
-    path = DATA / "bgp-updates-ipv4-2016-08.txt.xz"
     updates = []
-    if path.exists():
+    if path := real_data("bgp-updates-ipv4-2016-08.txt.xz"):
         for line in lzma.decompress(path.read_bytes()).decode().splitlines():
             when, kind, prefix, next_hop = line.split()
             updates.append((int(when), int(next_hop) if kind == "a" else None, *parse_prefix(prefix)))
     else:
-        print("no real BGP updates here: they are generated")
         chosen = random.Random(5)
         nets = [(net, length) for net, length, _ in chosen.sample(entries, 1600)]
         for second in range(300):

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
 DAEMON = BUILD / "router" / "pktpitd"
 TOOL = BUILD / "router" / "pktpit"
+DATA = os.environ.get("PKTPIT_DATA")
 PINS = Path("/sys/fs/bpf/pktpit")
 SOCKETS = Path("/run/pktpit")
 
@@ -29,6 +30,12 @@ inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is fo
 
 INSTANCE_PREFIX = f"e2e{os.getpid()}"
 _count = 0
+
+
+def real_data(name):
+    """A file of the folder that PKTPIT_DATA names, with real routing tables and updates; none where it is not."""
+    path = Path(DATA, name) if DATA else None
+    return path if path and path.exists() else None
 
 
 def new_instance():

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "router/kernel/parse.h"
-#include "tests/unit/kernel/network_namespace.h"
+#include "tests/system/network_namespace.h"
 
 namespace pktpit::router {
 namespace {

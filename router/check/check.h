@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 
-namespace pktpit::config {
+namespace pktpit::router::check {
 
 struct CheckReport {
     std::string text;     ///< for people, ends in a newline
@@ -18,6 +18,6 @@ struct CheckReport {
 
 /// Errors and warnings of the configuration come with the line they are on. Warnings leave it valid. Routes
 /// files are only read when the configuration itself is right; of each, up to 20 errors are told.
-CheckReport check(const std::string& path, const InterfaceExists& interface_exists = {});
+CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists = {});
 
-}  // namespace pktpit::config
+}  // namespace pktpit::router::check

@@ -1,15 +1,15 @@
-#include "config/check.h"
+#include "router/check/check.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
-#include "config/check_tables.h"
 #include "config/read_file.h"
 #include "config/syntax.h"
 #include "config/warnings.h"
+#include "router/check/check_tables.h"
 
-namespace pktpit::config {
+namespace pktpit::router::check {
 namespace {
 
 using nlohmann::json;
@@ -32,8 +32,8 @@ std::string counted(size_t number, const char* one, const char* several) {
     return grouped(number) + " " + (number == 1 ? one : several);
 }
 
-std::vector<PlacedError> placed(Errors errors, const std::string& path) {
-    const LineIndex lines(read_file(path).value_or(""));
+std::vector<PlacedError> placed(config::Errors errors, const std::string& path) {
+    const config::LineIndex lines(config::read_file(path).value_or(""));
     std::vector<PlacedError> out;
     for (Error& error : errors) {
         bool elsewhere = error.where == path;
@@ -73,7 +73,7 @@ json for_machines(const std::vector<PlacedError>& errors) {
     return out;
 }
 
-std::string summary_text(const std::string& path, const Config& config,
+std::string summary_text(const std::string& path, const config::Config& config,
                          const std::vector<TableSummary>& tables) {
     size_t vlans = static_cast<size_t>(std::ranges::count_if(
         config.interfaces, [](const auto& one) { return one.second.parent.has_value(); }));
@@ -106,13 +106,13 @@ json tables_json(const std::vector<TableSummary>& tables) {
 
 }  // namespace
 
-CheckReport check(const std::string& path, const InterfaceExists& interface_exists) {
-    auto config = load(path, interface_exists);
+CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists) {
+    auto config = config::load(path, interface_exists);
     TableCheck tables;
     std::vector<PlacedError> errors;
     std::vector<PlacedError> warnings;
     if (config) {
-        warnings = placed(warnings_of(*config), path);
+        warnings = placed(config::warnings_of(*config), path);
         tables = check_tables(*config);
         errors = placed(std::move(tables.in_configuration), path);
         for (Error& error : tables.in_files)
@@ -132,4 +132,4 @@ CheckReport check(const std::string& path, const InterfaceExists& interface_exis
     return report;
 }
 
-}  // namespace pktpit::config
+}  // namespace pktpit::router::check

@@ -1,4 +1,4 @@
-#include "tests/unit/xdp/split_rig.h"
+#include "tests/system/split_rig.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

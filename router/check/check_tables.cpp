@@ -1,4 +1,4 @@
-#include "config/check_tables.h"
+#include "router/check/check_tables.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 #include "fib/tables/file_source.h"
 #include "fib/tables/table_file.h"
 
-namespace pktpit::config {
+namespace pktpit::router::check {
 namespace {
 
 constexpr size_t max_errors_per_file = 20;
@@ -30,7 +30,7 @@ size_t line_in(const std::string& where) {
 /// error does not hide the others.
 class TableReader {
   public:
-    TableReader(const RoutesFile& file, std::string path, std::vector<Prefix>& prefixes)
+    TableReader(const config::RoutesFile& file, std::string path, std::vector<Prefix>& prefixes)
         : file_(file), prefixes_(prefixes), first_prefix_(prefixes.size()) {
         summary_.path = std::move(path);
     }
@@ -129,7 +129,7 @@ class TableReader {
             if (hops == file_.next_hops.end()) hops = file_.next_hops.find("*");
             found->second.known = hops != file_.next_hops.end();
             if (found->second.known)
-                for (const NextHop& hop : hops->second)
+                for (const config::NextHop& hop : hops->second)
                     if (hop.via) found->second.family = hop.via->family;
         }
         last_id_ = found->first;
@@ -152,11 +152,11 @@ class TableReader {
     Error explain(const std::string& id, const Use& use) const {
         std::string count = use.lines == 1 ? "" : " (" + std::to_string(use.lines) + " lines)";
         if (use.fault == Fault::unknown)
-            return {place(use.first_line), "next-hop id " + in_quotes(id) + " has no next hops" + count,
+            return {place(use.first_line), "next-hop id " + config::in_quotes(id) + " has no next hops" + count,
                     "an id of \"next_hops\" in the configuration", "\"*\" there stands for all other ids"};
         bool ipv4 = use.fault == Fault::ipv4;
         return {place(use.first_line),
-                "next-hop id " + in_quotes(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
+                "next-hop id " + config::in_quotes(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
                     " gateways, but the prefix is " + (ipv4 ? "IPv6" : "IPv4") + count,
                 "next hops of the prefix's address family", "IPv4 and IPv6 in files of their own"};
     }
@@ -168,11 +168,11 @@ class TableReader {
 
     [[nodiscard]] std::string place(size_t line) const { return summary_.path + ":" + std::to_string(line); }
 
-    const RoutesFile& file_;
+    const config::RoutesFile& file_;
     std::vector<Prefix>& prefixes_;
     size_t first_prefix_;
     TableSummary summary_;
-    Errors errors_;
+    config::Errors errors_;
     size_t count_ = 0;
     size_t lines_before_ = 0;
     std::unordered_map<std::string, Use> ids_;
@@ -201,7 +201,7 @@ bool fits(const std::vector<Prefix>& prefixes, size_t next_hop_sets, uint32_t mi
 }
 
 void check_capacity(const std::vector<Prefix>& prefixes, size_t next_hop_sets, uint32_t configured,
-                    Errors& errors) {
+                    config::Errors& errors) {
     // A prefix takes less than 4 KiB even if it is alone.
     if (prefixes.size() * 4096 < (uint64_t{configured} << 20) / 2) return;
     uint32_t mib = std::bit_ceil(configured);
@@ -218,22 +218,22 @@ void check_capacity(const std::vector<Prefix>& prefixes, size_t next_hop_sets, u
 
 }  // namespace
 
-TableCheck check_tables(const Config& config) {
+TableCheck check_tables(const config::Config& config) {
     TableCheck out;
     std::vector<Prefix> prefixes;
-    for (const RoutesFile& file : config.routes_files) {
+    for (const config::RoutesFile& file : config.routes_files) {
         TableReader reader(file, path_of(file, config), prefixes);
         reader.read();
         reader.finish(out);
     }
-    for (const StaticRoute& route : config.routes)
+    for (const config::StaticRoute& route : config.routes)
         prefixes.push_back(route.prefix);
     std::sort(prefixes.begin(), prefixes.end());
     size_t next_hop_sets = config.routes.size();
-    for (const RoutesFile& file : config.routes_files)
+    for (const config::RoutesFile& file : config.routes_files)
         next_hop_sets += file.next_hops.size();
     check_capacity(prefixes, next_hop_sets, config.fib.table_memory_mib, out.in_configuration);
     return out;
 }
 
-}  // namespace pktpit::config
+}  // namespace pktpit::router::check

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <random>
 
-#include "tests/unit/kernel/network_namespace.h"
+#include "tests/system/network_namespace.h"
 
 namespace pktpit::router {
 namespace {

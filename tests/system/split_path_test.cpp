@@ -1,7 +1,7 @@
 // Several workers on real devices: also run under ThreadSanitizer. Needs root.
 #include <random>
 
-#include "tests/unit/xdp/split_rig.h"
+#include "tests/system/split_rig.h"
 
 namespace pktpit::router::test {
 namespace {

@@ -1,4 +1,4 @@
-/// The routes files of a configuration, read to their ends. Internal to config/.
+/// The routes files of a configuration, read to their ends. Internal to router/check/.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 
-namespace pktpit::config {
+namespace pktpit::router::check {
 
 struct TableSummary {
     std::string path;
@@ -18,12 +18,12 @@ struct TableSummary {
 
 struct TableCheck {
     std::vector<TableSummary> tables;
-    Errors in_files;          ///< `where` is "path:line"
-    Errors in_configuration;  ///< `where` is a JSON pointer
+    config::Errors in_files;          ///< `where` is "path:line"
+    config::Errors in_configuration;  ///< `where` is a JSON pointer
 };
 
 /// Reads every file: lines that are none, ids without next hops, next hops of the wrong family, and whether
 /// the FIB of this configuration can hold it all. At most 20 errors a file, and one that counts the rest.
-TableCheck check_tables(const Config& config);
+TableCheck check_tables(const config::Config& config);
 
-}  // namespace pktpit::config
+}  // namespace pktpit::router::check

@@ -1,19 +1,21 @@
 // `pktpit check FILE`: files on disk, what people and what programs read.
-#include "config/check.h"
+#include "router/check/check.h"
 
 #include <nlohmann/json.hpp>
 
 #include <random>
 
-#include "config/check_tables.h"
-#include "fib/image.h"
-#include "support.h"
+#include "config/config.h"
+#include "router/check/check_tables.h"
+#include "tests/unit/config/support.h"
 
-namespace pktpit::config {
+namespace pktpit::router::check {
 namespace {
 
+namespace test = config::test;
+
+using config::test::places;
 using nlohmann::json;
-using test::places;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -27,7 +29,7 @@ TEST(Check, BrokenFilesGiveExactlyTheTextOnRecord) {
     int checked = 0;
     for (const auto& entry : std::filesystem::directory_iterator(TEST_DIRECTORY "/golden")) {
         if (entry.path().extension() != ".json") continue;
-        CheckReport report = check(entry.path().string());
+        CheckReport report = check_file(entry.path().string());
         std::filesystem::path wanted = entry.path();
         wanted.replace_extension(".txt");
         std::string text = replaced(report.text, TEST_DIRECTORY "/golden/", "");
@@ -50,10 +52,11 @@ TEST(Check, ExamplesAreValid) {
     int checked = 0;
     for (const auto& entry : std::filesystem::directory_iterator(EXAMPLES_DIRECTORY)) {
         if (entry.path().extension() != ".json") continue;
-        auto config = load(entry.path().string());
+        auto config = config::load(entry.path().string());
         ASSERT_TRUE(config) << entry.path() << "\n" << test::all_text(config.error());
-        EXPECT_EQ(*parse(to_json(*config).dump(), config->base_directory), *config) << entry.path();
-        CheckReport report = check(entry.path().string());
+        EXPECT_EQ(*config::parse(config::to_json(*config).dump(), config->base_directory), *config)
+            << entry.path();
+        CheckReport report = check_file(entry.path().string());
         EXPECT_EQ(report.exit_status, 0) << report.text;
         EXPECT_THAT(report.text, testing::StartsWith(entry.path().string() + ": valid\n"));
         EXPECT_EQ(json::parse(report.json)["valid"], true);
@@ -77,7 +80,7 @@ TEST(Check, GatewaysThatNoRouteLeadsToAreWarnedOf) {
             {"prefix": "14.1.0.0/16", "via": "192.0.2.4"},
             {"prefix": "2001:db8:1::/48", "via": "2001:db8:2::1"}
         ]})");
-    const CheckReport report = check(path);
+    const CheckReport report = check_file(path);
     EXPECT_EQ(report.exit_status, 0);
     const json machine = json::parse(report.json);
     EXPECT_EQ(machine["valid"], true);
@@ -99,43 +102,18 @@ TEST(Check, ADefaultRouteLeadsToGatewaysOnlyWhereThatIsAllowed) {
         "routes_files": [{"path": "t.txt", "next_hops": {"*": "10.0.0.1"}}])";
     directory.write("t.txt", "203.0.113.0/24 1\n");
     const auto warned = [&](const std::string& rest) {
-        return json::parse(check(directory.write("c.json", text + rest)).json)["warnings"].size();
+        return json::parse(check_file(directory.write("c.json", text + rest)).json)["warnings"].size();
     };
     EXPECT_EQ(warned("}"), 1U);
     EXPECT_EQ(warned(R"(, "routing": {"resolve_via_default": true}})"), 0U);
 }
 
-TEST(Check, FilesThatCannotBeRead) {
+TEST(Check, a_file_that_cannot_be_read) {
     test::TemporaryDirectory directory;
-    auto missing = load(directory.path() + "/missing.json");
-    ASSERT_FALSE(missing);
-    test::expect_one(missing.error(), directory.path() + "/missing.json", "No such file or directory");
-    auto folder = load(directory.path());
-    ASSERT_FALSE(folder);
-    test::expect_one(folder.error(), directory.path(), "Is a directory");
-    CheckReport report = check(directory.path() + "/missing.json");
+    const CheckReport report = check_file(directory.path() + "/missing.json");
     EXPECT_EQ(report.exit_status, 1);
     EXPECT_EQ(report.text.find(directory.path()), 0U);
     EXPECT_EQ(json::parse(report.json)["errors"][0]["line"], nullptr);
-}
-
-TEST(Check, RoutesFilesMustExistAndOtherErrorsDoNotHideThat) {
-    test::TemporaryDirectory directory;
-    directory.write("here.txt", "");
-    std::string path = directory.write("a.json", R"({"interfaces": {"eth0": {"addresses": ["192.0.2.1/24"]}},
-        "routes": [{"prefix": "10.0.0.1/8", "via": "192.0.2.2"}],
-        "routes_files": [{"path": "here.txt", "next_hops": {"*": "192.0.2.2"}},
-                         {"path": "gone.txt", "next_hops": {"*": "192.0.2.2"}},
-                         {"path": "/", "next_hops": {"*": "192.0.2.2"}}]})");
-    auto config = load(path);
-    ASSERT_FALSE(config);
-    EXPECT_THAT(places(config.error()),
-                ElementsAre("/routes/0/prefix", "/routes_files/1/path", "/routes_files/2/path"));
-    EXPECT_EQ(config.error()[1].message, "\"" + directory.path() + "/gone.txt\": No such file or directory");
-    EXPECT_EQ(config.error()[1].hint, "relative to the directory of the configuration");
-    EXPECT_EQ(config.error()[2].message, "\"/\": Is a directory");
-    EXPECT_TRUE(parse(replaced(test::text_of(path), "10.0.0.1/8", "10.0.0.0/8"), directory.path()))
-        << "parse() does not look at files";
 }
 
 /// A configuration with one table of this text.
@@ -150,8 +128,8 @@ class TableOf {
             "routes_files": [{"path": "t.txt", "next_hops": )" +
                           next_hops + "}]" + rest + "}");
     }
-    [[nodiscard]] CheckReport report() const { return check(path_); }
-    [[nodiscard]] TableCheck tables() const { return check_tables(*load(path_)); }
+    [[nodiscard]] CheckReport report() const { return check_file(path_); }
+    [[nodiscard]] TableCheck tables() const { return check_tables(*config::load(path_)); }
     [[nodiscard]] std::string table() const { return directory_.path() + "/t.txt"; }
 
   private:
@@ -228,11 +206,12 @@ TEST(CheckTables, ATableThatTheFibCannotHold) {
     EXPECT_THAT(TableOf(text, ids, R"(, "fib": {"table_memory_mib": 3})").tables().in_configuration,
                 testing::IsEmpty())
         << "3 is rounded up to 4";
-    Errors errors = TableOf(text, ids, R"(, "fib": {"table_memory_mib": 2})").tables().in_configuration;
+    config::Errors errors =
+        TableOf(text, ids, R"(, "fib": {"table_memory_mib": 2})").tables().in_configuration;
     test::expect_one(errors, "/fib/table_memory_mib",
                      "the 10000 routes do not fit into 2 MiB of table memory");
     EXPECT_EQ(errors[0].expected, "at least 4");
 }
 
 }  // namespace
-}  // namespace pktpit::config
+}  // namespace pktpit::router::check
