@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "bench/harness/failure.h"
+#include "bench/harness/freeze.h"
 
 namespace pktpit::bench::dpdk {
 namespace {
@@ -130,11 +131,11 @@ void DpdkProgram::wait_until_it_says(const std::string& text, std::chrono::secon
 }
 
 void DpdkProgram::freeze() {
-    if (pid_ > 0) kill(pid_, SIGSTOP);
+    if (pid_ > 0) harness::freeze_process(pid_);
 }
 
 void DpdkProgram::thaw() {
-    if (pid_ > 0) kill(pid_, SIGCONT);
+    if (pid_ > 0) harness::thaw_process(pid_);
 }
 
 }  // namespace pktpit::bench::dpdk

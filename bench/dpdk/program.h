@@ -28,7 +28,7 @@ class DpdkProgram {
     /// Throws Failure, with the end of what it said, if it ends before it has said `text`, or says it too
     /// late.
     void wait_until_it_says(const std::string& text, std::chrono::seconds longest);
-    /// Stops it where it is (SIGSTOP) and lets it go on.
+    /// Stops it where it is (bench/harness/freeze.h) and lets it go on.
     void freeze();
     void thaw();
     [[nodiscard]] pid_t pid() const { return pid_; }

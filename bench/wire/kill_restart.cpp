@@ -13,6 +13,8 @@
 namespace pktpit::bench::wire {
 namespace {
 
+using std::this_thread::sleep_for;
+
 /// Until everything sent is there, or nothing more comes.
 pb_sink_counters drain(const harness::Sink& sink, uint64_t sent) {
     auto counters = sink.counters();

@@ -21,6 +21,7 @@
 #include "bench/harness/descriptor.h"
 #include "bench/harness/device.h"
 #include "bench/harness/failure.h"
+#include "bench/harness/freeze.h"
 #include "bench/harness/measurement.h"
 
 namespace pktpit::bench::wire {
@@ -230,11 +231,11 @@ void PktpitDaemon::place_workers() const {
 }
 
 void PktpitDaemon::freeze() const {
-    if (pid_ > 0) ::kill(pid_, SIGSTOP);
+    if (pid_ > 0) harness::freeze_process(pid_);
 }
 
 void PktpitDaemon::thaw() const {
-    if (pid_ > 0) ::kill(pid_, SIGCONT);
+    if (pid_ > 0) harness::thaw_process(pid_);
 }
 
 void PktpitDaemon::kill() {
