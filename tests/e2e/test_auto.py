@@ -22,6 +22,7 @@ from lib.namespaces import end, run
 from lib.packets import token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL, real_data
 from lib.stream import assert_nothing_lost
+from lib.tools import compiled
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -117,13 +118,6 @@ def offload(net):
 # Traffic
 
 
-@pytest.fixture(scope="session")
-def sinks_tool(tmp_path_factory):
-    tool = tmp_path_factory.mktemp("sinks") / "sinks"
-    run("c++", "-std=c++20", "-O1", "-pthread", "-o", tool, Path(__file__).parent / "sinks.cpp", timeout=120)
-    return tool
-
-
 class Sinks:
     """Traffic from host a to all next hops behind host b, running from construction on."""
 
@@ -146,11 +140,11 @@ class Sinks:
 
 
 @pytest.fixture
-def sinks(sinks_tool, tmp_path):
+def sinks(tmp_path):
     running = []
 
     def begin(net, destinations, **options):
-        running.append(Sinks(sinks_tool, tmp_path, net, destinations, **options))
+        running.append(Sinks(compiled("sinks"), tmp_path, net, destinations, **options))
         return running[-1]
 
     yield begin
