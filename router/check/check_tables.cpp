@@ -152,11 +152,11 @@ class TableReader {
     Error explain(const std::string& id, const Use& use) const {
         std::string count = use.lines == 1 ? "" : " (" + std::to_string(use.lines) + " lines)";
         if (use.fault == Fault::unknown)
-            return {place(use.first_line), "next-hop id " + quoted(id) + " has no next hops" + count,
+            return {place(use.first_line), "next-hop id " + pktpit::quoted(id) + " has no next hops" + count,
                     "an id of \"next_hops\" in the configuration", "\"*\" there stands for all other ids"};
         bool ipv4 = use.fault == Fault::ipv4;
         return {place(use.first_line),
-                "next-hop id " + quoted(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
+                "next-hop id " + pktpit::quoted(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
                     " gateways, but the prefix is " + (ipv4 ? "IPv6" : "IPv4") + count,
                 "next hops of the prefix's address family", "IPv4 and IPv6 in files of their own"};
     }
