@@ -30,6 +30,17 @@ constexpr Crowding crowding6[] = {{16, 232}, {24, 29023}, {32, 70017}, {40, 1731
 
 constexpr uint32_t next_hops = 200;
 
+/// One network's prefixes lie together and have one next hop; how much of the traffic can be decided about in
+/// few blocks of addresses depends on it. Of a million prefixes, how many have the next hop of the one before
+/// within the same shorter prefix, or outside of all; of those that have not, how many that of the shorter
+/// prefix. All others draw one. Fitted to the same source: there 778,000 of a million have their shorter
+/// prefix's, and 669,000 of the others that of the one before (of IPv6: 804,000 and 769,000).
+struct Kinship {
+    uint32_t before, before_outside, shorter;
+};
+constexpr Kinship kinship4 = {650'000, 506'000, 767'000};
+constexpr Kinship kinship6 = {757'000, 581'000, 794'000};
+
 /// An address's first 64 bits, so that both families are handled alike; the lowest byte is free for a length.
 using Bits = uint64_t;
 
@@ -65,7 +76,7 @@ class Generator {
         std::vector<TableEntry> table;
         table.reserve(prefixes_.size());
         for (const Bits packed : prefixes_)
-            table.push_back({unpack(packed), next_hop()});
+            table.push_back({unpack(packed), next_hop_of(unpack(packed))});
         return table;
     }
 
@@ -147,7 +158,22 @@ class Generator {
         return crowding6;
     }
 
-    uint32_t next_hop() {
+    /// For prefixes in ascending order.
+    uint32_t next_hop_of(const Prefix& prefix) {
+        while (!around_.empty() && !around_.back().prefix.contains(prefix.address))
+            around_.pop_back();
+        const bool outside = around_.empty();
+        const Kinship& kin = family_ == Family::ipv4 ? kinship4 : kinship6;
+        uint32_t& before = outside ? last_outside_ : around_.back().last_inside;
+        const uint64_t as_before = below(1'000'000), as_shorter = below(1'000'000);
+        if (before == 0 || as_before >= (outside ? kin.before_outside : kin.before))
+            before = !outside && as_shorter < kin.shorter ? around_.back().next_hop : draw_next_hop();
+        const uint32_t next_hop = before;
+        around_.push_back({prefix, next_hop, 0});
+        return next_hop;
+    }
+
+    uint32_t draw_next_hop() {
         const double draw = static_cast<double>(random_() >> 11) * 0x1p-53 * share_.back();
         const auto place = std::ranges::upper_bound(share_, draw) - share_.begin();
         return 1 + std::min(static_cast<uint32_t>(place), next_hops - 1);
@@ -163,10 +189,19 @@ class Generator {
         return Prefix::of(IpAddress::v6(bytes.data()), length);
     }
 
+    /// A prefix that the present one lies in, and the next hop of the last one below it; 0: none yet.
+    struct Around {
+        Prefix prefix;
+        uint32_t next_hop;
+        uint32_t last_inside;
+    };
+
     Family family_;
     std::mt19937_64 random_;
     std::array<double, next_hops> share_{};
     std::vector<Bits> prefixes_;
+    std::vector<Around> around_;  ///< the shortest first
+    uint32_t last_outside_ = 0;
     tsl::robin_set<Bits, BitsHash> present_;
     std::array<std::vector<Bits>, std::size(crowding6)>
         longer_than_;  ///< prefixes longer than a level's bits

@@ -27,8 +27,9 @@ struct TableEntry {
 };
 
 /// A table of `count` prefixes in the Internet's proportions of lengths, ascending, each prefix once; in
-/// globally routable space. Prefixes crowd together as real ones do, so that the table takes about as many
-/// FIB blocks. Where a length's space is used up (far beyond the Internet's size) there are fewer.
+/// globally routable space. Prefixes crowd together, and neighbours share next hops, as real ones do, so that
+/// the table takes about as many FIB blocks, and as much of its traffic can be decided about in few blocks.
+/// Where a length's space is used up (far beyond the Internet's size) there are fewer.
 std::vector<TableEntry> generate_table(Family family, size_t count, uint64_t seed);
 
 }  // namespace pktpit::fib

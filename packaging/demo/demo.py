@@ -23,7 +23,7 @@ from lab import Failed, Lab, run, wait_until  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release")) / "router"
-REAL_TABLES = ROOT.parent / "shared" / "data"
+REAL_TABLES = os.environ.get("PKTPIT_DATA")  # a folder with tables of the Internet, where somebody has them
 INSTANCE = f"demo{os.getpid()}"
 PINS = Path("/sys/fs/bpf/pktpit") / INSTANCE
 SOCKET = Path("/run/pktpit") / f"{INSTANCE}.sock"
@@ -93,11 +93,12 @@ alice  10.1.0.2  2001:db8:1::2 ──┐
 bob    10.2.0.2  2001:db8:2::2 ──┘             also {INTERNET4} and {INTERNET6}""")
 
     def tables(self):
-        files = [REAL_TABLES / f"internet-ipv{family}-2026-06.txt.xz" for family in (4, 6)]
-        if all(file.exists() for file in files):
+        files = [Path(REAL_TABLES, f"internet-ipv{family}-2026-06.txt.xz") for family in (4, 6)] if REAL_TABLES else []
+        if files and all(file.exists() for file in files):
             say("The tables are the Internet's of June 2026.")
             return files
-        say("No table of the Internet is at hand: two are generated, with its sizes and its prefix lengths.")
+        say("The tables are generated, with the sizes and the prefix lengths of the Internet's (real ones are read from the "
+            "folder PKTPIT_DATA).")
         files = []
         for family in (4, 6):
             file = self.directory / f"table{family}.txt"

@@ -28,7 +28,8 @@ class ModelCommands {
         CLI::App* check = add("check", "the model against the measurements of the research", model_check);
         check
             ->add_option("--table", options_.table,
-                         "routes for rows 5 and 6: a file, or generated [the real table, where it is there]")
+                         "routes for rows 5 and 6: a file, or generated [the real table where PKTPIT_DATA is "
+                         "its folder]")
             ->type_name("FILE");
         check->add_option("--row", options_.rows, "only this row; repeatable")
             ->check(CLI::Range(1U, 8U))

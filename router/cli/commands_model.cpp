@@ -1,13 +1,13 @@
 #include "router/cli/commands_model.h"
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
 
+#include "fib/tables/data_folder.h"
 #include "offload/model/result_json.h"
 #include "router/cli/format.h"
 #include "router/cli/model_experiment.h"
@@ -227,7 +227,7 @@ int model_sweep(const Session& session, const ModelOptions& options) {
 
 int model_check(const Session& session, const ModelOptions& options) {
     model::CheckSettings settings{options.table};
-    if (options.table.empty() && access(PKTPIT_DATA_TABLE, R_OK) == 0) settings.table = PKTPIT_DATA_TABLE;
+    if (options.table.empty()) settings.table = fib::data_file("internet-ipv4-2026-06.txt.xz").value_or("");
     if (options.table == "generated") settings.table.clear();
     const auto checked = model::run_check(options.rows, settings, [&](const std::string& what) {
         if (session.terminal.interactive) session.terminal.err << what << '\n';

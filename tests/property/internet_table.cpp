@@ -2,25 +2,25 @@
 
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 
+#include "fib/tables/data_folder.h"
 #include "fib/tables/table_file.h"
 
 namespace pktpit::test {
 
 std::vector<fib::TableEntry> internet_table(Family family) {
     const bool v4 = family == Family::ipv4;
-    const std::string path = std::string(PKTPIT_DATA_DIRECTORY) +
-                             (v4 ? "/internet-ipv4-2026-06.txt.xz" : "/internet-ipv6-2026-06.txt.xz");
-    if (!std::filesystem::exists(path)) {
-        std::printf("No real table at hand: generated %zu prefixes with its histogram.\n",
-                    fib::internet_table_size(family));
+    const auto path = fib::data_file(v4 ? "internet-ipv4-2026-06.txt.xz" : "internet-ipv6-2026-06.txt.xz");
+    if (!path) {
+        std::printf(
+            "Generated table: %zu %s prefixes. The real one is read where PKTPIT_DATA names its folder.\n",
+            fib::internet_table_size(family), v4 ? "IPv4" : "IPv6");
         return fib::generate_table(family, fib::internet_table_size(family), 1);
     }
     std::vector<fib::TableEntry> table;
     const auto read =
-        fib::read_table_file(path, [&](const Prefix& prefix, std::string_view id, size_t) -> Result<void> {
+        fib::read_table_file(*path, [&](const Prefix& prefix, std::string_view id, size_t) -> Result<void> {
             uint32_t next_hop = 0;
             if (std::from_chars(id.data(), id.data() + id.size(), next_hop).ec != std::errc{} ||
                 next_hop == 0)

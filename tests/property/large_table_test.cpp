@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <charconv>
-#include <filesystem>
 #include <random>
 #include <unordered_map>
 
 #include "fib/reader.h"
+#include "fib/tables/data_folder.h"
 #include "fib/tables/update_reader.h"
 #include "tests/property/internet_table.h"
 #include "tests/property/interval_oracle.h"
@@ -166,15 +166,14 @@ TEST_P(LargeTable, FourHundredThousandRandomPrefixes) {
 // A trace over the real table: each announcement is a set, each withdrawal an erase, and now and then many of
 // them are one batch.
 TEST_P(LargeTable, UpdateTracesEndInTheOraclesTable) {
-    const std::string path = std::string(PKTPIT_DATA_DIRECTORY) + (GetParam() == Family::ipv4
-                                                                       ? "/bgp-updates-ipv4-2016-08.txt.xz"
-                                                                       : "/bgp-updates-ipv6-2016-08.txt.xz");
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no update trace at hand: " << path;
+    const auto path = data_file(GetParam() == Family::ipv4 ? "bgp-updates-ipv4-2016-08.txt.xz"
+                                                           : "bgp-updates-ipv6-2016-08.txt.xz");
+    if (!path) GTEST_SKIP() << "a recorded update trace is read where PKTPIT_DATA names its folder";
     for (const auto& [prefix, next_hop] : test::internet_table(GetParam()))
         set(prefix, group(next_hop));
     std::vector<RouteChange> together;
     size_t announced = 0, withdrawn = 0;
-    const auto read = read_updates(path, {}, [&](const Update& update, size_t) -> Result<void> {
+    const auto read = read_updates(*path, {}, [&](const Update& update, size_t) -> Result<void> {
         uint32_t next_hop = 0;
         if (!update.withdraw)
             std::from_chars(update.next_hop.data(), update.next_hop.data() + update.next_hop.size(),

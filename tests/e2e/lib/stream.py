@@ -6,23 +6,16 @@ import struct
 import subprocess
 from pathlib import Path
 
-from lib.namespaces import end, run
+from lib.losses import LostByTheMachine, Losses
+from lib.namespaces import end
 from lib.waiting import wait_for
-
-SOURCE = Path(__file__).resolve().parent.parent / "traffic.cpp"
-
-
-def compile_tool(directory):
-    tool = Path(directory) / "traffic"
-    run("c++", "-std=c++20", "-O1", "-o", tool, SOURCE, timeout=60)
-    return tool
-
 
 class Stream:
     """Running from construction on. `finish` ends it and waits for what is on its way."""
 
     def __init__(self, tool, directory, sender, receiver, family=4, rate=20000, flows=16, size=64, source=None,
                  destination=None):
+        self.losses = Losses(sender, receiver)
         source = source or (sender.behind4 if family == 4 else sender.behind6)
         destination = destination or (receiver.behind4 if family == 4 else receiver.behind6)
         self.progress = Path(directory) / f"progress-{id(self)}"
@@ -44,7 +37,8 @@ class Stream:
     def finish(self):
         sent = self._end(self.sender)
         got = self._end(self.receiver)
-        return {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
+        result = {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
+        return {**result, "where": self.losses.account() if result["lost"] else None}
 
     def _end(self, process):
         process.send_signal(signal.SIGTERM)
@@ -57,5 +51,8 @@ class Stream:
 
 
 def assert_nothing_lost(result):
-    assert result["missed_by_receiver"] == 0, f"the receiver itself was too slow: {result}"
-    assert (result["lost"], result["reordered"], result["duplicated"]) == (0, 0, 0), result
+    if result["missed_by_receiver"]:
+        raise LostByTheMachine(f"the receiver itself was too slow: {result}")
+    if result["lost"] and result["where"].explains(result["lost"]):
+        raise LostByTheMachine(f"{result['lost']} of {result['sent']} frames: {result['where']}")
+    assert (result["lost"], result["reordered"], result["duplicated"]) == (0, 0, 0), f"{result}, {result['where']}"

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "fib/tables/data_folder.h"
 #include "tests/unit/cli/run_cli.h"
 
 namespace pktpit::router::cli::testing {
@@ -280,9 +281,11 @@ Oracle read_with_xz(const std::string& path, std::vector<std::string>& prefixes)
 class RealTableTest : public LookupTableTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(RealTableTest, AgreesWithTheOracle) {
-    const std::string path = std::string(PKTPIT_SOURCE_DIR "/../shared/data/") + GetParam();
-    if (!std::filesystem::exists(path))
-        GTEST_SKIP() << path << " is not there; RandomTablesAgreeWithTheOracle ran";
+    const auto real = fib::data_file(GetParam());
+    if (!real)
+        GTEST_SKIP() << GetParam()
+                     << " is read where PKTPIT_DATA names its folder; RandomTablesAgreeWithTheOracle ran";
+    const std::string& path = *real;
     std::vector<std::string> prefixes;
     const Oracle oracle = read_with_xz(path, prefixes);
     ASSERT_GT(oracle.size(), 100'000U);

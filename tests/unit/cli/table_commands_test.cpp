@@ -11,6 +11,7 @@
 #include <random>
 #include <sstream>
 
+#include "fib/tables/data_folder.h"
 #include "tests/unit/cli/run_cli.h"
 #include "tests/unit/tables/mrt_bytes.h"
 
@@ -269,11 +270,12 @@ class RealTraceTest : public TableCommandsTest, public ::testing::WithParamInter
 
 // On the whole Internet table, in the text of the trace and converted to JSON lines.
 TEST_P(RealTraceTest, EndsInTheOraclesTable) {
-    const std::string folder = PKTPIT_SOURCE_DIR "/../shared/data/";
-    const std::string table = folder + "internet-" + GetParam() + "-2026-06.txt.xz";
-    const std::string updates = folder + "bgp-updates-" + GetParam() + "-2016-08.txt.xz";
-    if (!std::filesystem::exists(updates))
-        GTEST_SKIP() << updates << " is not there; RandomUpdatesEndInTheOraclesTable ran";
+    const std::string family = GetParam();
+    const auto real_table = fib::data_file("internet-" + family + "-2026-06.txt.xz");
+    const auto real_updates = fib::data_file("bgp-updates-" + family + "-2016-08.txt.xz");
+    if (!real_table || !real_updates)
+        GTEST_SKIP() << "read where PKTPIT_DATA names their folder; RandomUpdatesEndInTheOraclesTable ran";
+    const std::string &table = *real_table, &updates = *real_updates;
     // Unpacked by the xz program and not by us.
     const auto unpack = [](const std::string& path) {
         std::string text;
