@@ -1,5 +1,6 @@
 """VLAN tags, one and two, on the way in and out. This kernel may have no VLAN devices: neighbours are static."""
 
+import copy
 import struct
 
 import pytest
@@ -136,3 +137,23 @@ def test_error_goes_back_tagged(net, tags, source, router):
     assert error[12:12 + len(tags)] == tags
     packet = error[14 + len(tags):]
     assert packet[20] == 11 and packet[12:16] == bytes(map(int, router.split(".")))
+
+
+@requirement("a reload that is refused for a port that cannot attach leaves a VLAN interface that was to move where it is")
+@pytest.mark.xdp("XDP modes")
+def test_refused_reload_keeps_a_vlan_interface(build_net):
+    net = build_net(configure=vlans)
+    # A device type without native XDP.
+    net.topology.router_namespace.ip("link", "add", "spare", "link", net.b.port, "type", "macvlan", "mode", "private")
+    config = copy.deepcopy(net.router.config)
+    config["interfaces"]["spare"] = {"addresses": ["10.99.0.1/24"], "xdp_mode": "native"}
+    config["interfaces"]["p2.100"]["vlan"] = [200]
+    running = net.router.json("show", "config")
+    net.router.write(config)
+    done = net.router.reload(check=False)
+    assert done.returncode == 1 and "spare" in done.stderr and "nothing was changed" in done.stderr
+    assert net.router.json("show", "config") == running
+    test_untagged_in_tagged_out(net, udp4, "198.51.100.9", SINGLE)
+    test_untagged_in_tagged_out(net, udp6, "2001:db8:e1::9", SINGLE)
+    addresses = net.topology.router_namespace.ip("-json", "address", "show", "dev", "spare").stdout
+    assert "10.99.0.1" not in addresses
