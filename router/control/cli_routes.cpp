@@ -15,7 +15,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr auto source = fib::RouteSource::cli;
+constexpr auto cli_source = fib::RouteSource::cli;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void CliRoutes::refresh() {
         if (auto installed = install(route); !installed) {
             spdlog::warn("route {} given by hand cannot be used now: {}", prefix.to_string(),
                          installed.error().to_string());
-            (void)routing_.erase_route(prefix, source);
+            (void)routing_.erase_route(prefix, cli_source);
         }
 }
 
@@ -80,7 +80,7 @@ Result<bool> CliRoutes::remove(const Prefix& prefix) {
     auto after = routes_;
     after.erase(prefix);
     if (auto saved = save(after); !saved) return tl::unexpected(saved.error());
-    (void)routing_.erase_route(prefix, source);
+    (void)routing_.erase_route(prefix, cli_source);
     routes_ = std::move(after);
     return true;
 }
@@ -93,13 +93,13 @@ Result<void> CliRoutes::install(const config::StaticRoute& route) {
     auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
     if (!spec) return tl::unexpected(spec.error());
     if (route.counters) {
-        const auto counter = counters_.acquire({route.prefix, source});
+        const auto counter = counters_.acquire({route.prefix, cli_source});
         if (!counter) return tl::unexpected(counter.error());
         spec->counter = *counter;
     }
     const auto next_hops = routing_.acquire_next_hops(*spec);
     if (!next_hops) return tl::unexpected(for_route(route.prefix, next_hops.error()));
-    auto set = routing_.set_route({route.prefix, source, route.preference, route.metric, *next_hops});
+    auto set = routing_.set_route({route.prefix, cli_source, route.preference, route.metric, *next_hops});
     routing_.release_next_hops(*next_hops);
     return set;
 }

@@ -11,7 +11,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr auto source = fib::RouteSource::kernel;
+constexpr auto kernel_source = fib::RouteSource::kernel;
 
 RouteFilter filter_of(const config::KernelRoutes& settings) {
     RouteFilter filter{settings.enabled, settings.table, {}};
@@ -76,12 +76,13 @@ void KernelRoutes::refresh() {
     std::vector<Prefix> gone;
     for (const Family family : {Family::ipv4, Family::ipv6})
         routing_.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
-            if (route.source == source && (!connection_ || !connection_->state->routes().find(route.prefix)))
+            if (route.source == kernel_source &&
+                (!connection_ || !connection_->state->routes().find(route.prefix)))
                 gone.push_back(route.prefix);
             return true;
         });
     for (const auto& prefix : gone)
-        (void)routing_.erase_route(prefix, source);
+        (void)routing_.erase_route(prefix, kernel_source);
     if (!connection_) return;
     connection_->state->routes().for_each(
         [this](const Prefix& prefix, const KernelRoute& route) { install(prefix, route); });
@@ -92,7 +93,7 @@ void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
 }
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
-    if (!silent_) (void)routing_.erase_route(prefix, source);
+    if (!silent_) (void)routing_.erase_route(prefix, kernel_source);
 }
 
 // What Pktpit can do with the kernel's route; nothing for what has to stay the kernel's business.
@@ -126,7 +127,7 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
 void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     const auto spec = usable(prefix, route);
     if (!spec) {
-        (void)routing_.erase_route(prefix, source);
+        (void)routing_.erase_route(prefix, kernel_source);
         return;
     }
     // A full FIB refuses a whole table: one line in a thousand tells enough.
@@ -137,8 +138,8 @@ void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     };
     const auto next_hops = routing_.acquire_next_hops(*spec);
     if (!next_hops) return refuse(next_hops.error());
-    if (auto set =
-            routing_.set_route({prefix, source, connection_->settings.preference, route.metric, *next_hops});
+    if (auto set = routing_.set_route(
+            {prefix, kernel_source, connection_->settings.preference, route.metric, *next_hops});
         !set)
         refuse(set.error());
     routing_.release_next_hops(*next_hops);

@@ -6,14 +6,6 @@
 #include "router/control/ports.h"
 
 namespace pktpit::router {
-namespace {
-
-bool is_port(const config::Interface& interface) {
-    return !interface.parent;
-}
-
-}  // namespace
-
 Result<void> Ports::attach_all(Transaction& transaction) {
     std::vector<Port*> unattached;
     for (auto& [name, port] : ports_)

@@ -9,10 +9,6 @@
 namespace pktpit::router {
 namespace {
 
-bool is_port(const config::Interface& interface) {
-    return !interface.parent;
-}
-
 // What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
 // advertisements, all-routers group, no belief in others' advertisements): transit does not reach the kernel.
 // Addresses stay when a link goes down, as IPv4 ones do.

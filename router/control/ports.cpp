@@ -5,10 +5,6 @@
 namespace pktpit::router {
 namespace {
 
-bool is_port(const config::Interface& interface) {
-    return !interface.parent;
-}
-
 std::vector<InterfaceAddress> missing_in(const std::vector<InterfaceAddress>& those,
                                          const std::vector<InterfaceAddress>& addresses) {
     std::vector<InterfaceAddress> missing;

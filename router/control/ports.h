@@ -70,6 +70,8 @@ class Ports {
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
 
   private:
+    static bool is_port(const config::Interface& interface) { return !interface.parent; }
+
     // ports.cpp
     [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> find_port(Port& port, Transaction& transaction);
