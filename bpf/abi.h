@@ -7,8 +7,9 @@
 
 #include "bpf/verdict.h"
 
-/* Version of everything below. The daemon adopts pinned maps of the same version only. */
-#define PP_ABI_VERSION 1
+/* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what the
+ * pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes' sources. */
+#define PP_ABI_VERSION 2
 
 /* Ports a daemon can drive. Port 0 is invalid, so that a zeroed entry never names a port. */
 #define PP_MAX_PORTS 256
@@ -20,7 +21,7 @@
 /* Counters of routes, by the number that their next-hop group names; 0 is none. 256 KiB a CPU. */
 #define PP_ROUTE_COUNTERS 16384
 
-/* Names of maps, as in the object file and in the bpffs pin directory. */
+/* Names of maps, as in the object file and, behind the version, in the bpffs pin directory. */
 #define PP_MAP_FIB_IMAGE "fib_image"           /* ARRAY, mmapable, one value: the FIB image (fib/layout.h) */
 #define PP_MAP_COUNTERS "counters"             /* PERCPU_ARRAY: port -> struct pp_port_counters */
 #define PP_MAP_ROUTE_COUNTERS "route_counters" /* PERCPU_ARRAY: pp_fib_group.counter -> pp_route_counters */

@@ -162,4 +162,4 @@ int port_observed(struct xdp_md* ctx) {
 }
 
 /* bpf_perf_event_output is for GPL-compatible programs. */
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

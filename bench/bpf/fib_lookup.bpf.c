@@ -61,4 +61,4 @@ int forward(struct xdp_md* ctx) {
     return ifindex ? bpf_redirect_map(&egress, ifindex, 0) : XDP_PASS;
 }
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";

@@ -34,4 +34,4 @@ int redirect(struct xdp_md* ctx) {
     return bpf_redirect_map(&egress, 0, 0);
 }
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";

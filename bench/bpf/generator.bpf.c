@@ -154,4 +154,4 @@ int generate(struct xdp_md* ctx) {
     return bpf_redirect_map(&source_port, 0, 0);
 }
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";

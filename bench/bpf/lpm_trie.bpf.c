@@ -75,4 +75,4 @@ int forward(struct xdp_md* ctx) {
     return bpf_redirect_map(&egress, *port, 0);
 }
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";

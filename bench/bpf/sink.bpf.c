@@ -187,4 +187,4 @@ int sequence(struct xdp_md* ctx) {
     return XDP_DROP;
 }
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";

@@ -5,7 +5,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 namespace {
 
 void put16(std::string& out, unsigned value) {
@@ -37,7 +37,7 @@ std::string make_frame(const IpAddress& destination, const CaptureShape& shape) 
     std::string frame;
     frame.append(reinterpret_cast<const char*>(shape.destination.bytes.data()), 6);
     frame.append("\x02\x50\x42\xff\x00\x01", 6);
-    const IpAddress& source = addressing(destination.family).source;
+    const IpAddress& source = harness::addressing(destination.family).source;
     put16(frame, destination.is_v4() ? 0x0800 : 0x86dd);
     const size_t ip = frame.size();
     if (destination.is_v4()) {
@@ -84,7 +84,7 @@ void write_capture(const std::string& path, std::span<const IpAddress> destinati
         put_host32(out, shape.frame_bytes);
         out += make_frame(destination, shape);
     }
-    if (!(std::ofstream(path, std::ios::binary) << out).flush()) fail_errno("write " + path);
+    if (!(std::ofstream(path, std::ios::binary) << out).flush()) harness::fail_errno("write " + path);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

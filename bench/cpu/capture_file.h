@@ -6,7 +6,7 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 
 struct CaptureShape {
     MacAddress destination;  ///< Ethernet; the source's is fixed
@@ -20,4 +20,4 @@ void write_capture(const std::string& path, std::span<const IpAddress> destinati
 /// One such frame.
 std::string make_frame(const IpAddress& destination, const CaptureShape& shape);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

@@ -16,9 +16,10 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/report/results.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -37,22 +38,22 @@ Microseconds cpu_time(pid_t process) {
     clockid_t clock{};
     timespec time{};
     if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
-        throw Failure("a forwarder has ended while it was measured");
+        throw harness::Failure("a forwarder has ended while it was measured");
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 /// Rates are by CPU time, not by the clock: a row has one busy thread, and to ordinary tasks that wait for
 /// its core the kernel gives 50 ms of each second, whatever its priority. A short window
 /// may fall into those: then it had the core for less than half of its time, and is measured again.
-Sample measure(CpuRow& row, const Options& options) {
-    Sample sample;
+harness::Sample measure(CpuRow& row, const Options& options) {
+    harness::Sample sample;
     row.wake();
     for (unsigned attempt = 0; attempt < most_attempts; attempt++) {
-        std::this_thread::sleep_for(options.warm_up);
+        std::this_thread::sleep_for(options.timing.warm_up);
         const Microseconds time_before = cpu_time(row.process());
         const uint64_t before = row.forwarded();
         const auto begin = SteadyClock::now();
-        std::this_thread::sleep_for(options.window);
+        std::this_thread::sleep_for(options.timing.window);
         const uint64_t after = row.forwarded();
         const Microseconds had = cpu_time(row.process()) - time_before;
         const Microseconds elapsed = SteadyClock::now() - begin;
@@ -65,21 +66,21 @@ Sample measure(CpuRow& row, const Options& options) {
     return sample;
 }
 
-Panel measure_panel(std::vector<Running>& rows, const Workload& workload, const Options& options,
-                    Progress& progress) {
-    Panel panel{workload.prefixes.front().address.family,
-                Cores::no_io,
-                options.frame_bytes,
-                workload.description,
-                workload.label,
-                workload.prefixes.size(),
-                {}};
+report::Panel measure_panel(std::vector<Running>& rows, const harness::Workload& workload,
+                            const Options& options, harness::Progress& progress) {
+    report::Panel panel{workload.prefixes.front().address.family,
+                        harness::Cores::no_io,
+                        options.frame_bytes,
+                        workload.description,
+                        workload.label,
+                        workload.prefixes.size(),
+                        {}};
     for (const Running& running : rows)
         panel.series.push_back({running.kind->name, {}});
     for (unsigned round = 0; round < options.rounds; round++) {
         for (size_t i = 0; i < rows.size(); i++) {
             const size_t turn = round % 2 ? rows.size() - 1 - i : i;
-            const Sample sample = measure(*rows[turn].row, options);
+            const harness::Sample sample = measure(*rows[turn].row, options);
             panel.series[turn].samples.push_back(sample);
             progress.step(fmt::format("{}, round {}: {} {:.2f} Mpps", workload.label, round + 1,
                                       panel.series[turn].forwarder, sample.mpps));
@@ -88,16 +89,16 @@ Panel measure_panel(std::vector<Running>& rows, const Workload& workload, const 
     return panel;
 }
 
-std::vector<Running> start(const std::vector<CpuRowKind>& kinds, const Workload& workload, Report& report,
-                           const Progress& progress) {
+std::vector<Running> start(const std::vector<CpuRowKind>& kinds, const harness::Workload& workload,
+                           report::Report& report, const harness::Progress& progress) {
     std::vector<Running> rows;
     for (const CpuRowKind& kind : kinds) {
         progress.say("starting " + kind.name);
         try {
             rows.push_back({&kind, kind.start(workload)});
-        } catch (const Failure& failure) {
+        } catch (const harness::Failure& failure) {
             if (!kind.may_refuse) throw;
-            report.refusals.emplace_back(kind.name, last_complaint(failure.what()));
+            report.refusals.emplace_back(kind.name, dpdk::last_complaint(failure.what()));
             continue;
         }
         const CpuRow& row = *rows.back().row;
@@ -108,7 +109,7 @@ std::vector<Running> start(const std::vector<CpuRowKind>& kinds, const Workload&
 }
 
 int run(const Options& options) {
-    make_private_mounts();
+    harness::make_private_mounts();
     std::vector<CpuRowKind> kinds;
     size_t memory = 0;
     for (const CpuRowKind& kind : cpu_rows(options.pktpitd, options.core, options.frame_bytes)) {
@@ -116,53 +117,49 @@ int run(const Options& options) {
         kinds.push_back(kind);
         memory += kind.hugepage_bytes;
     }
-    const HugepageReservation hugepages(memory);
-    const NoRealtimeLimit no_limit;
+    const harness::HugepageReservation hugepages(memory);
+    const harness::NoRealtimeLimit no_limit;
     if (!hugepages.enough())
-        throw Failure(
+        throw harness::Failure(
             fmt::format("{} MiB of huge pages are needed, and the kernel has not got them", memory >> 20));
-    Report report;
+    report::Report report;
     report.benchmark = "cpu";
     report.bound = "testpmd io";
     constexpr size_t whole_table = 1'000'000;
     report.targets = {{"pktpit dpdk", "l3fwd ", 1.0, 0, whole_table - 1, true},
                       {"pktpit dpdk", "l3fwd ", 0.7, whole_table, SIZE_MAX, true}};
-    report.machine = describe_machine();
+    report.machine = harness::describe_machine();
     report.command = options.command;
     for (const CpuRowKind& kind : kinds)
         report.forwarders.emplace_back(kind.name, kind.description);
-    print_head(stdout, report);
-    Progress progress(options.routes.size() * options.traffic.size() * options.families.size() *
-                      kinds.size() * options.rounds);
+    report::print_head(stdout, report);
+    harness::Progress progress(options.routes.size() * options.traffic.size() * options.families.size() *
+                               kinds.size() * options.rounds);
     for (const size_t routes : options.routes) {
-        for (const Traffic traffic : options.traffic) {
+        for (const harness::Traffic traffic : options.traffic) {
             for (const Family family : options.families) {
-                const Workload workload =
-                    make_workload(family, Table::internet, routes, options.data, traffic);
+                const harness::Workload workload =
+                    harness::make_workload(family, harness::Table::internet, routes, options.data, traffic);
                 auto rows = start(kinds, workload, report, progress);
-                const RealTime real_time(Schedule::measuring);
+                const harness::RealTime real_time(harness::Schedule::measuring);
                 report.panels.push_back(measure_panel(rows, workload, options, progress));
             }
         }
     }
-    print_report(stdout, report);
-    if (!options.results.empty()) write_results(options.results, report);
-    if (!options.json.empty()) write_json(options.json, report);
-    for (const Panel& panel : report.panels)
-        for (const Series& series : panel.series)
-            for (const Sample& sample : series.samples)
+    report::print_report(stdout, report);
+    if (!options.results.empty()) report::write_results(options.results, report);
+    if (!options.json.empty()) report::write_json(options.json, report);
+    for (const report::Panel& panel : report.panels)
+        for (const report::Series& series : panel.series)
+            for (const harness::Sample& sample : series.samples)
                 if (!sample.faults.empty()) return 2;
     return 0;
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_cpu: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_cpu", cpu::parse_options, cpu::run, argc, argv);
 }

@@ -17,7 +17,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 namespace {
 
 using nlohmann::json;
@@ -26,7 +26,7 @@ constexpr std::chrono::seconds longest_start{60};
 
 /// GET /v1/counters of the daemon at that socket; a discarded value while nobody answers.
 json counters_of(const std::string& path) {
-    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const harness::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -46,24 +46,24 @@ json counters_of(const std::string& path) {
 class PktpitRow : public CpuRow {
   public:
     PktpitRow(std::vector<std::string> arguments, std::string socket)
-        : command_(command_line(arguments)),
+        : command_(dpdk::command_line(arguments)),
           socket_(std::move(socket)),
           program_(std::move(arguments), nullptr) {
         const auto deadline = std::chrono::steady_clock::now() + longest_start;
         while (counters_of(socket_).is_discarded()) {
             if (program_.ended() || std::chrono::steady_clock::now() > deadline)
-                throw Failure("pktpitd did not start on its dpdk dataplane:\n" + program_.output());
+                throw harness::Failure("pktpitd did not start on its dpdk dataplane:\n" + program_.output());
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
         // All: the one that answers what the counters are must not wait for the core either.
-        schedule_threads(program_.pid(), "", std::nullopt, Schedule::router);
+        harness::schedule_threads(program_.pid(), "", std::nullopt, harness::Schedule::router);
         program_.freeze();
     }
     void wake() override { program_.thaw(); }
     void rest() override { program_.freeze(); }
     uint64_t forwarded() override {
         const json counters = counters_of(socket_);
-        if (!counters.is_object()) throw Failure("pktpitd does not answer:\n" + program_.output());
+        if (!counters.is_object()) throw harness::Failure("pktpitd does not answer:\n" + program_.output());
         return counters.value(json::json_pointer("/totals/verdicts/forwarded"), uint64_t{0});
     }
     [[nodiscard]] pid_t process() const override { return program_.pid(); }
@@ -73,12 +73,12 @@ class PktpitRow : public CpuRow {
   private:
     std::string command_;
     std::string socket_;
-    DpdkProgram program_;
+    dpdk::DpdkProgram program_;
 };
 
-json configuration(const Workload& workload, const PktpitCpuSettings& settings, const std::string& folder,
-                   const std::string& instance) {
-    const Addressing& net = addressing(workload.prefixes.front().address.family);
+json configuration(const harness::Workload& workload, const PktpitCpuSettings& settings,
+                   const std::string& folder, const std::string& instance) {
+    const harness::Addressing& net = harness::addressing(workload.prefixes.front().address.family);
     return {{"instance", instance},
             {"dataplane", "dpdk"},
             {"dpdk", {{"memory", "hugepages"}, {"mbufs", 98304}}},
@@ -96,7 +96,7 @@ json configuration(const Workload& workload, const PktpitCpuSettings& settings, 
 
 }  // namespace
 
-std::unique_ptr<CpuRow> start_pktpit(const Workload& workload, const PktpitCpuSettings& settings) {
+std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const PktpitCpuSettings& settings) {
     static unsigned count = 0;
     const std::string instance = fmt::format("cpu{}", count++);
     const std::string folder = "/run/pktpit-cpu-" + instance;
@@ -107,10 +107,10 @@ std::unique_ptr<CpuRow> start_pktpit(const Workload& workload, const PktpitCpuSe
         routes << prefix.to_string() << " 1\n";
     std::ofstream config(folder + "/config.json");
     config << configuration(workload, settings, folder, instance).dump(2) << '\n';
-    if (!routes.flush() || !config.flush()) fail_errno("write below " + folder);
+    if (!routes.flush() || !config.flush()) harness::fail_errno("write below " + folder);
     return std::make_unique<PktpitRow>(
         std::vector<std::string>{settings.pktpitd, "--config", folder + "/config.json"},
         "/run/pktpit/" + instance + ".sock");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

@@ -6,7 +6,7 @@
 
 #include "bench/cpu/rows.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 
 struct PktpitCpuSettings {
     std::string pktpitd;
@@ -15,6 +15,6 @@ struct PktpitCpuSettings {
 };
 
 /// Throws Failure, with the daemon's words, where it does not run: a build without the dpdk dataplane.
-std::unique_ptr<CpuRow> start_pktpit(const Workload& workload, const PktpitCpuSettings& settings);
+std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const PktpitCpuSettings& settings);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

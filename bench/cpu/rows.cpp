@@ -14,7 +14,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 namespace {
 
 constexpr std::chrono::seconds longest_start{900};  // rte_lpm takes 6.5 minutes for the Internet's table
@@ -35,19 +35,19 @@ struct Place {
 };
 
 void write(const std::string& path, const std::string& text) {
-    if (!(std::ofstream(path) << text).flush()) fail_errno("write " + path);
+    if (!(std::ofstream(path) << text).flush()) harness::fail_errno("write " + path);
 }
 
 class DpdkRow : public CpuRow {
   public:
     DpdkRow(std::vector<std::string> arguments, const std::string& prefix, const std::string& ready,
             std::string patch)
-        : command_(command_line(arguments)),
+        : command_(dpdk::command_line(arguments)),
           patch_(std::move(patch)),
           program_(std::move(arguments), nullptr) {
         program_.wait_until_it_says(ready, longest_start);
         telemetry_.emplace(prefix);
-        schedule_threads(program_.pid(), "", std::nullopt, Schedule::router);
+        harness::schedule_threads(program_.pid(), "", std::nullopt, harness::Schedule::router);
         program_.freeze();
     }
     void wake() override { program_.thaw(); }
@@ -60,8 +60,8 @@ class DpdkRow : public CpuRow {
   private:
     std::string command_;
     std::string patch_;
-    DpdkProgram program_;
-    std::optional<Telemetry> telemetry_;
+    dpdk::DpdkProgram program_;
+    std::optional<dpdk::Telemetry> telemetry_;
 };
 
 struct Setting {
@@ -80,7 +80,7 @@ std::vector<std::string> eal(const Place& place, const std::string& cores) {
             "--vdev=net_null0,no-rx=1"};
 }
 
-std::unique_ptr<CpuRow> start_testpmd(const Workload& workload, const Setting& setting) {
+std::unique_ptr<CpuRow> start_testpmd(const harness::Workload& workload, const Setting& setting) {
     const Place place;
     write_capture(place.folder + "/frames.pcap", cpu_frames(workload), {pcap_mac, setting.frame_bytes});
     const unsigned other = setting.core == 0 ? 1 : 0;
@@ -97,9 +97,9 @@ std::unique_ptr<CpuRow> start_testpmd(const Workload& workload, const Setting& s
 }
 
 /// For lpm and fib: `R prefix port`. For em: the five numbers of each flow.
-std::string rules(const Workload& workload, bool exact, Family family) {
+std::string rules(const harness::Workload& workload, bool exact, Family family) {
     std::string out;
-    const auto& net = addressing(family);
+    const auto& net = harness::addressing(family);
     const std::string source = net.source.to_string();
     if (workload.prefixes.front().address.family != family)  // a table must not be empty
         return exact ? fmt::format("R{} {} 1 1 0x11 1\n", net.next_hop.to_string(), source)
@@ -113,9 +113,9 @@ std::string rules(const Workload& workload, bool exact, Family family) {
     return out;
 }
 
-std::unique_ptr<CpuRow> start_l3fwd(const Workload& workload, const Setting& setting,
+std::unique_ptr<CpuRow> start_l3fwd(const harness::Workload& workload, const Setting& setting,
                                     const std::string& lookup, bool patched) {
-    const L3fwd l3fwd = build_l3fwd(patched, mbufs);
+    const dpdk::L3fwd l3fwd = dpdk::build_l3fwd(patched, mbufs);
     const Place place;
     write_capture(place.folder + "/frames.pcap", cpu_frames(workload), {pcap_mac, setting.frame_bytes});
     const bool exact = lookup == "em";
@@ -136,7 +136,7 @@ std::unique_ptr<CpuRow> start_l3fwd(const Workload& workload, const Setting& set
 
 }  // namespace
 
-std::span<const IpAddress> cpu_frames(const Workload& workload) {
+std::span<const IpAddress> cpu_frames(const harness::Workload& workload) {
     return std::span(workload.destinations).first(std::min(workload.destinations.size(), most_frames));
 }
 
@@ -145,22 +145,22 @@ std::vector<CpuRowKind> cpu_rows(const std::string& pktpitd, unsigned core, unsi
     std::vector<CpuRowKind> rows;
     rows.push_back({"testpmd", "testpmd io", "the floor: DPDK testpmd, forward mode io, looks at nothing",
                     size_t{400} << 20, false, true,
-                    [=](const Workload& workload) { return start_testpmd(workload, setting); }});
+                    [=](const harness::Workload& workload) { return start_testpmd(workload, setting); }});
     for (const bool patched : {true, false})
         for (const std::string lookup : {"lpm", "fib", "em"})
             rows.push_back({(patched ? "l3fwd-" : "l3fwd-stock-") + lookup,
                             (patched ? "l3fwd " : "stock l3fwd ") + lookup,
                             patched ? "DPDK's example router, patched; it validates less than a router must"
                                     : "as Debian ships it",
-                            size_t{1700} << 20, !patched, patched, [=](const Workload& workload) {
+                            size_t{1700} << 20, !patched, patched, [=](const harness::Workload& workload) {
                                 return start_l3fwd(workload, setting, lookup, patched);
                             }});
     rows.push_back({"pktpit", "pktpit dpdk",
                     "pktpitd, dataplane dpdk, polling busy; static routes from a file", size_t{600} << 20,
-                    true, true, [=](const Workload& workload) {
+                    true, true, [=](const harness::Workload& workload) {
                         return start_pktpit(workload, {pktpitd, core, frame_bytes});
                     }});
     return rows;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

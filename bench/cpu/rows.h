@@ -12,7 +12,7 @@
 
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 
 /// A running row. It stands still but between wake() and rest().
 class CpuRow {
@@ -35,15 +35,15 @@ struct CpuRowKind {
     size_t hugepage_bytes = 0;
     bool may_refuse = false;  ///< that it does not run is a result, not a failure
     bool in_all = true;       ///< measured unless rows are named
-    std::function<std::unique_ptr<CpuRow>(const Workload&)> start;  ///< throws Failure
+    std::function<std::unique_ptr<CpuRow>(const harness::Workload&)> start;  ///< throws Failure
 };
 
 /// net_pcap's own address: "\x02pcap" and its number.
 inline constexpr MacAddress pcap_mac{{0x02, 0x70, 0x63, 0x61, 0x70, 0x00}};
 /// Destinations that a capture has frames for: one each.
-std::span<const IpAddress> cpu_frames(const Workload& workload);
+std::span<const IpAddress> cpu_frames(const harness::Workload& workload);
 
 /// All of them. `pktpitd`: the daemon for Pktpit's row; `core`: which forwards.
 std::vector<CpuRowKind> cpu_rows(const std::string& pktpitd, unsigned core, unsigned frame_bytes);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

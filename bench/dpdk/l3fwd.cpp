@@ -12,7 +12,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ std::string read_file(const fs::path& path) {
 
 std::string output_of(const std::string& command) {
     FILE* pipe = popen(command.c_str(), "r");
-    if (!pipe) fail_errno(command);
+    if (!pipe) harness::fail_errno(command);
     std::string text;
     std::array<char, 4096> buffer;
     for (size_t bytes = 0; (bytes = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
@@ -80,7 +80,7 @@ std::vector<SourceEdit> l3fwd_edits(unsigned mbufs) {
 L3fwd build_l3fwd(bool patched, unsigned mbufs) {
     const fs::path source = fs::path(examples) / "l3fwd";
     if (!fs::exists(source / "main.c"))
-        throw Failure(fmt::format(
+        throw harness::Failure(fmt::format(
             "no {}/l3fwd: install Debian's dpdk-doc (the examples), libdpdk-dev, make and gcc", examples));
     L3fwd out;
     out.version = output_of("dpkg-query -W -f '${Version}' dpdk-doc 2>/dev/null");
@@ -106,12 +106,12 @@ L3fwd build_l3fwd(bool patched, unsigned mbufs) {
         fs::copy(fs::path(examples) / "common", workshop / "common", fs::copy_options::recursive);
         for (const auto& [name, text] : files)
             if (!(std::ofstream(workshop / "l3fwd" / name, std::ios::binary) << text).flush())
-                fail_errno("write " + (workshop / "l3fwd" / name).string());
+                harness::fail_errno("write " + (workshop / "l3fwd" / name).string());
         const std::string words = output_of("make -C '" + (workshop / "l3fwd").string() + "' 2>&1");
         if (access((workshop / "l3fwd/build/l3fwd").c_str(), X_OK) != 0) {
             fs::remove_all(workshop);
-            throw Failure("l3fwd does not build:\n" +
-                          words.substr(words.size() - std::min<size_t>(words.size(), 3000)));
+            throw harness::Failure("l3fwd does not build:\n" +
+                                   words.substr(words.size() - std::min<size_t>(words.size(), 3000)));
         }
         std::error_code lost_race;
         fs::rename(workshop, folder, lost_race);
@@ -123,4 +123,4 @@ L3fwd build_l3fwd(bool patched, unsigned mbufs) {
     return out;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

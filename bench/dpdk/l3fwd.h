@@ -9,7 +9,7 @@
 
 #include "bench/dpdk/source_edit.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 
 struct L3fwd {
     std::string binary;
@@ -25,4 +25,4 @@ std::vector<SourceEdit> l3fwd_edits(unsigned mbufs);
 /// `mbufs`: packet buffers that the patched one has at least.
 L3fwd build_l3fwd(bool patched, unsigned mbufs = 16384);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

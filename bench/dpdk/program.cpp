@@ -12,8 +12,9 @@
 #include <sstream>
 
 #include "bench/harness/failure.h"
+#include "bench/harness/freeze.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -43,13 +44,13 @@ std::string last_complaint(const std::string& text) {
     return complaint;
 }
 
-DpdkProgram::DpdkProgram(std::vector<std::string> arguments, const NetworkNamespace* network)
+DpdkProgram::DpdkProgram(std::vector<std::string> arguments, const harness::NetworkNamespace* network)
     : arguments_(std::move(arguments)) {
-    terminal_ = Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    terminal_ = harness::Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
     std::array<char, 128> name{};
     if (!terminal_.valid() || grantpt(terminal_.get()) != 0 || unlockpt(terminal_.get()) != 0 ||
         ptsname_r(terminal_.get(), name.data(), name.size()) != 0)
-        fail_errno("open a terminal");
+        harness::fail_errno("open a terminal");
     // Between fork and exec nothing may allocate.
     std::vector<char*> words;
     for (std::string& argument : arguments_)
@@ -58,7 +59,7 @@ DpdkProgram::DpdkProgram(std::vector<std::string> arguments, const NetworkNamesp
     const int network_descriptor = network ? network->descriptor() : -1;
     const pid_t parent = getpid();
     pid_ = fork();
-    if (pid_ < 0) fail_errno("fork");
+    if (pid_ < 0) harness::fail_errno("fork");
     if (pid_ == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(127);
@@ -122,19 +123,19 @@ void DpdkProgram::wait_until_it_says(const std::string& text, std::chrono::secon
         const bool over = ended();
         if (over || SteadyClock::now() > deadline) {
             std::this_thread::sleep_for(std::chrono::milliseconds(100));  // its last words
-            throw Failure(arguments_.front() + (over ? " ended" : " was not ready in time") + ":\n" +
-                          command_line(arguments_) + "\n" + output());
+            throw harness::Failure(arguments_.front() + (over ? " ended" : " was not ready in time") + ":\n" +
+                                   command_line(arguments_) + "\n" + output());
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 }
 
 void DpdkProgram::freeze() {
-    if (pid_ > 0) kill(pid_, SIGSTOP);
+    if (pid_ > 0) harness::freeze_process(pid_);
 }
 
 void DpdkProgram::thaw() {
-    if (pid_ > 0) kill(pid_, SIGCONT);
+    if (pid_ > 0) harness::thaw_process(pid_);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

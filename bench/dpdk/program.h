@@ -14,12 +14,12 @@
 #include "bench/harness/descriptor.h"
 #include "bench/harness/namespaces.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 
 class DpdkProgram {
   public:
     /// `namespace_`: nullptr for the current one.
-    DpdkProgram(std::vector<std::string> arguments, const NetworkNamespace* network);
+    DpdkProgram(std::vector<std::string> arguments, const harness::NetworkNamespace* network);
     /// SIGTERM, then SIGKILL: what it had attached goes with it.
     ~DpdkProgram();
     DpdkProgram(const DpdkProgram&) = delete;
@@ -28,7 +28,7 @@ class DpdkProgram {
     /// Throws Failure, with the end of what it said, if it ends before it has said `text`, or says it too
     /// late.
     void wait_until_it_says(const std::string& text, std::chrono::seconds longest);
-    /// Stops it where it is (SIGSTOP) and lets it go on.
+    /// Stops it where it is (bench/harness/freeze.h) and lets it go on.
     void freeze();
     void thaw();
     [[nodiscard]] pid_t pid() const { return pid_; }
@@ -42,7 +42,7 @@ class DpdkProgram {
 
     std::vector<std::string> arguments_;
     pid_t pid_ = -1;
-    Descriptor terminal_;
+    harness::Descriptor terminal_;
     std::atomic<bool> closing_{false};
     mutable std::mutex mutex_;  ///< of said_
     std::string said_;
@@ -55,4 +55,4 @@ std::string command_line(const std::vector<std::string>& arguments);
 /// Of what a DPDK program said: the line that tells why it exits.
 std::string last_complaint(const std::string& text);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

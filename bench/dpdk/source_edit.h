@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 
 struct SourceEdit {
     std::string file;   ///< below the source's folder
@@ -18,4 +18,4 @@ struct SourceEdit {
 /// once.
 std::string apply_edits(const std::string& file, std::string text, const std::vector<SourceEdit>& edits);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

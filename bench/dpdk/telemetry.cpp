@@ -9,13 +9,13 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 namespace {
 
 std::string receive(int socket) {
     std::array<char, 65536> buffer;
     const ssize_t bytes = recv(socket, buffer.data(), buffer.size(), 0);
-    if (bytes <= 0) fail_errno("read DPDK's telemetry");
+    if (bytes <= 0) harness::fail_errno("read DPDK's telemetry");
     return {buffer.data(), static_cast<size_t>(bytes)};
 }
 
@@ -29,19 +29,19 @@ Telemetry::Telemetry(const std::string& prefix)
     path.copy(address.sun_path, sizeof address.sun_path - 1);
     if (!socket_.valid() ||
         connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-        fail_errno("connect to " + path);
+        harness::fail_errno("connect to " + path);
     (void)receive(socket_.get());  // it introduces itself
 }
 
 PortCounters Telemetry::port(unsigned number) {
     const std::string question = fmt::format("/ethdev/stats,{}", number);
     if (send(socket_.get(), question.data(), question.size(), MSG_NOSIGNAL) < 0)
-        fail_errno("ask DPDK's telemetry");
+        harness::fail_errno("ask DPDK's telemetry");
     const auto answer = nlohmann::json::parse(receive(socket_.get()), nullptr, false);
     const auto stats = answer.find("/ethdev/stats");
     if (!answer.is_object() || stats == answer.end() || !stats->is_object())
-        throw Failure("DPDK's telemetry has no counters of port " + std::to_string(number));
+        throw harness::Failure("DPDK's telemetry has no counters of port " + std::to_string(number));
     return {stats->value("ipackets", uint64_t{0}), stats->value("opackets", uint64_t{0})};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

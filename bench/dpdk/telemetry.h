@@ -6,7 +6,7 @@
 
 #include "bench/harness/descriptor.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 
 struct PortCounters {
     uint64_t received = 0;
@@ -20,7 +20,7 @@ class Telemetry {
     PortCounters port(unsigned number);
 
   private:
-    Descriptor socket_;
+    harness::Descriptor socket_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

@@ -9,7 +9,7 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 using Address4 = uint32_t;
 using Address6 = std::array<uint8_t, 16>;
@@ -42,4 +42,4 @@ inline const char* name_of(Family family) {
     return family == Family::ipv4 ? "IPv4" : "IPv6";
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

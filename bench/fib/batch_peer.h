@@ -6,7 +6,7 @@
 
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Derived has look_up_batch(const Address* from, NextHop* to) const for batch_size addresses, and
 /// to_group(NextHop).
@@ -51,4 +51,4 @@ class BatchPeer : public Peer<Address> {
     [[nodiscard]] const Derived& derived() const { return static_cast<const Derived&>(*this); }
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

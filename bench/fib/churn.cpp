@@ -1,7 +1,6 @@
 #include "bench/fib/churn.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +13,9 @@
 #include "bench/fib/priority.h"
 #include "bench/fib/runner.h"
 #include "bench/harness/failure.h"
+#include "bench/harness/recorded_file.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// Looks up batch after batch as long as it lives.
@@ -72,8 +72,9 @@ void check(const std::string& when, const Peer<Address>& peer, const Table& tabl
     for (size_t i = 0; i < destinations.size(); i++) {
         const IpAddress destination = to_ip_address(destinations[i]);
         if (answers[i] != oracle.look_up(destination))
-            throw Failure(fmt::format("{} answers {} for {}, the oracle {}: nothing is measured", when,
-                                      answers[i], destination.to_string(), oracle.look_up(destination)));
+            throw harness::Failure(fmt::format("{} answers {} for {}, the oracle {}: nothing is measured",
+                                               when, answers[i], destination.to_string(),
+                                               oracle.look_up(destination)));
     }
 }
 
@@ -122,13 +123,12 @@ void measure(benchmark::State& state, const Options& options, Peer<Address>& pee
 std::vector<UpdateSequence> make_sequences(const Options& options, const Table& table,
                                            std::vector<std::string>& notes) {
     std::vector<UpdateSequence> sequences{random_updates(table, options.updates, options.seed)};
-    const std::string trace =
-        options.data + (table.family == Family::ipv4 ? "/bgp-updates-ipv4-2016-08.txt.xz"
-                                                     : "/bgp-updates-ipv6-2016-08.txt.xz");
-    if (access(trace.c_str(), R_OK) == 0)
-        sequences.push_back(read_updates(table, trace));
+    const std::string_view trace =
+        table.family == Family::ipv4 ? "bgp-updates-ipv4-2016-08.txt.xz" : "bgp-updates-ipv6-2016-08.txt.xz";
+    if (const auto file = harness::recorded_file(options.data, trace))
+        sequences.push_back(read_updates(table, *file));
     else
-        notes.push_back("no update trace is replayed: there is no " + trace);
+        notes.push_back("no update trace is replayed: " + harness::describe_missing(options.data, trace));
     return sequences;
 }
 
@@ -191,4 +191,4 @@ Panel compare_churn(const Options& options, const Table& table, const std::vecto
 template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address4>>&);
 template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address6>>&);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -8,7 +8,7 @@
 #include "bench/fib/panel.h"
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Names of the further figures in the panel's cells: microseconds of an update, and the reader's rate.
 inline constexpr const char* latency_figures[] = {"p50", "p99", "p99.9", "max"};
@@ -22,4 +22,4 @@ Panel compare_churn(const Options& options, const Table& table, const std::vecto
 extern template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address4>>&);
 extern template Panel compare_churn(const Options&, const Table&, const std::vector<PeerKind<Address6>>&);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Seconds that the calling thread has run: what others take of its core is not in it.
 inline double thread_seconds() {
@@ -18,4 +18,4 @@ inline double wall_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

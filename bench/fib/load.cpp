@@ -9,7 +9,7 @@
 #include "bench/fib/runner.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr const char* peer_column = "rte_fib 4B + rte_fib6 4B";
@@ -74,4 +74,4 @@ Panel compare_load(const Options& options, const std::vector<Table>& tables,
     return panel;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

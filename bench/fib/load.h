@@ -8,11 +8,11 @@
 #include "bench/fib/panel.h"
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Seconds. Rows: each family that has a table, and both together, each round's sum.
 Panel compare_load(const Options& options, const std::vector<Table>& tables,
                    const std::vector<PeerKind<Address4>>& peers4,
                    const std::vector<PeerKind<Address6>>& peers6);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -15,7 +15,7 @@
 #include "bench/fib/runner.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr unsigned trials = 5;
@@ -49,7 +49,7 @@ class Comparison {
         std::unique_ptr<Peer<Address>> peer;
         try {
             peer = kind.make(table_);
-        } catch (const Failure& failure) {
+        } catch (const harness::Failure& failure) {
             if (each_setting) throw;
             notes_.push_back(fmt::format("{} is left out: {}", kind.name, failure.what()));
             return;
@@ -202,10 +202,10 @@ class Comparison {
                  const std::vector<uint32_t>& answers) const {
         for (size_t i = 0; i < answers.size(); i++)
             if (answers[i] != workload.expected[i])
-                throw Failure(fmt::format("{} answers {} for {} ({}), the oracle {}: nothing is measured",
-                                          name, answers[i],
-                                          to_ip_address(workload.destinations.view()[i]).to_string(),
-                                          name_of(workload.traffic), workload.expected[i]));
+                throw harness::Failure(
+                    fmt::format("{} answers {} for {} ({}), the oracle {}: nothing is measured", name,
+                                answers[i], to_ip_address(workload.destinations.view()[i]).to_string(),
+                                name_of(workload.traffic), workload.expected[i]));
     }
 
     const Options& options_;
@@ -245,4 +245,4 @@ LookupResult compare_lookups(const Options& options, const Table& table,
 template LookupResult compare_lookups(const Options&, const Table&, const std::vector<PeerKind<Address4>>&);
 template LookupResult compare_lookups(const Options&, const Table&, const std::vector<PeerKind<Address6>>&);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

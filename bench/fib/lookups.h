@@ -8,7 +8,7 @@
 #include "bench/fib/panel.h"
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Where each peer's memory goes, for the report.
 struct SizeRow {
@@ -32,4 +32,4 @@ extern template LookupResult compare_lookups(const Options&, const Table&,
 extern template LookupResult compare_lookups(const Options&, const Table&,
                                              const std::vector<PeerKind<Address6>>&);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

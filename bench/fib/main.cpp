@@ -15,12 +15,13 @@
 #include "bench/fib/runner.h"
 #include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
+#include "bench/harness/run_program.h"
 #ifdef PKTPIT_HAVE_DPDK
 #include "bench/fib/dpdk/eal.h"
 #include "bench/fib/dpdk/peers.h"
 #endif
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 struct Peers {
@@ -35,13 +36,9 @@ std::vector<Table> make_tables(const Options& options) {
         for (const std::string& file : options.tables)
             if (table.routes.empty()) table = read_table(family, file);
         if (table.routes.empty() && !options.tables.empty()) continue;
-        if (table.routes.empty()) {
-            const std::string file =
-                options.data +
-                (family == Family::ipv4 ? "/internet-ipv4-2026-06.txt.xz" : "/internet-ipv6-2026-06.txt.xz");
+        if (table.routes.empty())
             table = options.routes > 0 ? generate_internet(family, options.routes)
-                                       : read_or_generate_table(family, file);
-        }
+                                       : read_or_generate_table(family, options.data);
         if (options.next_hops > 0) spread_next_hops(table, options.next_hops);
         tables.push_back(std::move(table));
     }
@@ -97,7 +94,7 @@ int run_with_dpdk(const Options& options, const std::vector<Table>& tables, Repo
     size_t memory = 0;
     for (const Table& table : tables)
         memory = std::max(memory, dpdk_memory(table));
-    std::optional<HugepageReservation> reservation;
+    std::optional<harness::HugepageReservation> reservation;
     if (options.hugepages) reservation.emplace(memory);
     const bool huge = reservation && reservation->enough();
     const Eal eal({options.cpu, memory, huge});
@@ -115,7 +112,7 @@ int run_with_dpdk(const Options& options, const std::vector<Table>& tables, Repo
 
 int run(const Options& options) {
     Report report;
-    report.head = describe_machine();
+    report.head = harness::describe_machine();
     report.head.emplace_back("command", options.command);
     initialize_google_benchmark(options);
     const std::vector<Table> tables = make_tables(options);
@@ -132,13 +129,9 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_fib: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_fib", fib::parse_options, fib::run, argc, argv);
 }

@@ -5,11 +5,11 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 MeasuredMemory::MeasuredMemory(size_t bytes) {
     auto mapped = HugeMemory::map(bytes);
-    if (!mapped) throw Failure(mapped.error().to_string());
+    if (!mapped) throw harness::Failure(mapped.error().to_string());
     memory_ = std::move(*mapped);
     if (bytes > 0) std::memset(memory_.bytes().data(), 0, bytes);
 }
@@ -21,4 +21,4 @@ size_t bytes_in_huge_pages() {
     return 0;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -10,7 +10,7 @@
 
 #include "base/huge_memory.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 class MeasuredMemory {
   public:
@@ -43,4 +43,4 @@ class HugeArray {
     MeasuredMemory memory_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -9,7 +9,7 @@
 #include "bench/fib/measured_memory.h"
 #include "bench/fib/random.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t sizes[] = {256u << 10, 2u << 20, 8u << 20, 16u << 20, 64u << 20};
@@ -55,4 +55,4 @@ std::string to_string(const std::vector<LoadRate>& rates) {
     return text;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

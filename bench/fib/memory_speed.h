@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct LoadRate {
     size_t bytes = 0;             ///< of memory that the loads are spread over
@@ -19,4 +19,4 @@ std::vector<LoadRate> measure_random_loads();
 /// "256 KiB 2345, 2 MiB 1200, ..."
 std::string to_string(const std::vector<LoadRate>& rates);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -4,7 +4,7 @@
 
 #include "bench/fib/priority.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 Neighbour::Neighbour(unsigned cpu, size_t bytes)
     : memory_(bytes), thread_([this, cpu] {
@@ -32,4 +32,4 @@ void Neighbour::run() {
     }
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

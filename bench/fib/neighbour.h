@@ -8,7 +8,7 @@
 
 #include "bench/fib/measured_memory.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 class Neighbour {
   public:
@@ -25,4 +25,4 @@ class Neighbour {
     std::thread thread_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

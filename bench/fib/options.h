@@ -3,20 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
 #include "bench/fib/workloads.h"
+#include "bench/harness/common_options.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
-struct Options {
-    std::string command;
+struct Options : harness::CommonOptions {
     std::vector<Family> families{Family::ipv4, Family::ipv6};
     std::vector<std::string> sections{"lookup", "churn", "load"};
-    std::string data;                 ///< folder of the Internet's tables and update traces
     std::vector<std::string> tables;  ///< route files instead
     size_t routes = 0;                ///< generated: so many; 0: the real table
     uint32_t next_hops = 0;           ///< 0: as in the table
@@ -35,15 +33,12 @@ struct Options {
     unsigned reader_cpu = 0;  ///< and the neighbour's
     /// Lookups are measured once beside each: MiB that another core writes to; 0: alone.
     std::vector<size_t> neighbours{0, 128};
-    std::string results;  ///< folder for the report's files; empty: none
-    std::string json;
     std::vector<std::string> benchmark_flags;  ///< --benchmark_..., for Google Benchmark
 
     [[nodiscard]] bool wants(const std::string& section) const;
     [[nodiscard]] bool wants_peer(const std::string& name) const;
 };
 
-/// nullopt: the program ends now, with exit_code.
-std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
+harness::Parsed<Options> parse_options(int argc, char** argv);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 Oracle::Number Oracle::number_of(const IpAddress& address) {
     Number number = 0;
@@ -54,4 +54,4 @@ uint32_t Oracle::look_up(const IpAddress& address) const {
     return groups_[static_cast<size_t>(after - firsts_.begin()) - 1];
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

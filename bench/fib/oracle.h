@@ -7,7 +7,7 @@
 
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 class Oracle {
   public:
@@ -24,4 +24,4 @@ class Oracle {
     std::vector<uint32_t> groups_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

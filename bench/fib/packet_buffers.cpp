@@ -6,7 +6,7 @@
 
 #include "bench/fib/random.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t metadata_bytes = 128;  // struct rte_mbuf
@@ -87,4 +87,4 @@ uint32_t PacketBuffers<Address>::result(size_t packet) const {
 template class PacketBuffers<Address4>;
 template class PacketBuffers<Address6>;
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -12,7 +12,7 @@
 #include "bench/fib/address.h"
 #include "bench/fib/measured_memory.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 template <LookupAddress Address>
 class PacketBuffers {
@@ -43,4 +43,4 @@ class PacketBuffers {
 extern template class PacketBuffers<Address4>;
 extern template class PacketBuffers<Address6>;
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 Ratio ratio(const Panel& panel, const std::string& row, const std::string& column) {
     const Cell* subject = panel.find(row, panel.subject);
@@ -13,7 +13,7 @@ Ratio ratio(const Panel& panel, const std::string& row, const std::string& colum
         const double own = subject->samples[i], other = peer->samples[i];
         if (own > 0 && other > 0) ratios.push_back(panel.lower_is_better ? other / own : own / other);
     }
-    return {quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)};
+    return {harness::quantile(ratios, 0.5), harness::quantile(ratios, 0.25), harness::quantile(ratios, 0.75)};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

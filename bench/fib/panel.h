@@ -7,14 +7,14 @@
 
 #include "bench/harness/statistics.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct Cell {
     std::string setting;          ///< of the peer, where it has several
     std::vector<double> samples;  ///< one a round, in the panel's unit
     /// Other figures of each round, by name: latencies of the churn benchmark.
     std::map<std::string, std::vector<double>> more;
-    [[nodiscard]] double median() const { return summarize(samples).median; }
+    [[nodiscard]] double median() const { return harness::summarize(samples).median; }
 };
 
 struct Panel {
@@ -42,4 +42,4 @@ struct Ratio {
 };
 Ratio ratio(const Panel& panel, const std::string& row, const std::string& column);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -15,7 +15,7 @@
 #include "bench/fib/table.h"
 #include "bench/fib/updates.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 template <LookupAddress Address>
 class Peer {
@@ -67,4 +67,4 @@ struct PeerKind {
     bool takes_updates = false;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

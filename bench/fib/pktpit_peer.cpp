@@ -12,11 +12,11 @@
 #include "fib/image.h"
 #include "fib/reader.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
-fib::Capacity capacity_for(const Table& table) {
-    fib::Capacity capacity;
+pktpit::fib::Capacity capacity_for(const Table& table) {
+    pktpit::fib::Capacity capacity;
     capacity.groups = std::max(capacity.groups, table.groups + 2);
     capacity.adjacencies = std::max(capacity.adjacencies, table.groups + 2);
     return capacity;
@@ -24,7 +24,7 @@ fib::Capacity capacity_for(const Table& table) {
 
 template <class T>
 T take(Result<T>&& result) {
-    if (!result) throw Failure("Pktpit: " + result.error().to_string());
+    if (!result) throw harness::Failure("Pktpit: " + result.error().to_string());
     return *result;
 }
 
@@ -32,14 +32,14 @@ template <LookupAddress Address>
 class PktpitPeer final : public BatchPeer<PktpitPeer<Address>, Address, uint32_t> {
   public:
     explicit PktpitPeer(const Table& table)
-        : geometry_(fib::plan_geometry(capacity_for(table))),
+        : geometry_(pktpit::fib::plan_geometry(capacity_for(table))),
           memory_(geometry_.image_bytes),
           image_(memory_.bytes(), geometry_, epochs_),
           group_ids_(table.groups + 1) {
         for (uint32_t group = 1; group <= table.groups; group++) {
             pp_fib_adjacency adjacency{};
             adjacency.kind = PP_ADJ_FORWARD;
-            const std::pair<fib::AdjacencyId, uint16_t> members[] = {
+            const std::pair<pktpit::fib::AdjacencyId, uint16_t> members[] = {
                 {take(image_.add_adjacency(adjacency)), uint16_t{1}}};
             group_ids_[group] = take(image_.add_group(members));
             if (table_groups_.size() <= group_ids_[group]) table_groups_.resize(group_ids_[group] + 1);
@@ -52,14 +52,15 @@ class PktpitPeer final : public BatchPeer<PktpitPeer<Address>, Address, uint32_t
     /// The variants that this CPU has, and last what users get.
     [[nodiscard]] std::vector<std::string> settings() const override {
         std::vector<std::string> names;
-        for (const fib::CpuVariant variant : variants_)
-            names.emplace_back(fib::to_string(variant));
+        for (const pktpit::fib::CpuVariant variant : variants_)
+            names.emplace_back(pktpit::fib::to_string(variant));
         names.emplace_back("auto");
         return names;
     }
     void choose(size_t setting) override {
-        reader_ = fib::FibReader(memory_.bytes(),
-                                 setting < variants_.size() ? variants_[setting] : fib::best_cpu_variant());
+        reader_ = pktpit::fib::FibReader(memory_.bytes(), setting < variants_.size()
+                                                              ? variants_[setting]
+                                                              : pktpit::fib::best_cpu_variant());
     }
 
     void look_up_batch(const Address* from, uint32_t* to) const {
@@ -76,7 +77,8 @@ class PktpitPeer final : public BatchPeer<PktpitPeer<Address>, Address, uint32_t
         }
         const auto done = image_.set(update.prefix, group_ids_[update.group]);
         if (!done)
-            throw Failure(fmt::format("Pktpit: {}: {}", update.prefix.to_string(), done.error().to_string()));
+            throw harness::Failure(
+                fmt::format("Pktpit: {}: {}", update.prefix.to_string(), done.error().to_string()));
     }
 
     // The reader's thread.
@@ -96,22 +98,23 @@ class PktpitPeer final : public BatchPeer<PktpitPeer<Address>, Address, uint32_t
     }
 
   private:
-    static std::vector<fib::CpuVariant> present() {
-        std::vector<fib::CpuVariant> variants;
-        for (const auto variant : {fib::CpuVariant::scalar, fib::CpuVariant::avx2, fib::CpuVariant::avx512})
-            if (fib::cpu_has(variant)) variants.push_back(variant);
+    static std::vector<pktpit::fib::CpuVariant> present() {
+        std::vector<pktpit::fib::CpuVariant> variants;
+        for (const auto variant : {pktpit::fib::CpuVariant::scalar, pktpit::fib::CpuVariant::avx2,
+                                   pktpit::fib::CpuVariant::avx512})
+            if (pktpit::fib::cpu_has(variant)) variants.push_back(variant);
         return variants;
     }
 
-    std::vector<fib::CpuVariant> variants_ = present();
+    std::vector<pktpit::fib::CpuVariant> variants_ = present();
     pp_fib_geometry geometry_;
     MeasuredMemory memory_;
-    fib::Epochs epochs_;
-    std::optional<fib::EpochReader> epoch_reader_;
-    fib::FibImage image_;
-    fib::FibReader reader_{memory_.bytes()};
-    std::vector<fib::GroupId> group_ids_;  ///< by the table's group
-    std::vector<uint32_t> table_groups_;   ///< and back
+    pktpit::fib::Epochs epochs_;
+    std::optional<pktpit::fib::EpochReader> epoch_reader_;
+    pktpit::fib::FibImage image_;
+    pktpit::fib::FibReader reader_{memory_.bytes()};
+    std::vector<pktpit::fib::GroupId> group_ids_;  ///< by the table's group
+    std::vector<uint32_t> table_groups_;           ///< and back
 };
 
 }  // namespace
@@ -125,4 +128,4 @@ PeerKind<Address> pktpit_kind() {
 template PeerKind<Address4> pktpit_kind();
 template PeerKind<Address6> pktpit_kind();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -6,11 +6,11 @@
 
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// The settings are the lookup variants that this CPU can run; the last, "auto", is the one
 /// that Pktpit picks itself, and what ratios are of.
 template <LookupAddress Address>
 PeerKind<Address> pktpit_kind();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -6,13 +6,13 @@
 #include "bench/fib/options.h"
 #include "bench/harness/device.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Pins the calling thread. Throws Failure if there is no such CPU.
 void pin_to(unsigned cpu);
 
 /// Real-time, so that nothing else on the machine runs on the measurement's core meanwhile; nullptr where
 /// that is not permitted, or not worth it.
-std::unique_ptr<RealTime> real_time(const Options& options);
+std::unique_ptr<harness::RealTime> real_time(const Options& options);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 using Random = std::mt19937_64;
 
@@ -18,4 +18,4 @@ inline double unit(Random& random) {
     return static_cast<double>(random() >> 11) * 0x1p-53;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

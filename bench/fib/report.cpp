@@ -7,7 +7,7 @@
 #include "bench/fib/churn.h"
 #include "bench/fib/targets.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 using Line = std::vector<std::string>;
@@ -54,7 +54,8 @@ void print_rates(FILE* out, const Panel& panel) {
                 continue;
             }
             const double middle = cell->median();
-            const double apart = quantile(cell->samples, 0.75) - quantile(cell->samples, 0.25);
+            const double apart =
+                harness::quantile(cell->samples, 0.75) - harness::quantile(cell->samples, 0.25);
             line.push_back(fmt::format("{}{} ({:.0f} %)", number(middle),
                                        cell->setting.empty() ? "" : " " + cell->setting,
                                        middle > 0 ? apart / middle * 100 : 0.0));
@@ -136,7 +137,7 @@ void print_churn(FILE* out, const Panel& panel) {
             if (!cell) continue;
             Line line{fmt::format("{}, {}", row, column)};
             for (const std::string figure : latency_figures) {
-                const Summary summary = summarize(cell->more.at(figure));
+                const harness::Summary summary = harness::summarize(cell->more.at(figure));
                 std::string text = number(figure == "max" ? summary.highest : summary.median);
                 if (figure == "p99.9" && column == panel.subject)
                     text += fmt::format(" (< {} {})", most_p999_microseconds,
@@ -144,7 +145,8 @@ void print_churn(FILE* out, const Panel& panel) {
                 line.push_back(std::move(text));
             }
             const auto reader = cell->more.find(reader_figure);
-            line.push_back(reader == cell->more.end() ? "-" : number(summarize(reader->second).median));
+            line.push_back(reader == cell->more.end() ? "-"
+                                                      : number(harness::summarize(reader->second).median));
             lines.push_back(std::move(line));
         }
     }
@@ -188,4 +190,4 @@ void print_sizes(FILE* out, const Table& table, const std::vector<SizeRow>& size
     std::fflush(out);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

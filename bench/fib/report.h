@@ -10,7 +10,7 @@
 #include "bench/fib/panel.h"
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct Report {
     std::vector<std::pair<std::string, std::string>> head;  ///< machine, tables, settings: name and value
@@ -32,4 +32,4 @@ void write_results(const std::string& folder, const Report& report, const std::v
 /// Throws Failure if the file cannot be written.
 void write_json(const std::string& path, const Report& report);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -6,7 +6,7 @@
 #include "bench/fib/targets.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 using nlohmann::json;
@@ -66,7 +66,7 @@ void write_json(const std::string& path, const Report& report) {
                 .dump(2)
          << '\n'
          << std::flush;
-    if (!file) fail_errno("write " + path);
+    if (!file) harness::fail_errno("write " + path);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

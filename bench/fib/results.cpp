@@ -5,18 +5,18 @@
 #include "bench/report/files.h"
 #include "bench/report/plot.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// A chart a row: columns of one row are what compares.
-void add_charts(const Panel& panel, std::vector<BarChart>& charts) {
+void add_charts(const Panel& panel, std::vector<report::BarChart>& charts) {
     for (const std::string& row : panel.rows) {
-        BarChart chart{panel.title + ": " + row, panel.unit, {}};
+        report::BarChart chart{panel.title + ": " + row, panel.unit, {}};
         for (const std::string& column : panel.columns) {
             const Cell* cell = panel.find(row, column);
             if (!cell) continue;
-            chart.bars.push_back({column, cell->median(), quantile(cell->samples, 0.25),
-                                  quantile(cell->samples, 0.75), column == panel.subject});
+            chart.bars.push_back({column, cell->median(), harness::quantile(cell->samples, 0.25),
+                                  harness::quantile(cell->samples, 0.75), column == panel.subject});
         }
         if (!chart.bars.empty()) charts.push_back(std::move(chart));
     }
@@ -25,11 +25,11 @@ void add_charts(const Panel& panel, std::vector<BarChart>& charts) {
 }  // namespace
 
 void write_results(const std::string& folder, const Report& report, const std::vector<Table>& tables) {
-    const std::string stem = results_stem(folder, "fib");
+    const std::string stem = report::results_stem(folder, "fib");
     FILE* text = fopen((stem + ".txt").c_str(), "w");
-    if (!text) fail_errno("write " + stem + ".txt");
+    if (!text) harness::fail_errno("write " + stem + ".txt");
     print_head(text, report);
-    std::vector<BarChart> charts;
+    std::vector<report::BarChart> charts;
     for (const Panel& panel : report.lookups) {
         print_lookups(text, panel);
         add_charts(panel, charts);
@@ -43,10 +43,10 @@ void write_results(const std::string& folder, const Report& report, const std::v
             if (table.family == family) print_sizes(text, table, sizes);
     fclose(text);
     write_json(stem + ".json", report);
-    const bool plots = !charts.empty() && draw(bars_script(charts), charts.size(), stem);
+    const bool plots = !charts.empty() && report::draw(report::bars_script(charts), charts.size(), stem);
     for (const char* ending : {".txt", ".json", ".svg", ".png"})
-        hand_to_user(stem + ending);
+        report::hand_to_user(stem + ending);
     fmt::print("\nwritten: {}.txt, .json{}\n", stem, plots ? ", .svg, .png" : "; no plots");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -6,7 +6,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/progress.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 class Collector : public benchmark::BenchmarkReporter {
@@ -45,7 +45,7 @@ class Steps {
 
   private:
     size_t runs_, lines_, done_ = 0, told_ = 0;
-    Progress progress_;
+    harness::Progress progress_;
 };
 
 /// What is being measured: Google Benchmark takes functions without state, and numbers as their arguments.
@@ -71,7 +71,7 @@ void initialize_google_benchmark(const Options& options) {
         arguments.push_back(word.data());
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
-    if (count > 1) throw Failure(std::string("Google Benchmark does not know ") + arguments[1]);
+    if (count > 1) throw harness::Failure(std::string("Google Benchmark does not know ") + arguments[1]);
 }
 
 std::map<std::string, std::vector<Sample>> run_interleaved(
@@ -92,10 +92,10 @@ std::map<std::string, std::vector<Sample>> run_interleaved(
                     ->Iterations(group[i].iterations);
             benchmark::RunSpecifiedBenchmarks(&collector);
             benchmark::ClearRegisteredBenchmarks();
-            if (collector.error) throw Failure(*collector.error);
+            if (collector.error) throw harness::Failure(*collector.error);
         }
     }
     return std::move(collector.samples);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

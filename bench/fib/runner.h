@@ -11,7 +11,7 @@
 
 #include "bench/fib/options.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Once, before anything is registered.
 void initialize_google_benchmark(const Options& options);
@@ -33,4 +33,4 @@ using Sample = std::map<std::string, double>;
 std::map<std::string, std::vector<Sample>> run_interleaved(
     const std::vector<std::vector<Measurement>>& groups, unsigned rounds);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

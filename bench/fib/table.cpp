@@ -1,16 +1,16 @@
 #include "bench/fib/table.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "bench/harness/failure.h"
+#include "bench/harness/recorded_file.h"
 #include "fib/tables/table_file.h"
 #include "fib/tables/table_generator.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr uint64_t seed = 2544;
@@ -37,14 +37,14 @@ void normalize(std::vector<Route>& routes) {
 Table read_table(Family family, const std::string& file) {
     Table table{family, {}, 0, file};
     std::unordered_map<std::string, uint32_t> groups;
-    const auto read =
-        fib::read_table_file(file, [&](const Prefix& prefix, std::string_view id, size_t) -> Result<void> {
+    const auto read = pktpit::fib::read_table_file(
+        file, [&](const Prefix& prefix, std::string_view id, size_t) -> Result<void> {
             if (prefix.address.family != family) return {};
             const auto next = static_cast<uint32_t>(groups.size() + 1);
             table.routes.push_back({prefix, groups.try_emplace(std::string(id), next).first->second});
             return {};
         });
-    if (!read) throw Failure(read.error().to_string());
+    if (!read) throw harness::Failure(read.error().to_string());
     table.groups = static_cast<uint32_t>(groups.size());
     normalize(table.routes);
     return table;
@@ -52,8 +52,8 @@ Table read_table(Family family, const std::string& file) {
 
 Table generate_internet(Family family, size_t count) {
     Table table{family, {}, 0, "generated, with the Internet's prefix lengths"};
-    if (count == 0) count = fib::internet_table_size(family);
-    for (const auto& entry : fib::generate_table(family, count, seed)) {
+    if (count == 0) count = pktpit::fib::internet_table_size(family);
+    for (const auto& entry : pktpit::fib::generate_table(family, count, seed)) {
         table.routes.push_back({entry.prefix, entry.next_hop});
         table.groups = std::max(table.groups, entry.next_hop);
     }
@@ -61,10 +61,11 @@ Table generate_internet(Family family, size_t count) {
     return table;
 }
 
-Table read_or_generate_table(Family family, const std::string& file) {
-    if (access(file.c_str(), R_OK) == 0) return read_table(family, file);
+Table read_or_generate_table(Family family, const std::string& folder) {
+    const std::string_view name = harness::internet_table_file(family);
+    if (const auto file = harness::recorded_file(folder, name)) return read_table(family, *file);
     Table table = generate_internet(family, 0);
-    table.origin += fmt::format(" (no {})", file);
+    table.origin += fmt::format(" ({})", harness::describe_missing(folder, name));
     return table;
 }
 
@@ -78,4 +79,4 @@ void spread_next_hops(Table& table, uint32_t groups) {
     table.groups = groups;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -8,7 +8,7 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct Route {
     Prefix prefix;
@@ -31,8 +31,9 @@ Table read_table(Family family, const std::string& file);
 /// A table of `count` routes with the Internet's prefix lengths; 0: as many as the Internet has.
 Table generate_internet(Family family, size_t count);
 
-/// `file`; where it cannot be read, generate_internet().
-Table read_or_generate_table(Family family, const std::string& file);
+/// The Internet's table in `folder`, or in the one that PKTPIT_DATA names; where there is none,
+/// generate_internet(), and `origin` says why.
+Table read_or_generate_table(Family family, const std::string& folder);
 
 /// Gives the routes `groups` next hops: by a hash of the one they had and of their surroundings, so that
 /// neighbours with a common next hop mostly keep one in common, as prefixes of one origin do.
@@ -41,4 +42,4 @@ void spread_next_hops(Table& table, uint32_t groups);
 /// Sorts, and keeps the last of equal prefixes.
 void normalize(std::vector<Route>& routes);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

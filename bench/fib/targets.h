@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// "In this row, Pktpit is at least `factor` times `column`."
 struct RatioTarget {
@@ -34,4 +34,4 @@ constexpr const RatioTarget* find_target(std::string_view row, std::string_view 
     return nullptr;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -11,7 +11,7 @@
 #include "bench/harness/failure.h"
 #include "fib/tables/file_source.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// The group of exactly this prefix, 0 if it is not in the table.
@@ -40,14 +40,15 @@ std::string_view next_token(std::string_view& line) {
 }
 
 [[noreturn]] void refuse(const std::string& file, size_t line, std::string_view found) {
-    throw Failure(fmt::format("{}:{}: '{}' (expected `unixtime a|w prefix next-hop-id`)", file, line, found));
+    throw harness::Failure(
+        fmt::format("{}:{}: '{}' (expected `unixtime a|w prefix next-hop-id`)", file, line, found));
 }
 
 }  // namespace
 
 UpdateSequence random_updates(const Table& table, size_t count, uint64_t seed) {
     UpdateSequence sequence{"random", {}, {}};
-    if (table.routes.empty()) throw Failure("random updates of an empty table");
+    if (table.routes.empty()) throw harness::Failure("random updates of an empty table");
     Random random(seed);
     std::vector<uint32_t> group(table.routes.size());
     for (size_t i = 0; i < group.size(); i++)
@@ -88,12 +89,12 @@ UpdateSequence parse_updates(const Table& table, std::string_view text, const st
 }
 
 UpdateSequence read_updates(const Table& table, const std::string& file) {
-    auto source = fib::FileSource::open(file);
-    if (!source) throw Failure(source.error().to_string());
+    auto source = pktpit::fib::FileSource::open(file);
+    if (!source) throw harness::Failure(source.error().to_string());
     std::string text;
     for (;;) {
         const auto piece = source->next();
-        if (!piece) throw Failure(piece.error().to_string());
+        if (!piece) throw harness::Failure(piece.error().to_string());
         if (piece->empty()) break;
         text.append(piece->data(), piece->size());
     }
@@ -108,4 +109,4 @@ Table updated(const Table& table, const std::vector<Update>& updates) {
     return result;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -8,7 +8,7 @@
 
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Announce with a group (add or replace), or withdraw with group 0. What is withdrawn need not be there:
 /// real traces withdraw routes that another peer's table has.
@@ -33,4 +33,4 @@ UpdateSequence parse_updates(const Table& table, std::string_view text, const st
 /// The table after the updates.
 Table updated(const Table& table, const std::vector<Update>& updates);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

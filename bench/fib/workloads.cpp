@@ -6,7 +6,7 @@
 #include "bench/fib/random.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t hot_destinations = 16;
@@ -86,7 +86,7 @@ std::string_view name_of(Traffic traffic) {
 
 template <LookupAddress Address>
 std::vector<Address> make_destinations(const Table& table, Traffic traffic, size_t count, uint64_t seed) {
-    if (table.routes.empty()) throw Failure("no routes to make destinations from");
+    if (table.routes.empty()) throw harness::Failure("no routes to make destinations from");
     Random random(seed + static_cast<uint64_t>(traffic) * 0x9e3779b97f4a7c15ull);
     const auto prefix_at = [&](size_t i) -> const Prefix& { return table.routes[i].prefix; };
     const auto in_any_prefix = [&] {
@@ -135,4 +135,4 @@ std::vector<Address> make_destinations(const Table& table, Traffic traffic, size
 template std::vector<Address4> make_destinations(const Table&, Traffic, size_t, uint64_t);
 template std::vector<Address6> make_destinations(const Table&, Traffic, size_t, uint64_t);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

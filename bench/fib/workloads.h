@@ -12,7 +12,7 @@
 #include "bench/fib/measured_memory.h"
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 enum class Traffic : uint8_t {
     uniform,      ///< IPv4: any 32 bits; IPv6: any address in 2000::/3
@@ -43,4 +43,4 @@ struct Workload {
 extern template std::vector<Address4> make_destinations(const Table&, Traffic, size_t, uint64_t);
 extern template std::vector<Address6> make_destinations(const Table&, Traffic, size_t, uint64_t);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -10,7 +10,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 [[noreturn]] void take_care(const std::function<int64_t()>& change, const std::function<void(int64_t)>& undo,
@@ -59,4 +59,4 @@ Caretaker::~Caretaker() {
     waitpid(child_, nullptr, 0);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class Caretaker {
   public:
@@ -27,4 +27,4 @@ class Caretaker {
     pid_t child_ = -1;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

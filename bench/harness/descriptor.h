@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class Descriptor {
   public:
@@ -31,4 +31,4 @@ class Descriptor {
     int fd_ = -1;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

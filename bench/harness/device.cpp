@@ -20,7 +20,7 @@
 #include "bench/harness/descriptor.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 void ethtool(const std::string& device, void* command, const char* what) {
@@ -157,4 +157,4 @@ RealTime::~RealTime() {
     sched_setscheduler(0, SCHED_OTHER, &normal);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

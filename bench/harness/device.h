@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 uint32_t interface_index(const std::string& device);
 void enable_gro(const std::string& device);
@@ -43,4 +43,4 @@ class RealTime {
     RealTime& operator=(const RealTime&) = delete;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

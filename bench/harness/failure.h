@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class Failure : public std::runtime_error {
   public:
@@ -23,4 +23,4 @@ class Failure : public std::runtime_error {
     fail_with(errno, what);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

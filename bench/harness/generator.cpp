@@ -18,7 +18,7 @@
 #include "bench/harness/failure.h"
 #include "generator.skel.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 /// Frames a system call. Each call makes a page pool of its own, so few and long calls; but the thread looks
@@ -27,7 +27,7 @@ constexpr int frames_per_call = 1 << 16;
 /// Paced, most slots are dropped at once: 1,048,576 are some 40 ms.
 constexpr int paced_slots_per_call = 1 << 20;
 
-struct Destroy {
+struct DestroyGenerator {
     void operator()(bench_generator* skeleton) const { bench_generator::destroy(skeleton); }
 };
 
@@ -37,7 +37,7 @@ struct Generator::State {
     const Topology* topology;
     FrameShape shape;
     NetworkNamespace anchor;  ///< whose loopback device the program is attached to
-    std::unique_ptr<bench_generator, Destroy> skeleton;
+    std::unique_ptr<bench_generator, DestroyGenerator> skeleton;
     std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)> link{nullptr, &bpf_link__destroy};
     std::thread thread;
     std::atomic<bool> stopping{false};
@@ -178,4 +178,4 @@ int Generator::progress_map() const {
     return bpf_map__fd(state_->skeleton->maps.progress);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

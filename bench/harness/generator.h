@@ -12,7 +12,7 @@
 #include "bench/bpf/traffic.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 /// What the frames are like beside their destinations.
 struct FrameShape {
@@ -49,4 +49,4 @@ class Generator {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

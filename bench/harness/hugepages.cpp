@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <fstream>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 size_t read_number(const std::string& path) {
@@ -40,4 +40,4 @@ HugepageReservation::HugepageReservation(size_t bytes, const std::string& direct
                   write_number(total, pages_to_leave(read_number(total), static_cast<size_t>(added)));
           }) {}
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

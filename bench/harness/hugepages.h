@@ -7,7 +7,7 @@
 
 #include "bench/harness/caretaker.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 inline constexpr size_t hugepage_bytes = 2u << 20;
 inline constexpr const char* hugepage_directory = "/sys/kernel/mm/hugepages/hugepages-2048kB";
@@ -36,4 +36,4 @@ class HugepageReservation {
     Caretaker pages_;  ///< its result: pages added, or `refused`
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

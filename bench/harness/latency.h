@@ -6,7 +6,7 @@
 
 #include "bench/bpf/traffic.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 /// Middle of a bucket, ns.
 constexpr double bucket_nanoseconds(uint32_t bucket) {
@@ -30,4 +30,4 @@ constexpr double latency_quantile(std::span<const uint64_t> buckets, double q) {
     return 0;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

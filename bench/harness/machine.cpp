@@ -11,7 +11,7 @@
 
 #include "bench/harness/realtime_limit.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 std::string first_line(const std::string& path) {
@@ -65,4 +65,4 @@ std::vector<std::pair<std::string, std::string>> describe_machine() {
             {"load before", first_line("/proc/loadavg")}};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

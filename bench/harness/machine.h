@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 /// Name and value: processor, kernel, mitigations, load, date and so on.
 std::vector<std::pair<std::string, std::string>> describe_machine();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

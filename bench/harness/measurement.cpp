@@ -4,7 +4,7 @@
 
 #include "bench/harness/device.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -81,4 +81,4 @@ Sample measure(const Topology& topology, Family family, Generator& generator, Co
     return sample;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

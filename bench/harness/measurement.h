@@ -10,7 +10,7 @@
 #include "bench/harness/sink.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 /// Which core pays for what.
 enum class Cores {
@@ -52,4 +52,4 @@ unsigned window_of(Cores cores);
 Sample measure(const Topology& topology, Family family, Generator& generator, Cores cores,
                const Timing& timing, Arrival arrival = Arrival::routed);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

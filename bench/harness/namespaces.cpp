@@ -6,7 +6,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 Descriptor current_namespace() {
@@ -39,4 +39,4 @@ void make_private_mounts() {
     if (mount("run", "/run", "tmpfs", 0, "mode=0755") != 0) fail_errno("mount an empty /run");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -5,7 +5,7 @@
 
 #include "bench/harness/descriptor.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class NetworkNamespace {
   public:
@@ -34,4 +34,4 @@ class InNamespace {
 /// started.
 void make_private_mounts();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -14,7 +14,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 constexpr size_t batch_bytes = 256 * 1024;
@@ -169,4 +169,4 @@ void Netlink::add_routes(std::span<const Prefix> prefixes, const IpAddress& gate
     }
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -13,7 +13,7 @@
 struct mnl_socket;
 struct nlmsghdr;
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class Netlink {
   public:
@@ -43,4 +43,4 @@ class Netlink {
     uint32_t sequence_ = 0;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 Progress::Progress(size_t steps)
     : steps_(steps), terminal_(isatty(STDERR_FILENO)), begin_(std::chrono::steady_clock::now()) {}
@@ -32,4 +32,4 @@ void Progress::step(const std::string& what) {
         fmt::print(stderr, "{}\n", line);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 class Progress {
   public:
@@ -23,4 +23,4 @@ class Progress {
     std::chrono::steady_clock::time_point begin_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

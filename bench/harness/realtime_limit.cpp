@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 constexpr int64_t none = -1;
@@ -21,4 +21,4 @@ NoRealtimeLimit::NoRealtimeLimit(const std::string& file)
               if (before != none) std::ofstream(file) << before << std::flush;
           }) {}
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

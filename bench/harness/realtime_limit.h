@@ -8,7 +8,7 @@
 
 #include "bench/harness/caretaker.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 inline constexpr const char* realtime_limit_file = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -21,4 +21,4 @@ class NoRealtimeLimit {
     Caretaker limit_;  ///< its result: the limit before, -1 for none
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -12,10 +12,10 @@
 #include "bench/harness/failure.h"
 #include "sink.skel.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
-struct Destroy {
+struct DestroySink {
     void operator()(bench_sink* skeleton) const { bench_sink::destroy(skeleton); }
 };
 
@@ -24,7 +24,7 @@ using Words = std::array<uint64_t, sizeof(pb_sink_counters) / sizeof(uint64_t)>;
 }  // namespace
 
 struct Sink::State {
-    std::unique_ptr<bench_sink, Destroy> skeleton;
+    std::unique_ptr<bench_sink, DestroySink> skeleton;
     std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)> link{nullptr, &bpf_link__destroy};
 };
 
@@ -99,4 +99,4 @@ std::string describe_faults(const pb_sink_counters& counters) {
     return faults;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

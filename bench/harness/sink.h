@@ -12,7 +12,7 @@
 #include "bench/harness/generator.h"
 #include "bench/harness/topology.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 /// What a forwarder makes of a frame.
 enum class Arrival {
@@ -46,4 +46,4 @@ class Sink {
 /// What was wrong with the sample, in words; empty if nothing was and something was looked at.
 std::string describe_faults(const pb_sink_counters& counters);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 Summary summarize(std::span<const double> values) {
     if (values.empty()) return {};
@@ -31,4 +31,4 @@ double quantile(std::span<const double> values, double q) {
     return sorted[lower] + (place - static_cast<double>(lower)) * (sorted[upper] - sorted[lower]);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

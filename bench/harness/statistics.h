@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 struct Summary {
     double median = 0;
@@ -24,4 +24,4 @@ double quantile(std::span<const double> values, double q);
 /// A larger spread than this is said in every report.
 inline constexpr double tolerated_spread = 0.15;
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

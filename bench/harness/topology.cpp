@@ -6,7 +6,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/netlink.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 template <class T>
@@ -103,4 +103,4 @@ uint64_t Topology::refused_by_sink() const {
     return device_statistic(egress_.device, "tx_queue_0_xdp_xmit_errors");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

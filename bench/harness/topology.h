@@ -11,7 +11,7 @@
 #include "base/address.h"
 #include "bench/harness/namespaces.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 struct Port {
     std::string device;
@@ -59,4 +59,4 @@ class Topology {
     Port sink_port_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

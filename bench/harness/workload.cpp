@@ -1,7 +1,6 @@
 #include "bench/harness/workload.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,11 +8,12 @@
 #include <random>
 
 #include "bench/harness/failure.h"
+#include "bench/harness/recorded_file.h"
 #include "bench/harness/topology.h"
 #include "fib/tables/table_file.h"
 #include "fib/tables/table_generator.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 constexpr size_t most_destinations = 1 << 20;
@@ -53,7 +53,8 @@ IpAddress random_address_in(const Prefix& prefix, Random& random) {
 
 std::vector<Prefix> generate_internet(Family family) {
     std::vector<Prefix> prefixes;
-    for (const auto& entry : fib::generate_table(family, fib::internet_table_size(family), seed))
+    for (const auto& entry :
+         pktpit::fib::generate_table(family, pktpit::fib::internet_table_size(family), seed))
         prefixes.push_back(entry.prefix);
     return prefixes;
 }
@@ -61,8 +62,8 @@ std::vector<Prefix> generate_internet(Family family) {
 /// Next-hop ids are left out: the benchmark has one next hop.
 std::vector<Prefix> read_prefixes(const std::string& file) {
     std::vector<Prefix> prefixes;
-    const auto read =
-        fib::read_table_file(file, [&](const Prefix& prefix, std::string_view, size_t) -> Result<void> {
+    const auto read = pktpit::fib::read_table_file(
+        file, [&](const Prefix& prefix, std::string_view, size_t) -> Result<void> {
             prefixes.push_back(prefix);
             return {};
         });
@@ -137,37 +138,45 @@ std::vector<IpAddress> pick_destinations(const std::vector<Prefix>& prefixes, Tr
     return {};
 }
 
+/// What a workload routes, and what that is.
+struct Source {
+    std::vector<Prefix> prefixes;
+    std::string description;
+    std::string label;
+};
+
+Source read_or_generate_internet(Family family, size_t routes, const std::string& data) {
+    const std::string_view name = internet_table_file(family);
+    const auto file = recorded_file(data, name);
+    std::vector<Prefix> all = file ? read_prefixes(*file) : generate_internet(family);
+    const std::string origin =
+        file ? "the Internet table of June 2026"
+             : "a generated table with the Internet's prefix lengths (" + describe_missing(data, name) + ")";
+    std::erase_if(all, [](const Prefix& prefix) { return !is_usable(prefix); });
+    const size_t whole = all.size();
+    Source source{take_evenly(std::move(all), routes), {}, {}};
+    const size_t taken = source.prefixes.size();
+    source.description = taken == whole
+                             ? fmt::format("all {} routes of {}", whole, origin)
+                             : fmt::format("{} routes, taken evenly from the {} of {}", taken, whole, origin);
+    source.label = fmt::format("{} {} routes", taken, file ? "Internet" : "generated");
+    return source;
+}
+
+Source make_dense(Family family, size_t routes) {
+    if (routes == 0 || routes > 1 << 20) throw Failure("a dense table has 1 to 1,048,576 routes");
+    return {dense_table(family, routes), fmt::format("{} consecutive prefixes", routes),
+            fmt::format("{} consecutive routes", routes)};
+}
+
 }  // namespace
 
 Workload make_workload(Family family, Table table, size_t routes, const std::string& data, Traffic traffic) {
+    Source source =
+        table == Table::dense ? make_dense(family, routes) : read_or_generate_internet(family, routes, data);
     Random random(seed);
-    Workload workload;
-    if (table == Table::dense) {
-        if (routes == 0 || routes > 1 << 20) throw Failure("a dense table has 1 to 1,048,576 routes");
-        workload.prefixes = dense_table(family, routes);
-        workload.description = fmt::format("{} consecutive prefixes", routes);
-    } else {
-        const std::string file = data + (family == Family::ipv4 ? "/internet-ipv4-2026-06.txt.xz"
-                                                                : "/internet-ipv6-2026-06.txt.xz");
-        std::string origin = "the Internet table of June 2026";
-        std::vector<Prefix> all;
-        if (access(file.c_str(), R_OK) == 0) {
-            all = read_prefixes(file);
-        } else {
-            all = generate_internet(family);
-            origin = "a generated table with the Internet's prefix lengths (no " + file + ")";
-        }
-        std::erase_if(all, [](const Prefix& prefix) { return !is_usable(prefix); });
-        const size_t whole = all.size();
-        workload.prefixes = take_evenly(std::move(all), routes);
-        workload.description = workload.prefixes.size() == whole
-                                   ? fmt::format("all {} routes of {}", whole, origin)
-                                   : fmt::format("{} routes, taken evenly from the {} of {}",
-                                                 workload.prefixes.size(), whole, origin);
-    }
+    Workload workload{std::move(source.description), std::move(source.label), std::move(source.prefixes), {}};
     workload.destinations = pick_destinations(workload.prefixes, traffic, random);
-    workload.label = fmt::format("{} {} routes", workload.prefixes.size(),
-                                 table == Table::dense ? "consecutive" : "Internet");
     if (traffic == Traffic::zipf) workload.label += ", Zipf";
     if (traffic == Traffic::one_flow) workload.label += ", one flow";
     if (traffic == Traffic::zipf) workload.description += ", destinations by Zipf's law";
@@ -175,4 +184,4 @@ Workload make_workload(Family family, Table table, size_t routes, const std::str
     return workload;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

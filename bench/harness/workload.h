@@ -8,10 +8,11 @@
 
 #include "base/address.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 
 enum class Table {
-    internet,  ///< real Internet table (or, where its file is absent, one with its prefix-length histogram)
+    internet,  ///< real Internet table; where its file is absent, a generated one with its prefix lengths,
+               ///< and `description` says so
     dense,     ///< consecutive /24 or /48 prefixes, as DPDK's l3fwd is usually measured with
 };
 
@@ -30,8 +31,9 @@ struct Workload {
     std::vector<IpAddress> destinations;
 };
 
-/// `routes`: how many prefixes, taken evenly from the table; 0: all of it. `data`: folder of the table files.
+/// `routes`: how many prefixes, taken evenly from the table; 0: all of it. `data`: folder of the table files;
+/// empty: PKTPIT_DATA's. Throws Failure.
 Workload make_workload(Family family, Table table, size_t routes, const std::string& data,
                        Traffic traffic = Traffic::uniform);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

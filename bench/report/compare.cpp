@@ -10,7 +10,7 @@
 #include "bench/harness/failure.h"
 #include "bench/harness/statistics.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 using nlohmann::json;
@@ -69,7 +69,9 @@ std::map<std::string, Figure> fib_figures(const json& report) {
                 const auto samples = cell.at("samples").get<std::vector<double>>();
                 const double median = cell.at("median").get<double>();
                 const double spread =
-                    median > 0 ? (quantile(samples, 0.75) - quantile(samples, 0.25)) / median : 0;
+                    median > 0
+                        ? (harness::quantile(samples, 0.75) - harness::quantile(samples, 0.25)) / median
+                        : 0;
                 figures[place + ", " + panel.at("unit").get<std::string>()] = {median, spread, false};
                 if (cell.contains("subject_is_times_better"))
                     figures[place + ", times better"] = {cell.at("subject_is_times_better").get<double>(),
@@ -82,7 +84,8 @@ std::map<std::string, Figure> fib_figures(const json& report) {
 
 json parse(const std::string& text) {
     json out = json::parse(text, nullptr, false);
-    if (!out.is_object() || !out.contains("benchmark")) throw Failure("not a report of `pktpit bench`");
+    if (!out.is_object() || !out.contains("benchmark"))
+        throw harness::Failure("not a report of `pktpit bench`");
     return out;
 }
 
@@ -95,8 +98,8 @@ bool Change::significant() const {
 Comparison compare_reports(const std::string& before, const std::string& after) try {
     const json a = parse(before), b = parse(after);
     if (a["benchmark"] != b["benchmark"])
-        throw Failure("one is a report of " + a["benchmark"].dump() + ", the other of " +
-                      b["benchmark"].dump());
+        throw harness::Failure("one is a report of " + a["benchmark"].dump() + ", the other of " +
+                               b["benchmark"].dump());
     Comparison out;
     const json old_machine = a.value("machine", json::object()),
                new_machine = b.value("machine", json::object());
@@ -121,7 +124,7 @@ Comparison compare_reports(const std::string& before, const std::string& after) 
         if (!old_figures.contains(what)) out.only_after.push_back(what);
     return out;
 } catch (const json::exception& problem) {
-    throw Failure(std::string("not a report of `pktpit bench`: ") + problem.what());
+    throw harness::Failure(std::string("not a report of `pktpit bench`: ") + problem.what());
 }
 
 void print_comparison(FILE* out, const Comparison& comparison) {
@@ -145,4 +148,4 @@ void print_comparison(FILE* out, const Comparison& comparison) {
         fmt::print(out, "only after: {}\n", what);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 /// One figure that both runs have.
 struct Change {
@@ -31,4 +31,4 @@ struct Comparison {
 Comparison compare_reports(const std::string& before, const std::string& after);
 void print_comparison(FILE* out, const Comparison& comparison);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -13,7 +13,7 @@ namespace {
 std::string read(const char* path) {
     std::ifstream file(path);
     std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file) pktpit::bench::fail_errno(path);
+    if (!file) pktpit::bench::harness::fail_errno(path);
     return text;
 }
 
@@ -24,7 +24,8 @@ int main(int argc, char** argv) try {
         fmt::print(stderr, "usage: bench_compare BEFORE.json AFTER.json\n");
         return 2;
     }
-    print_comparison(stdout, pktpit::bench::compare_reports(read(argv[1]), read(argv[2])));
+    pktpit::bench::report::print_comparison(
+        stdout, pktpit::bench::report::compare_reports(read(argv[1]), read(argv[2])));
     return 0;
 } catch (const std::exception& problem) {
     fmt::print(stderr, "bench_compare: {}\n", problem.what());

@@ -8,12 +8,12 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 std::string results_stem(const std::string& folder, const std::string& benchmark) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    if (error) throw Failure("make the folder " + folder + ": " + error.message());
+    if (error) throw harness::Failure("make the folder " + folder + ": " + error.message());
     hand_to_user(folder);
     const std::time_t time = std::time(nullptr);
     std::tm parts{};
@@ -31,4 +31,4 @@ void hand_to_user(const std::string& path) {
         return;  // readable all the same
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 /// FOLDER/BENCHMARK-TIME, with the folder made. Throws Failure if it cannot be.
 std::string results_stem(const std::string& folder, const std::string& benchmark);
 /// With sudo the files are the user's, not root's.
 void hand_to_user(const std::string& path);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 void print_kill_restart(FILE* out, const KillRestartResult& result) {
     fmt::print(out, "\nkill -9 and restart, {}, {}, {}\n", result.family == Family::ipv4 ? "IPv4" : "IPv6",
-               name_of(result.cores), result.workload);
+               harness::name_of(result.cores), result.workload);
     fmt::print(out, "  full rate {:.3f} Mpps; offered meanwhile {:.3f} Mpps ({:.0f} %)\n", result.full_mpps,
                result.offered_mpps, 100 * result.offered_mpps / result.full_mpps);
     fmt::print(out, "  {} kills, {} ms without a daemon, slowest restart {} ms\n", result.kills,
@@ -20,4 +20,4 @@ void print_kill_restart(FILE* out, const KillRestartResult& result) {
     fmt::print(out, "target {}: nothing lost, nothing reordered\n", result.passed() ? "met" : "MISSED");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -8,11 +8,11 @@
 
 #include "bench/harness/measurement.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 struct KillRestartResult {
     Family family = Family::ipv4;
-    Cores cores = Cores::one_core;
+    harness::Cores cores = harness::Cores::one_core;
     std::string workload;
     double full_mpps = 0;     ///< measured just before
     double offered_mpps = 0;  ///< what was then sent, over the whole run
@@ -33,4 +33,4 @@ struct KillRestartResult {
 
 void print_kill_restart(FILE* out, const KillRestartResult& result);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

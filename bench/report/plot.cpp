@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 constexpr size_t charts_in_one_column = 4;
@@ -96,4 +96,4 @@ bool draw(const std::string& script, size_t charts, const std::string& stem) {
     return drawn;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

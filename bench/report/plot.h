@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 struct Bar {
     std::string label;
@@ -39,4 +39,4 @@ std::string curves_script(const std::vector<CurveChart>& charts);
 /// Draws STEM.svg and STEM.png; false if gnuplot is missing or complains.
 bool draw(const std::string& script, size_t charts, const std::string& stem);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 struct Rule {
@@ -99,4 +99,4 @@ void print_profile(FILE* out, const Profile& profile) {
     }
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

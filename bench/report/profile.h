@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 struct ProfileStep {
     std::string name;
@@ -25,4 +25,4 @@ struct Profile {
 Profile sort_stacks(const std::string& text);
 void print_profile(FILE* out, const Profile& profile);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 const char* name_of(Family family) {
@@ -12,12 +12,12 @@ const char* name_of(Family family) {
 }
 
 std::string percent(double share) {
-    return fmt::format("{:.0f} %{}", share * 100, share > tolerated_spread ? " !" : "");
+    return fmt::format("{:.0f} %{}", share * 100, share > harness::tolerated_spread ? " !" : "");
 }
 
 std::string loss_of(const Series& series) {
     uint64_t sent = 0, arrived = 0;
-    for (const Sample& sample : series.samples) {
+    for (const harness::Sample& sample : series.samples) {
         sent += sample.sent;
         arrived += sample.arrived;
     }
@@ -26,7 +26,7 @@ std::string loss_of(const Series& series) {
 
 std::string cost_above_bound(const Report& report, const Panel& panel, const Series& series) {
     const auto costs = costs_above_bound(report, panel, series);
-    return costs.empty() ? "-" : fmt::format("{:+.1f} ns", summarize(costs).median);
+    return costs.empty() ? "-" : fmt::format("{:+.1f} ns", harness::summarize(costs).median);
 }
 
 /// A missed target may be beyond what redirecting alone reaches on this machine.
@@ -35,14 +35,14 @@ std::string reachable(const Report& report, const Panel& panel, const Target& ta
     const Series* peer = panel.find(target.peer);
     if (!bound || !peer || bound == peer) return {};
     return fmt::format("; the upper bound is at {:.2f} x",
-                       summarize_ratio(bound->rates(), peer->rates()).median);
+                       harness::summarize_ratio(bound->rates(), peer->rates()).median);
 }
 
 }  // namespace
 
 std::vector<double> Series::rates() const {
     std::vector<double> rates;
-    for (const Sample& sample : samples)
+    for (const harness::Sample& sample : samples)
         rates.push_back(sample.mpps);
     return rates;
 }
@@ -81,7 +81,9 @@ std::optional<Verdict> judge_cost(const Report& report, const Panel& panel, Targ
     for (const Series& series : panel.series) {
         if (!series.forwarder.starts_with(target.peer)) continue;
         const auto costs = costs_above_bound(report, panel, series);
-        if (costs.empty() || (!best.empty() && summarize(costs).median >= summarize(best).median)) continue;
+        if (costs.empty() ||
+            (!best.empty() && harness::summarize(costs).median >= harness::summarize(best).median))
+            continue;
         best = costs;
         target.peer = series.forwarder;
     }
@@ -89,7 +91,7 @@ std::optional<Verdict> judge_cost(const Report& report, const Panel& panel, Targ
     for (size_t i = 0; i < std::min(own.size(), best.size()); i++)
         if (best[i] > 0) ratios.push_back(own[i] / best[i]);
     if (ratios.empty()) return std::nullopt;
-    return Verdict{target, summarize(ratios)};
+    return Verdict{target, harness::summarize(ratios)};
 }
 
 }  // namespace
@@ -104,7 +106,8 @@ std::vector<Verdict> judge(const Report& report, const Panel& panel) {
         }
         const Series* subject = panel.find(target.subject);
         const Series* peer = panel.find(target.peer);
-        if (subject && peer) verdicts.push_back({target, summarize_ratio(subject->rates(), peer->rates())});
+        if (subject && peer)
+            verdicts.push_back({target, harness::summarize_ratio(subject->rates(), peer->rates())});
     }
     return verdicts;
 }
@@ -122,14 +125,14 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
     const Series* subject = panel.subject();
     const size_t rounds = panel.series.empty() ? 0 : panel.series.front().samples.size();
     fmt::print(out, "\n{}, {}-byte frames, {}; {} rounds\n{}: {}\n", name_of(panel.family), panel.frame_bytes,
-               panel.workload, rounds, bench::name_of(panel.cores), explain(panel.cores));
+               panel.workload, rounds, harness::name_of(panel.cores), harness::explain(panel.cores));
     fmt::print(out, "{:30} {:>8} {:>8} {:>10} {:>12} {:>7} {:>22}\n", "forwarder", "Mpps", "spread",
                "ns/frame", "above bound", "lost", subject ? subject->forwarder + " is" : "");
     for (const Series& series : panel.series) {
-        const Summary rate = summarize(series.rates());
+        const harness::Summary rate = harness::summarize(series.rates());
         std::string ratio = "-";
         if (subject && subject != &series) {
-            const Summary summary = summarize_ratio(subject->rates(), series.rates());
+            const harness::Summary summary = harness::summarize_ratio(subject->rates(), series.rates());
             ratio = fmt::format("{:.2f} x ({:.2f}-{:.2f})", summary.median, summary.lowest, summary.highest);
         }
         fmt::print(out, "{:30} {:8.3f} {:>8} {:10.1f} {:>12} {:>7} {:>22}\n", series.forwarder, rate.median,
@@ -137,11 +140,12 @@ void print_panel(FILE* out, const Report& report, const Panel& panel) {
                    cost_above_bound(report, panel, series), loss_of(series), ratio);
     }
     for (const Series& series : panel.series)
-        for (const Sample& sample : series.samples)
+        for (const harness::Sample& sample : series.samples)
             if (!sample.faults.empty())
                 fmt::print(out, "WRONG FRAMES: {}: {}\n", series.forwarder, sample.faults);
     for (const Series& series : panel.series)
-        if (const double spread = summarize(series.rates()).spread(); spread > tolerated_spread)
+        if (const double spread = harness::summarize(series.rates()).spread();
+            spread > harness::tolerated_spread)
             fmt::print(out,
                        "! {}: rates spread over {:.0f} % of their median: trust the ratios, not the rate\n",
                        series.forwarder, spread * 100);
@@ -175,4 +179,4 @@ void print_appendix(FILE* out, const Report& report) {
     if (!report.patch.empty()) fmt::print(out, "\nl3fwd's patch\n{}", report.patch);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

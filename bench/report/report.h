@@ -13,19 +13,19 @@
 #include "bench/report/kill_restart_result.h"
 #include "bench/report/profile.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 /// One forwarder in one panel; one sample a round.
 struct Series {
     std::string forwarder;
-    std::vector<Sample> samples;
+    std::vector<harness::Sample> samples;
     [[nodiscard]] std::vector<double> rates() const;
 };
 
 /// Forwarders measured in turns under the same conditions.
 struct Panel {
     Family family = Family::ipv4;
-    Cores cores = Cores::two_core;
+    harness::Cores cores = harness::Cores::two_core;
     unsigned frame_bytes = 64;
     std::string workload;
     std::string label;  ///< the workload in a few words
@@ -50,7 +50,7 @@ struct Target {
 
 struct Verdict {
     Target target;
-    Summary ratio;
+    harness::Summary ratio;
     [[nodiscard]] bool met() const {
         return target.of_cost ? ratio.median <= target.factor : ratio.median >= target.factor;
     }
@@ -91,4 +91,4 @@ void print_appendix(FILE* out, const Report& report);
 /// bench/report/report.schema.json describes it. Throws Failure if the file cannot be written.
 void write_json(const std::string& path, const Report& report);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

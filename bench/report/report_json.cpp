@@ -5,19 +5,19 @@
 #include "bench/harness/failure.h"
 #include "bench/report/report.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 using nlohmann::json;
 
-json to_json(const Summary& summary) {
+json to_json(const harness::Summary& summary) {
     return {{"median", summary.median},
             {"lowest", summary.lowest},
             {"highest", summary.highest},
             {"spread", summary.spread()}};
 }
 
-json to_json(const Sample& sample) {
+json to_json(const harness::Sample& sample) {
     return {{"mpps", sample.mpps},
             {"sent", sample.sent},
             {"arrived", sample.arrived},
@@ -28,13 +28,13 @@ json to_json(const Sample& sample) {
 
 json to_json(const Series& series, const Series* subject, const std::vector<double>& costs) {
     json out{{"forwarder", series.forwarder},
-             {"mpps", to_json(summarize(series.rates()))},
+             {"mpps", to_json(harness::summarize(series.rates()))},
              {"rounds", json::array()}};
-    for (const Sample& sample : series.samples)
+    for (const harness::Sample& sample : series.samples)
         out["rounds"].push_back(to_json(sample));
-    if (!costs.empty()) out["ns_above_bound"] = to_json(summarize(costs));
+    if (!costs.empty()) out["ns_above_bound"] = to_json(harness::summarize(costs));
     if (subject && subject != &series)
-        out["subject_ratio"] = to_json(summarize_ratio(subject->rates(), series.rates()));
+        out["subject_ratio"] = to_json(harness::summarize_ratio(subject->rates(), series.rates()));
     return out;
 }
 
@@ -48,12 +48,12 @@ json to_json(const Verdict& verdict) {
 
 json to_json(const Report& report, const Panel& panel) {
     json out{{"family", panel.family == Family::ipv4 ? "ipv4" : "ipv6"},
-             {"cores", name_of(panel.cores)},
+             {"cores", harness::name_of(panel.cores)},
              {"workload", panel.workload},
              {"frame_bytes", panel.frame_bytes},
              {"routes", panel.routes},
              {"subject", panel.subject() ? panel.subject()->forwarder : ""},
-             {"cores_explained", explain(panel.cores)},
+             {"cores_explained", harness::explain(panel.cores)},
              {"series", json::array()},
              {"targets", json::array()}};
     for (const Series& series : panel.series)
@@ -65,7 +65,7 @@ json to_json(const Report& report, const Panel& panel) {
 
 json to_json(const KillRestartResult& result) {
     return {{"family", result.family == Family::ipv4 ? "ipv4" : "ipv6"},
-            {"cores", name_of(result.cores)},
+            {"cores", harness::name_of(result.cores)},
             {"workload", result.workload},
             {"full_mpps", result.full_mpps},
             {"offered_mpps", result.offered_mpps},
@@ -114,7 +114,7 @@ void write_json(const std::string& path, const Report& report) {
         out["kill_restart"].push_back(to_json(result));
     std::ofstream file(path);
     file << out.dump(2) << '\n';
-    if (!file.flush()) fail_errno("write " + path);
+    if (!file.flush()) harness::fail_errno("write " + path);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -6,16 +6,16 @@
 #include "bench/report/files.h"
 #include "bench/report/plot.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 BarChart chart_of(const Panel& panel) {
     BarChart chart{fmt::format("{}, {} B, {}, {}", panel.family == Family::ipv4 ? "IPv4" : "IPv6",
-                               panel.frame_bytes, name_of(panel.cores), panel.label),
+                               panel.frame_bytes, harness::name_of(panel.cores), panel.label),
                    "Mpps: median, lowest and highest round",
                    {}};
     for (const Series& series : panel.series) {
-        const Summary rate = summarize(series.rates());
+        const harness::Summary rate = harness::summarize(series.rates());
         chart.bars.push_back({series.forwarder, rate.median, rate.lowest, rate.highest,
                               series.forwarder.starts_with("pktpit")});
     }
@@ -37,7 +37,7 @@ void print_report(FILE* out, const Report& report) {
 void write_results(const std::string& folder, const Report& report) {
     const std::string stem = results_stem(folder, report.benchmark);
     FILE* text = fopen((stem + ".txt").c_str(), "w");
-    if (!text) fail_errno("write " + stem + ".txt");
+    if (!text) harness::fail_errno("write " + stem + ".txt");
     print_head(text, report);
     print_report(text, report);
     fclose(text);
@@ -54,4 +54,4 @@ void write_results(const std::string& folder, const Report& report) {
     fmt::print("\nwritten: {}{}\n", stem, files);
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -5,11 +5,11 @@
 
 #include "bench/report/report.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 
 /// Tables to `out`.
 void print_report(FILE* out, const Report& report);
 /// All files of a run; says on stdout what they are called.
 void write_results(const std::string& folder, const Report& report);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

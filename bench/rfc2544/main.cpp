@@ -12,12 +12,13 @@
 #include "bench/harness/namespaces.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/harness/statistics.h"
 #include "bench/rfc2544/options.h"
 #include "bench/rfc2544/report.h"
 #include "bench/wire/forwarders.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 namespace {
 
 constexpr std::array<double, 3> latency_shares{0.1, 0.5, 0.9};
@@ -39,7 +40,8 @@ Frames frames_of(const std::string& name) {
     return {bytes, false, static_cast<double>(bytes)};
 }
 
-Throughput test(Lab& lab, const Workload& workload, const std::string& frames, const Options& options) {
+Throughput test(wire::Lab& lab, const harness::Workload& workload, const std::string& frames,
+                const Options& options) {
     Throughput row;
     row.forwarder = lab.forwarder().name();
     row.frames = frames;
@@ -70,8 +72,8 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
                 p99.push_back(one.p99_us);
                 p999.push_back(one.p999_us);
             }
-            row.latencies.push_back(
-                {share, summarize(median).median, summarize(p99).median, summarize(p999).median});
+            row.latencies.push_back({share, harness::summarize(median).median, harness::summarize(p99).median,
+                                     harness::summarize(p999).median});
         }
         for (unsigned point = 1; point <= curve_points; point++) {
             const double load = row.highest * point / curve_points;
@@ -83,8 +85,8 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
                 offered.push_back(trial.offered);
                 reached += trial.reached;
             }
-            row.curve.push_back(
-                {load, summarize(offered).median, summarize(losses).median, 2 * reached > options.rounds});
+            row.curve.push_back({load, harness::summarize(offered).median, harness::summarize(losses).median,
+                                 2 * reached > options.rounds});
         }
         row.back_to_back = tester.back_to_back(longest_burst);
     }
@@ -93,38 +95,40 @@ Throughput test(Lab& lab, const Workload& workload, const std::string& frames, c
 }
 
 int run(const Options& options) {
-    make_private_mounts();
-    const HugepageReservation hugepages(hugepages_needed(options.forwarders));
-    const NoRealtimeLimit no_limit;
+    harness::make_private_mounts();
+    const harness::HugepageReservation hugepages(wire::hugepages_needed(options.forwarders));
+    const harness::NoRealtimeLimit no_limit;
     if (!hugepages.enough())
-        throw Failure("the kernel has not got the huge pages that these forwarders need");
-    const Workload workload = make_workload(options.family, Table::internet, options.routes, options.data);
-    Rfc2544Report report;
-    report.machine = describe_machine();
+        throw harness::Failure("the kernel has not got the huge pages that these forwarders need");
+    const harness::Workload workload =
+        harness::make_workload(options.family, harness::Table::internet, options.routes, options.data);
+    Report report;
+    report.machine = harness::describe_machine();
     report.command = options.command;
     report.workload = workload.description;
     report.cores = options.cores;
     report.trial_seconds = options.seconds;
     report.resolution = options.resolution;
-    std::deque<Lab> labs;
+    std::deque<wire::Lab> labs;
     for (const std::string& name : options.forwarders) {
-        auto forwarder = make_forwarder(name, {options.pktpitd, 0});
+        auto forwarder = wire::make_forwarder(name, {options.pktpitd, 0});
         if (!forwarder->runs_on(options.cores)) {
-            fmt::print("{} is not tested: it does not run {}\n", forwarder->name(), name_of(options.cores));
+            fmt::print("{} is not tested: it does not run {}\n", forwarder->name(),
+                       harness::name_of(options.cores));
             continue;
         }
         report.forwarders.emplace_back(forwarder->name(), forwarder->description());
-        labs.emplace_back(std::move(forwarder), std::vector<const Workload*>{&workload});
-        const Forwarder& attached = labs.back().forwarder();
+        labs.emplace_back(std::move(forwarder), std::vector<const harness::Workload*>{&workload});
+        const wire::Forwarder& attached = labs.back().forwarder();
         if (!attached.command().empty()) report.commands.emplace_back(attached.name(), attached.command());
         if (!attached.patch().empty()) report.patch = attached.patch();
     }
     print_head(stdout, report);
     {
-        Progress progress(options.frames.size() * labs.size());
-        const RealTime real_time(Schedule::measuring);
+        harness::Progress progress(options.frames.size() * labs.size());
+        const harness::RealTime real_time(harness::Schedule::measuring);
         for (const std::string& frames : options.frames) {
-            for (Lab& lab : labs) {
+            for (wire::Lab& lab : labs) {
                 report.rows.push_back(test(lab, workload, frames, options));
                 const Throughput& row = report.rows.back();
                 progress.step(fmt::format("{} {}: NDR {:.3f} Mpps, PDR {:.3f} Mpps, {} trials", row.frames,
@@ -142,13 +146,9 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_rfc2544: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_rfc2544", rfc2544::parse_options, rfc2544::run, argc, argv);
 }

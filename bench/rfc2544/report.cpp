@@ -9,7 +9,7 @@
 #include "bench/report/files.h"
 #include "bench/report/plot.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 namespace {
 
 using nlohmann::json;
@@ -58,23 +58,23 @@ std::string label(const std::string& frames) {
     return frames == "imix" ? "IMIX" : frames + " B";
 }
 
-std::vector<CurveChart> charts(const Rfc2544Report& report) {
-    std::vector<CurveChart> out;
-    CurveChart rates{
+std::vector<report::CurveChart> charts(const Report& report) {
+    std::vector<report::CurveChart> out;
+    report::CurveChart rates{
         "throughput without loss (IMIX at its average size)", "frame size, bytes", "Mpps", false, {}};
     for (const auto& [name, description] : report.forwarders) {
-        Curve curve{name, {}};
+        report::Curve curve{name, {}};
         for (const Throughput& row : report.rows)
             if (row.forwarder == name) curve.points.emplace_back(row.average_bytes, row.ndr.lower / 1e6);
         if (!curve.points.empty()) rates.curves.push_back(std::move(curve));
     }
     out.push_back(std::move(rates));
     const std::string smallest = report.rows.empty() ? "" : report.rows.front().frames;
-    CurveChart losses{"loss, " + label(smallest), "offered, Mpps", "lost, %", false, {}};
-    CurveChart delays{"latency p99, " + label(smallest), "load, % of the NDR", "us", true, {}};
+    report::CurveChart losses{"loss, " + label(smallest), "offered, Mpps", "lost, %", false, {}};
+    report::CurveChart delays{"latency p99, " + label(smallest), "load, % of the NDR", "us", true, {}};
     for (const Throughput& row : report.rows) {
         if (row.frames != smallest) continue;
-        Curve loss{row.forwarder, {}}, delay{row.forwarder, {}};
+        report::Curve loss{row.forwarder, {}}, delay{row.forwarder, {}};
         for (const LossPoint& point : row.curve)
             loss.points.emplace_back(point.offered / 1e6, point.loss * 100);
         for (const Latency& latency : row.latencies)
@@ -82,26 +82,26 @@ std::vector<CurveChart> charts(const Rfc2544Report& report) {
         if (!loss.points.empty()) losses.curves.push_back(std::move(loss));
         if (!delay.points.empty()) delays.curves.push_back(std::move(delay));
     }
-    for (CurveChart* chart : {&losses, &delays})
+    for (report::CurveChart* chart : {&losses, &delays})
         if (!chart->curves.empty()) out.push_back(std::move(*chart));
     return out;
 }
 
 }  // namespace
 
-void print_head(FILE* out, const Rfc2544Report& report) {
+void print_head(FILE* out, const Report& report) {
     for (const auto& [name, value] : report.machine)
         fmt::print(out, "{:12} {}\n", name, value);
     fmt::print(out, "{:12} {}\n\n", "command", report.command);
     for (const auto& [name, description] : report.forwarders)
         fmt::print(out, "{:30} {}\n", name, description);
     fmt::print(out, "\n{}\n{}: {}\ntrials of {} s (RFC 2544 wants 60), bounds at most {} % apart\n",
-               report.workload, name_of(report.cores), explain(report.cores), report.trial_seconds,
-               report.resolution * 100);
+               report.workload, harness::name_of(report.cores), harness::explain(report.cores),
+               report.trial_seconds, report.resolution * 100);
     std::fflush(out);
 }
 
-void print_report(FILE* out, const Rfc2544Report& report) {
+void print_report(FILE* out, const Report& report) {
     fmt::print(out, "\n{:8} {:26} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}  {}\n", "frames", "forwarder",
                "NDR Mpps", "Gbit/s", "PDR Mpps", "Gbit/s", "burst", "trials",
                "latency us p50/p99/p99.9 at 10, 50, 90 % of the NDR");
@@ -142,13 +142,13 @@ void print_report(FILE* out, const Rfc2544Report& report) {
     if (!report.patch.empty()) fmt::print(out, "\nl3fwd's patch\n{}", report.patch);
 }
 
-void write_json(const std::string& path, const Rfc2544Report& report) {
+void write_json(const std::string& path, const Report& report) {
     json out{{"benchmark", "rfc2544"},
              {"format", 2},
              {"command", report.command},
              {"workload", report.workload},
-             {"cores", name_of(report.cores)},
-             {"cores_explained", explain(report.cores)},
+             {"cores", harness::name_of(report.cores)},
+             {"cores_explained", harness::explain(report.cores)},
              {"trial_seconds", report.trial_seconds},
              {"machine", json::object()},
              {"forwarders", json::object()},
@@ -165,23 +165,23 @@ void write_json(const std::string& path, const Rfc2544Report& report) {
         out["throughput"].push_back(to_json(row));
     std::ofstream file(path);
     file << out.dump(2) << '\n';
-    if (!file.flush()) fail_errno("write " + path);
+    if (!file.flush()) harness::fail_errno("write " + path);
 }
 
-void write_results(const std::string& folder, const Rfc2544Report& report) {
-    const std::string stem = results_stem(folder, "rfc2544");
+void write_results(const std::string& folder, const Report& report) {
+    const std::string stem = report::results_stem(folder, "rfc2544");
     FILE* text = fopen((stem + ".txt").c_str(), "w");
-    if (!text) fail_errno("write " + stem + ".txt");
+    if (!text) harness::fail_errno("write " + stem + ".txt");
     print_head(text, report);
     print_report(text, report);
     fclose(text);
     write_json(stem + ".json", report);
     const auto drawn = charts(report);
-    const bool plots = draw(curves_script(drawn), drawn.size(), stem);
+    const bool plots = report::draw(report::curves_script(drawn), drawn.size(), stem);
     for (const char* ending : {".txt", ".json", ".svg", ".png"})
-        hand_to_user(stem + ending);
+        report::hand_to_user(stem + ending);
     fmt::print("\nwritten: {}.txt, .json{}\n", stem,
                plots ? ", .svg, .png" : "; no plots: gnuplot failed or is missing");
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

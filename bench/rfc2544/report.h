@@ -10,7 +10,7 @@
 #include "bench/rfc2544/search.h"
 #include "bench/rfc2544/tester.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 
 struct LossPoint {
     double wanted = 0;    ///< frames a second that were to be offered
@@ -34,11 +34,11 @@ struct Throughput {
     std::string faults;
 };
 
-struct Rfc2544Report {
+struct Report {
     std::vector<std::pair<std::string, std::string>> machine;
     std::string command;
     std::string workload;
-    Cores cores = Cores::two_core;
+    harness::Cores cores = harness::Cores::two_core;
     double trial_seconds = 0;
     double resolution = 0;
     std::vector<std::pair<std::string, std::string>> forwarders;
@@ -50,10 +50,10 @@ struct Rfc2544Report {
 inline constexpr double pdr_loss = 0.005;
 inline constexpr uint64_t longest_burst = 65536;
 
-void print_head(FILE* out, const Rfc2544Report& report);
-void print_report(FILE* out, const Rfc2544Report& report);
-void write_json(const std::string& path, const Rfc2544Report& report);
+void print_head(FILE* out, const Report& report);
+void print_report(FILE* out, const Report& report);
+void write_json(const std::string& path, const Report& report);
 /// Text, JSON and plots.
-void write_results(const std::string& folder, const Rfc2544Report& report);
+void write_results(const std::string& folder, const Report& report);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 namespace {
 
 /// What the trials of one length say of a goal. Where they contradict each other, the lower load counts: a
@@ -69,4 +69,4 @@ std::vector<Goal> search(const std::vector<double>& losses, const SearchPlan& pl
     return hints;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

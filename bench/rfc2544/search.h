@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 
 struct Trial {
     double load = 0;  ///< frames a second that were to be offered
@@ -39,4 +39,4 @@ using RunTrial = std::function<Trial(double load, double seconds)>;
 /// Goals by rising loss. Returns them with their bounds, from trials of the last phase's length alone.
 std::vector<Goal> search(const std::vector<double>& losses, const SearchPlan& plan, const RunTrial& run);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

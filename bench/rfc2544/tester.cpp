@@ -4,7 +4,7 @@
 
 #include "bench/harness/latency.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 namespace {
 
 constexpr unsigned batch = 16;  ///< small, so that frames are as evenly spaced as they are meant to be
@@ -13,18 +13,19 @@ constexpr double least_reached = 0.95;  ///< of a load, for a trial to be one of
 
 }  // namespace
 
-void Tester::aim(const Workload& workload, unsigned frame_bytes, bool mix) {
+void Tester::aim(const harness::Workload& workload, unsigned frame_bytes, bool mix) {
     lab_.aim(workload, {.bytes = frame_bytes, .mix = mix, .timestamps = true});
 }
 
 double Tester::closed_loop_rate(std::chrono::milliseconds time) {
-    const Sample sample = lab_.measure(cores_, {.warm_up = time / 2, .window = time, .batch = 64});
+    const harness::Sample sample = lab_.measure(cores_, {.warm_up = time / 2, .window = time, .batch = 64});
     if (!sample.faults.empty()) faults_ = sample.faults;
     return sample.mpps * 1e6;
 }
 
 Trial Tester::trial(double load, double seconds) {
-    const Lab::Paced paced = lab_.send_paced(cores_, batch, load, std::chrono::duration<double>(seconds), 0);
+    const wire::Lab::Paced paced =
+        lab_.send_paced(cores_, batch, load, std::chrono::duration<double>(seconds), 0);
     if (!paced.faults.empty()) faults_ = paced.faults;
     const double sent = static_cast<double>(paced.sent);
     const double lost =
@@ -34,14 +35,16 @@ Trial Tester::trial(double load, double seconds) {
 }
 
 Latency Tester::latency(double share, double load, double seconds) {
-    const Lab::Paced paced = lab_.send_paced(cores_, batch, load, std::chrono::duration<double>(seconds), 0);
+    const wire::Lab::Paced paced =
+        lab_.send_paced(cores_, batch, load, std::chrono::duration<double>(seconds), 0);
     if (!paced.faults.empty()) faults_ = paced.faults;
-    return {share, latency_quantile(paced.latencies, 0.5) / 1e3,
-            latency_quantile(paced.latencies, 0.99) / 1e3, latency_quantile(paced.latencies, 0.999) / 1e3};
+    return {share, harness::latency_quantile(paced.latencies, 0.5) / 1e3,
+            harness::latency_quantile(paced.latencies, 0.99) / 1e3,
+            harness::latency_quantile(paced.latencies, 0.999) / 1e3};
 }
 
 bool Tester::survives(uint64_t frames) {
-    const Lab::Paced paced =
+    const wire::Lab::Paced paced =
         lab_.send_paced(cores_, 64, fastest, std::chrono::duration<double>(0.15), frames);
     return paced.sent == frames && paced.arrived == frames;
 }
@@ -56,4 +59,4 @@ uint64_t Tester::back_to_back(uint64_t most) {
     return lower;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

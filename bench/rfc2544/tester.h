@@ -10,7 +10,7 @@
 #include "bench/rfc2544/search.h"
 #include "bench/wire/lab.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 
 struct Latency {
     double share = 0;  ///< of the throughput without loss, which was offered
@@ -22,10 +22,10 @@ struct Latency {
 class Tester {
   public:
     /// The lab, and with it the forwarder, is the caller's.
-    Tester(Lab& lab, Cores cores) : lab_(lab), cores_(cores) {}
+    Tester(wire::Lab& lab, harness::Cores cores) : lab_(lab), cores_(cores) {}
 
     /// What is sent from now on.
-    void aim(const Workload& workload, unsigned frame_bytes, bool mix);
+    void aim(const harness::Workload& workload, unsigned frame_bytes, bool mix);
     /// Frames a second that arrive when as many are sent as arrive.
     double closed_loop_rate(std::chrono::milliseconds time);
     Trial trial(double load, double seconds);
@@ -38,9 +38,9 @@ class Tester {
   private:
     bool survives(uint64_t frames);
 
-    Lab& lab_;
-    Cores cores_;
+    wire::Lab& lab_;
+    harness::Cores cores_;
     std::string faults_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

@@ -7,7 +7,7 @@
 
 #include "bench/wire/forwarder.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 struct DpdkRow {
     std::string name;     ///< on the command line
@@ -21,4 +21,4 @@ const std::vector<DpdkRow>& dpdk_rows();
 /// socket off.
 std::unique_ptr<Forwarder> make_dpdk_forwarder(const DpdkRow& row, unsigned busy_budget);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -14,7 +14,7 @@
 #include "bench/harness/topology.h"
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 class Forwarder {
   public:
@@ -27,11 +27,14 @@ class Forwarder {
     [[nodiscard]] virtual std::string patch() const { return {}; }
     [[nodiscard]] virtual std::string command() const { return {}; }
     /// Starts forwarding; routes of both families stay for the object's life.
-    virtual void attach(const Topology& topology, const std::vector<const Workload*>& workloads) = 0;
+    virtual void attach(const harness::Topology& topology,
+                        const std::vector<const harness::Workload*>& workloads) = 0;
     /// Whether it can be measured so. By default what runs in softirqs alone: there is no process whose core
     /// could be another.
-    [[nodiscard]] virtual bool runs_on(Cores cores) const { return cores != Cores::free_receive; }
-    [[nodiscard]] virtual Arrival arrival(Family) const { return Arrival::routed; }
+    [[nodiscard]] virtual bool runs_on(harness::Cores cores) const {
+        return cores != harness::Cores::free_receive;
+    }
+    [[nodiscard]] virtual harness::Arrival arrival(Family) const { return harness::Arrival::routed; }
     /// Its process, and what the threads that forward are called there; 0: it has none.
     [[nodiscard]] virtual std::pair<pid_t, std::string> process() const { return {0, {}}; }
     /// Around each of its turns.
@@ -55,4 +58,4 @@ std::unique_ptr<Forwarder> make_port_stage_forwarder();
 /// XDP with no lookup: the upper bound.
 std::unique_ptr<Forwarder> make_fixed_redirect_forwarder();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -3,7 +3,7 @@
 #include "bench/harness/failure.h"
 #include "bench/wire/dpdk_forwarders.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 std::vector<std::string> forwarder_names() {
     std::vector<std::string> names{
@@ -29,7 +29,7 @@ std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Forward
     for (const DpdkRow& row : dpdk_rows())
         if (row.name == name) return make_dpdk_forwarder(row, settings.busy_budget);
     if (name == "fixed") return make_fixed_redirect_forwarder();
-    throw Failure("no forwarder " + name);
+    throw harness::Failure("no forwarder " + name);
 }
 
 /// DPDK's programs want huge pages: a table for the whole Internet takes l3fwd 800 MiB, whatever it holds.
@@ -44,4 +44,4 @@ size_t hugepages_needed(const std::vector<std::string>& names) {
     return bytes;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

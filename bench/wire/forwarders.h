@@ -7,7 +7,7 @@
 
 #include "bench/wire/forwarder.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 struct ForwarderSettings {
     std::string pktpitd;
@@ -20,4 +20,4 @@ std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Forward
 /// Bytes of huge pages that they take together.
 size_t hugepages_needed(const std::vector<std::string>& names);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -11,7 +11,7 @@
 #include "bench/harness/topology.h"
 #include "bench/wire/pktpit_daemon.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 /// Seconds of CPU time that a process and its threads have taken.
@@ -20,7 +20,7 @@ double cpu_seconds(pid_t process) {
     std::string text;
     std::getline(file, text);
     const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) throw Failure("pktpitd is gone");
+    if (name_end == std::string::npos) throw harness::Failure("pktpitd is gone");
     std::istringstream fields(text.substr(name_end + 1));
     std::string skipped;
     for (int i = 0; i < 11; i++)
@@ -32,11 +32,11 @@ double cpu_seconds(pid_t process) {
 
 }  // namespace
 
-std::vector<IdleUse> measure_idle(const std::string& pktpitd, const Workload& workload,
-                                  std::chrono::seconds time, Progress& progress) {
-    std::vector<IdleUse> uses;
+std::vector<report::IdleUse> measure_idle(const std::string& pktpitd, const harness::Workload& workload,
+                                          std::chrono::seconds time, harness::Progress& progress) {
+    std::vector<report::IdleUse> uses;
     for (const char* polling : {"busy", "adaptive", "interrupt"}) {
-        const Topology topology;
+        const harness::Topology topology;
         PktpitDaemon daemon(pktpitd, topology, {&workload}, {.forwarding = "split", .polling = polling});
         daemon.start();
         std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -50,4 +50,4 @@ std::vector<IdleUse> measure_idle(const std::string& pktpitd, const Workload& wo
     return uses;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

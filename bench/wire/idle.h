@@ -8,10 +8,10 @@
 #include "bench/harness/workload.h"
 #include "bench/report/report.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 /// One row a way of polling: busy, adaptive, interrupt. `time`: observed of each, after a second to settle.
-std::vector<IdleUse> measure_idle(const std::string& pktpitd, const Workload& workload,
-                                  std::chrono::seconds time, Progress& progress);
+std::vector<report::IdleUse> measure_idle(const std::string& pktpitd, const harness::Workload& workload,
+                                          std::chrono::seconds time, harness::Progress& progress);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

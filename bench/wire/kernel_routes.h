@@ -5,9 +5,9 @@
 #include "bench/harness/topology.h"
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
-void enable_kernel_forwarding(const Topology& topology);
-void add_kernel_routes(const Topology& topology, const Workload& workload);
+void enable_kernel_forwarding(const harness::Topology& topology);
+void add_kernel_routes(const harness::Topology& topology, const harness::Workload& workload);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -12,7 +12,7 @@
 #include "bench/harness/workload.h"
 #include "bench/report/kill_restart_result.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 struct KillRestartPlan {
     std::string binary;
@@ -21,9 +21,10 @@ struct KillRestartPlan {
     std::chrono::milliseconds alive{500};  ///< before each kill, and at the end
 };
 
-KillRestartResult test_kill_restart(const Workload& workload, Cores cores, const Timing& timing,
-                                    const KillRestartPlan& plan, Progress& progress);
+report::KillRestartResult test_kill_restart(const harness::Workload& workload, harness::Cores cores,
+                                            const harness::Timing& timing, const KillRestartPlan& plan,
+                                            harness::Progress& progress);
 /// Steps that test_kill_restart() takes of a Progress.
 size_t kill_restart_steps(const KillRestartPlan& plan);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

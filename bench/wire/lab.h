@@ -13,17 +13,17 @@
 #include "bench/harness/workload.h"
 #include "bench/wire/forwarder.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 class Lab {
   public:
     /// Routes: one workload a family.
-    Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const Workload*>& routes);
+    Lab(std::unique_ptr<Forwarder> forwarder, const std::vector<const harness::Workload*>& routes);
 
     [[nodiscard]] const Forwarder& forwarder() const { return *forwarder_; }
     /// What is sent from now on; its routes must be those that the forwarder has.
-    void aim(const Workload& workload, const FrameShape& shape);
-    Sample measure(Cores cores, const Timing& timing);
+    void aim(const harness::Workload& workload, const harness::FrameShape& shape);
+    harness::Sample measure(harness::Cores cores, const harness::Timing& timing);
     struct Paced {
         uint64_t sent = 0;
         uint64_t arrived = 0;
@@ -32,16 +32,16 @@ class Lab {
         std::vector<uint64_t> latencies;  ///< buckets
     };
     /// Evenly spaced frames, `rate` a second, for `time`, `most` of them at most (0: no end).
-    Paced send_paced(Cores cores, unsigned batch, double rate, std::chrono::duration<double> time,
+    Paced send_paced(harness::Cores cores, unsigned batch, double rate, std::chrono::duration<double> time,
                      uint64_t most);
     /// perf's samples of the forwarder's process under the same traffic, as `perf script` prints them.
-    std::string sample_stacks(Cores cores, std::chrono::seconds time);
+    std::string sample_stacks(harness::Cores cores, std::chrono::seconds time);
 
   private:
-    Topology topology_;
+    harness::Topology topology_;
     std::unique_ptr<Forwarder> forwarder_;
     Family family_ = Family::ipv4;
-    std::optional<Generator> generator_;
+    std::optional<harness::Generator> generator_;
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -15,6 +15,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/realtime_limit.h"
+#include "bench/harness/run_program.h"
 #include "bench/report/report.h"
 #include "bench/report/results.h"
 #include "bench/wire/forwarders.h"
@@ -23,36 +24,37 @@
 #include "bench/wire/lab.h"
 #include "bench/wire/options.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 constexpr size_t slow_to_load = 200'000;  ///< routes, for rte_lpm
 
 /// One a family.
-std::vector<Workload> make_workloads(const Options& options, Table table, size_t routes, Traffic traffic) {
-    std::vector<Workload> workloads;
+std::vector<harness::Workload> make_workloads(const Options& options, harness::Table table, size_t routes,
+                                              harness::Traffic traffic) {
+    std::vector<harness::Workload> workloads;
     for (const Family family : options.families)
-        workloads.push_back(make_workload(family, table, routes, options.data, traffic));
+        workloads.push_back(harness::make_workload(family, table, routes, options.data, traffic));
     return workloads;
 }
 
 struct Conditions {
-    const Workload& workload;
+    const harness::Workload& workload;
     unsigned frame_bytes;
-    Cores cores;
+    harness::Cores cores;
 };
 
 /// Rounds go over all forwarders in turn, so that what disturbs the machine disturbs each of them.
-Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditions& conditions,
-                    Progress& progress) {
+report::Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditions& conditions,
+                            harness::Progress& progress) {
     const auto& [workload, frame_bytes, cores] = conditions;
-    Panel panel{workload.prefixes.front().address.family,
-                cores,
-                frame_bytes,
-                workload.description,
-                workload.label,
-                workload.prefixes.size(),
-                {}};
+    report::Panel panel{workload.prefixes.front().address.family,
+                        cores,
+                        frame_bytes,
+                        workload.description,
+                        workload.label,
+                        workload.prefixes.size(),
+                        {}};
     std::vector<Lab*> labs;
     for (Lab& lab : all) {
         if (!lab.forwarder().runs_on(cores)) continue;
@@ -63,20 +65,20 @@ Panel measure_panel(std::deque<Lab>& all, const Options& options, const Conditio
         for (size_t i = 0; i < labs.size(); i++) {
             // Nobody always comes first, or after the same forwarder.
             const size_t turn = round % 2 ? labs.size() - 1 - i : i;
-            const Sample sample = labs[turn]->measure(cores, options.timing);
+            const harness::Sample sample = labs[turn]->measure(cores, options.timing);
             panel.series[turn].samples.push_back(sample);
             progress.step(fmt::format("{} {} B {} round {}: {} {:.3f} Mpps{}",
                                       panel.family == Family::ipv4 ? "IPv4" : "IPv6", frame_bytes,
-                                      name_of(cores), round + 1, panel.series[turn].forwarder, sample.mpps,
-                                      sample.faults.empty() ? "" : " " + sample.faults));
+                                      harness::name_of(cores), round + 1, panel.series[turn].forwarder,
+                                      sample.mpps, sample.faults.empty() ? "" : " " + sample.faults));
         }
     }
     return panel;
 }
 
 /// Starts a forwarder in a lab of its own; false where it is no fault that it does not run.
-bool start(const std::string& name, const std::vector<const Workload*>& routes, const Options& options,
-           std::deque<Lab>& labs, Report& report) {
+bool start(const std::string& name, const std::vector<const harness::Workload*>& routes,
+           const Options& options, std::deque<Lab>& labs, report::Report& report) {
     // rte_lpm takes 6.5 minutes to load the Internet's table. Who names the row himself has the time.
     if (options.all && name.starts_with("l3fwd-lpm") && routes.front()->prefixes.size() > slow_to_load) {
         report.refusals.emplace_back(
@@ -86,11 +88,11 @@ bool start(const std::string& name, const std::vector<const Workload*>& routes, 
     }
     try {
         labs.emplace_back(make_forwarder(name, {options.pktpitd, options.busy_budget}), routes);
-    } catch (const Failure& failure) {
+    } catch (const harness::Failure& failure) {
         const bool may_refuse = name.starts_with("l3fwd-stock") ||
                                 (options.all && (name == "pktpit-auto" || name.starts_with("pktpit-dpdk")));
         if (!may_refuse) throw;
-        report.refusals.emplace_back(name, last_complaint(failure.what()));
+        report.refusals.emplace_back(name, dpdk::last_complaint(failure.what()));
         return false;
     }
     const Forwarder& forwarder = labs.back().forwarder();
@@ -99,36 +101,39 @@ bool start(const std::string& name, const std::vector<const Workload*>& routes, 
     return true;
 }
 
-void take_profile(Lab& lab, const Options& options, const Workload& workload, Report& report) {
+void take_profile(Lab& lab, const Options& options, const harness::Workload& workload,
+                  report::Report& report) {
     const unsigned bytes = options.frame_sizes.front();
     lab.aim(workload, {.bytes = bytes});
-    Profile profile = sort_stacks(lab.sample_stacks(options.cores.front(), std::chrono::seconds(3)));
+    report::Profile profile =
+        report::sort_stacks(lab.sample_stacks(options.cores.front(), std::chrono::seconds(3)));
     profile.forwarder = lab.forwarder().name();
     profile.conditions =
-        fmt::format("{} B, {}, {}", bytes, name_of(options.cores.front()), workload.description);
+        fmt::format("{} B, {}, {}", bytes, harness::name_of(options.cores.front()), workload.description);
     report.profiles.push_back(std::move(profile));
 }
 
 /// Labs are made anew for each table: a forwarder has the routes of one.
-void compare_on(Table table, size_t routes, const Options& options, Report& report, Progress& progress) {
-    std::deque<std::vector<Workload>> by_traffic;
-    for (const Traffic traffic : options.traffic)
+void compare_on(harness::Table table, size_t routes, const Options& options, report::Report& report,
+                harness::Progress& progress) {
+    std::deque<std::vector<harness::Workload>> by_traffic;
+    for (const harness::Traffic traffic : options.traffic)
         by_traffic.push_back(make_workloads(options, table, routes, traffic));
-    std::vector<const Workload*> views;
-    for (const Workload& workload : by_traffic.front())
+    std::vector<const harness::Workload*> views;
+    for (const harness::Workload& workload : by_traffic.front())
         views.push_back(&workload);
     std::deque<Lab> labs;
     for (const std::string& name : options.forwarders) {
         progress.say("starting " + name);
         start(name, views, options, labs, report);
     }
-    const RealTime real_time(Schedule::measuring);
+    const harness::RealTime real_time(harness::Schedule::measuring);
     for (const auto& workloads : by_traffic) {
-        for (const Workload& workload : workloads) {
+        for (const harness::Workload& workload : workloads) {
             for (const unsigned bytes : options.frame_sizes) {
                 for (Lab& lab : labs)
                     lab.aim(workload, {.bytes = bytes});
-                for (const Cores cores : options.cores)
+                for (const harness::Cores cores : options.cores)
                     report.panels.push_back(measure_panel(labs, options, {workload, bytes, cores}, progress));
             }
         }
@@ -141,7 +146,7 @@ void compare_on(Table table, size_t routes, const Options& options, Report& repo
     }
 }
 
-void compare(const Options& options, Report& report) {
+void compare(const Options& options, report::Report& report) {
     constexpr size_t whole_table = 1'000'000;
     report.targets = {{"pktpit", "kernel ip_forward", 3.0},
                       {"pktpit", "XDP + bpf_fib_lookup", 1.6, 0, whole_table - 1},
@@ -155,27 +160,27 @@ void compare(const Options& options, Report& report) {
     for (const std::string& name : options.forwarders) {
         const auto forwarder = make_forwarder(name, {options.pktpitd, options.busy_budget});
         report.forwarders.emplace_back(forwarder->name(), forwarder->description());
-        for (const Cores cores : options.cores)
+        for (const harness::Cores cores : options.cores)
             steps += forwarder->runs_on(cores);
     }
-    print_head(stdout, report);
-    Progress progress(options.tables.size() * options.routes.size() * options.traffic.size() *
-                      options.families.size() * options.frame_sizes.size() * steps * options.rounds);
-    for (const Table table : options.tables)
+    report::print_head(stdout, report);
+    harness::Progress progress(options.tables.size() * options.routes.size() * options.traffic.size() *
+                               options.families.size() * options.frame_sizes.size() * steps * options.rounds);
+    for (const harness::Table table : options.tables)
         for (const size_t routes : options.routes)
             compare_on(table, routes, options, report, progress);
 }
 
-void kill_and_restart(const Options& options, Report& report) {
+void kill_and_restart(const Options& options, report::Report& report) {
     const KillRestartPlan plan{.binary = options.pktpitd, .kills = options.kills};
-    print_head(stdout, report);
+    report::print_head(stdout, report);
     const size_t tests = options.tables.size() * options.families.size() * options.cores.size();
-    Progress progress(tests * kill_restart_steps(plan));
-    for (const Table table : options.tables) {
-        for (const Workload& workload :
+    harness::Progress progress(tests * kill_restart_steps(plan));
+    for (const harness::Table table : options.tables) {
+        for (const harness::Workload& workload :
              make_workloads(options, table, options.routes.front(), options.traffic.front())) {
-            for (const Cores cores : options.cores) {
-                const RealTime real_time(Schedule::measuring);
+            for (const harness::Cores cores : options.cores) {
+                const harness::RealTime real_time(harness::Schedule::measuring);
                 report.kill_restarts.push_back(
                     test_kill_restart(workload, cores, options.timing, plan, progress));
             }
@@ -184,52 +189,50 @@ void kill_and_restart(const Options& options, Report& report) {
 }
 
 /// Did every measurement see the frames that it was to see? If not, its figures mean nothing.
-bool is_sound(const Report& report) {
-    for (const Panel& panel : report.panels)
-        for (const Series& series : panel.series)
-            for (const Sample& sample : series.samples)
+bool is_sound(const report::Report& report) {
+    for (const report::Panel& panel : report.panels)
+        for (const report::Series& series : panel.series)
+            for (const harness::Sample& sample : series.samples)
                 if (!sample.faults.empty()) return false;
     return std::all_of(report.kill_restarts.begin(), report.kill_restarts.end(),
-                       [](const KillRestartResult& result) { return result.faults.empty(); });
+                       [](const report::KillRestartResult& result) { return result.faults.empty(); });
 }
 
 int run(const Options& options) {
-    make_private_mounts();
+    harness::make_private_mounts();
     const size_t memory = options.idle ? 0 : hugepages_needed(options.forwarders);
-    const HugepageReservation hugepages(memory);
-    const NoRealtimeLimit no_limit;
+    const harness::HugepageReservation hugepages(memory);
+    const harness::NoRealtimeLimit no_limit;
     if (!hugepages.enough())
-        throw Failure(fmt::format("{} MiB of huge pages are needed for {}, and the kernel has not got them",
-                                  memory >> 20, fmt::join(options.forwarders, ", ")));
-    Report report;
+        throw harness::Failure(
+            fmt::format("{} MiB of huge pages are needed for {}, and the kernel has not got them",
+                        memory >> 20, fmt::join(options.forwarders, ", ")));
+    report::Report report;
     report.benchmark = "wire";
     report.bound = "fixed redirect";
-    report.machine = describe_machine();
+    report.machine = harness::describe_machine();
     report.command = options.command;
     if (options.idle) {
-        print_head(stdout, report);
-        Progress progress(3);
-        const Workload workload = make_workload(Family::ipv4, Table::internet, 1024, options.data);
+        report::print_head(stdout, report);
+        harness::Progress progress(3);
+        const harness::Workload workload =
+            harness::make_workload(Family::ipv4, harness::Table::internet, 1024, options.data);
         report.idle = measure_idle(options.pktpitd, workload, std::chrono::seconds(5), progress);
     } else if (options.kill_restart) {
         kill_and_restart(options, report);
     } else {
         compare(options, report);
     }
-    print_report(stdout, report);
-    if (!options.results.empty()) write_results(options.results, report);
-    if (!options.json.empty()) write_json(options.json, report);
+    report::print_report(stdout, report);
+    if (!options.results.empty()) report::write_results(options.results, report);
+    if (!options.json.empty()) report::write_json(options.json, report);
     return is_sound(report) ? 0 : 2;
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire
 
-int main(int argc, char** argv) try {
-    int exit_code = 0;
-    const auto options = pktpit::bench::parse_options(argc, argv, exit_code);
-    return options ? pktpit::bench::run(*options) : exit_code;
-} catch (const std::exception& problem) {
-    fmt::print(stderr, "bench_wire: {}\n", problem.what());
-    return 1;
+int main(int argc, char** argv) {
+    using namespace pktpit::bench;
+    return harness::run_program("bench_wire", wire::parse_options, wire::run, argc, argv);
 }

@@ -1,40 +1,30 @@
 /// What the command line of bench_wire asks for.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/harness/measurement.h"
-#include "bench/harness/workload.h"
+#include "bench/harness/common_options.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
-struct Options {
+struct Options : harness::CommonOptions, harness::RoundOptions {
     std::vector<Family> families{Family::ipv4, Family::ipv6};
-    std::vector<Cores> cores{Cores::two_core, Cores::one_core};
+    std::vector<harness::Cores> cores;
     std::vector<std::string> forwarders{"pktpit", "kernel", "fib-lookup", "fixed"};
     std::vector<unsigned> frame_sizes{64};
-    std::vector<Traffic> traffic{Traffic::uniform};
+    std::vector<harness::Traffic> traffic{harness::Traffic::uniform};
     unsigned busy_budget = 0;  ///< of net_af_xdp
-    std::vector<Table> tables{Table::internet, Table::dense};
+    std::vector<harness::Table> tables;
     std::vector<size_t> routes{16384};
-    std::string data;
-    unsigned rounds = 7;
-    Timing timing;
-    std::string json;
-    std::string results;  ///< folder for all files of the run; empty: none
     std::string pktpitd;
     bool kill_restart = false;  ///< that test instead of the comparison
     unsigned kills = 3;
     bool idle = false;     ///< instead: what polling costs without traffic
     bool profile = false;  ///< and where the cores' time goes
     bool all = false;      ///< the rows are the program's choice
-    std::string command;
 };
 
-/// nullopt: the process ends with `exit_code` (help was asked for, or the arguments were wrong, and that was
-/// said).
-std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
+harness::Parsed<Options> parse_options(int argc, char** argv);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -11,23 +11,24 @@
 #include "fixed_redirect.skel.h"
 #include "lpm_trie.skel.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 using Link = std::unique_ptr<bpf_link, decltype(&bpf_link__destroy)>;
 
-Link attach_to_ingress(const bpf_program* program, const Topology& topology) {
-    const InNamespace here(topology.router());
+Link attach_to_ingress(const bpf_program* program, const harness::Topology& topology) {
+    const harness::InNamespace here(topology.router());
     Link link(bpf_program__attach_xdp(program, static_cast<int>(topology.ingress().ifindex)),
               &bpf_link__destroy);
-    if (!link) fail_errno(std::string("attach ") + bpf_program__name(program));
+    if (!link) harness::fail_errno(std::string("attach ") + bpf_program__name(program));
     return link;
 }
 
-void set_egress(const bpf_map* map, uint32_t key, const Topology& topology) {
-    const InNamespace here(topology.router());
+void set_egress(const bpf_map* map, uint32_t key, const harness::Topology& topology) {
+    const harness::InNamespace here(topology.router());
     const uint32_t ifindex = topology.egress().ifindex;
-    if (bpf_map_update_elem(bpf_map__fd(map), &key, &ifindex, BPF_ANY) != 0) fail_errno("fill a devmap");
+    if (bpf_map_update_elem(bpf_map__fd(map), &key, &ifindex, BPF_ANY) != 0)
+        harness::fail_errno("fill a devmap");
 }
 
 class KernelForwarder : public Forwarder {
@@ -36,9 +37,10 @@ class KernelForwarder : public Forwarder {
     [[nodiscard]] std::string description() const override {
         return "GRO on, rp_filter and early demux off, no netfilter rules, permanent neighbour";
     }
-    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+    void attach(const harness::Topology& topology,
+                const std::vector<const harness::Workload*>& workloads) override {
         enable_kernel_forwarding(topology);
-        for (const Workload* workload : workloads)
+        for (const harness::Workload* workload : workloads)
             add_kernel_routes(topology, *workload);
     }
 };
@@ -50,14 +52,15 @@ class FibLookupForwarder : public Forwarder {
         return "bpf_fib_lookup() directly in the kernel's main table, TTL and MACs rewritten, redirect "
                "through a devmap";
     }
-    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+    void attach(const harness::Topology& topology,
+                const std::vector<const harness::Workload*>& workloads) override {
         enable_kernel_forwarding(topology);
-        for (const Workload* workload : workloads)
+        for (const harness::Workload* workload : workloads)
             add_kernel_routes(topology, *workload);
         skeleton_.reset(bench_fib_lookup::open());
-        if (!skeleton_) fail_errno("open the fib_lookup program");
+        if (!skeleton_) harness::fail_errno("open the fib_lookup program");
         if (const int error = bench_fib_lookup::load(skeleton_.get()))
-            fail_with(error, "load the fib_lookup program");
+            harness::fail_with(error, "load the fib_lookup program");
         set_egress(skeleton_->maps.egress, topology.egress().ifindex, topology);
         link_ = attach_to_ingress(skeleton_->progs.forward, topology);
     }
@@ -77,17 +80,18 @@ class LpmTrieForwarder : public Forwarder {
         return "eBPF's own longest-prefix map, one a family; TTL and MACs rewritten, redirect through a "
                "devmap";
     }
-    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+    void attach(const harness::Topology& topology,
+                const std::vector<const harness::Workload*>& workloads) override {
         skeleton_.reset(bench_lpm_trie::open());
-        if (!skeleton_) fail_errno("open the lpm_trie program");
+        if (!skeleton_) harness::fail_errno("open the lpm_trie program");
         auto& macs = const_cast<pb_macs&>(skeleton_->rodata->macs);
         std::memcpy(macs.destination, topology.sink_port().mac.bytes.data(), 6);
         std::memcpy(macs.source, topology.egress().mac.bytes.data(), 6);
-        for (const Workload* workload : workloads)
+        for (const harness::Workload* workload : workloads)
             bpf_map__set_max_entries(trie(*workload), static_cast<uint32_t>(workload->prefixes.size()));
         if (const int error = bench_lpm_trie::load(skeleton_.get()))
-            fail_with(error, "load the lpm_trie program");
-        for (const Workload* workload : workloads)
+            harness::fail_with(error, "load the lpm_trie program");
+        for (const harness::Workload* workload : workloads)
             fill(bpf_map__fd(trie(*workload)), workload->prefixes);
         set_egress(skeleton_->maps.egress, 0, topology);
         link_ = attach_to_ingress(skeleton_->progs.forward, topology);
@@ -101,7 +105,7 @@ class LpmTrieForwarder : public Forwarder {
         uint32_t length;
         uint8_t address[16];
     };
-    [[nodiscard]] bpf_map* trie(const Workload& workload) const {
+    [[nodiscard]] bpf_map* trie(const harness::Workload& workload) const {
         return workload.prefixes.front().address.is_v4() ? skeleton_->maps.routes4 : skeleton_->maps.routes6;
     }
     static void fill(int map, const std::vector<Prefix>& prefixes) {
@@ -109,7 +113,8 @@ class LpmTrieForwarder : public Forwarder {
         for (const Prefix& prefix : prefixes) {
             Key key{prefix.length, {}};
             std::memcpy(key.address, prefix.address.bytes.data(), prefix.address.size());
-            if (bpf_map_update_elem(map, &key, &egress, BPF_ANY) != 0) fail_errno("fill an LPM_TRIE");
+            if (bpf_map_update_elem(map, &key, &egress, BPF_ANY) != 0)
+                harness::fail_errno("fill an LPM_TRIE");
         }
     }
     std::unique_ptr<bench_lpm_trie, Destroy> skeleton_;
@@ -122,14 +127,14 @@ class FixedRedirectForwarder : public Forwarder {
     [[nodiscard]] std::string description() const override {
         return "the upper bound: no lookup and no checks, TTL and MACs rewritten, redirect through a devmap";
     }
-    void attach(const Topology& topology, const std::vector<const Workload*>&) override {
+    void attach(const harness::Topology& topology, const std::vector<const harness::Workload*>&) override {
         skeleton_.reset(bench_fixed_redirect::open());
-        if (!skeleton_) fail_errno("open the fixed redirect program");
+        if (!skeleton_) harness::fail_errno("open the fixed redirect program");
         auto& macs = const_cast<pb_macs&>(skeleton_->rodata->macs);
         std::memcpy(macs.destination, topology.sink_port().mac.bytes.data(), 6);
         std::memcpy(macs.source, topology.egress().mac.bytes.data(), 6);
         if (const int error = bench_fixed_redirect::load(skeleton_.get()))
-            fail_with(error, "load the fixed redirect program");
+            harness::fail_with(error, "load the fixed redirect program");
         set_egress(skeleton_->maps.egress, 0, topology);
         link_ = attach_to_ingress(skeleton_->progs.redirect, topology);
     }
@@ -157,4 +162,4 @@ std::unique_ptr<Forwarder> make_fixed_redirect_forwarder() {
     return std::make_unique<FixedRedirectForwarder>();
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

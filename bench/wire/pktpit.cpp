@@ -4,7 +4,7 @@
 #include "bench/wire/forwarder.h"
 #include "bench/wire/pktpit_daemon.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 class PktpitForwarder : public Forwarder {
@@ -24,15 +24,16 @@ class PktpitForwarder : public Forwarder {
                     ? ", busy_budget=" + std::to_string(settings_.busy_budget)
                     : "");
     }
-    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
+    void attach(const harness::Topology& topology,
+                const std::vector<const harness::Workload*>& workloads) override {
         if (is_dpdk()) take_addresses(topology);
         daemon_.emplace(binary_, topology, workloads, settings_);
         daemon_->start();
         daemon_->settle();
         if (has_workers()) daemon_->place_workers();
     }
-    [[nodiscard]] bool runs_on(Cores cores) const override {
-        return has_workers() ? cores != Cores::one_core : cores != Cores::free_receive;
+    [[nodiscard]] bool runs_on(harness::Cores cores) const override {
+        return has_workers() ? cores != harness::Cores::one_core : cores != harness::Cores::free_receive;
     }
     [[nodiscard]] std::pair<pid_t, std::string> process() const override {
         return {has_workers() ? daemon_->pid() : 0, "pktpit-w"};
@@ -46,12 +47,12 @@ class PktpitForwarder : public Forwarder {
 
   private:
     /// They are to be the taps', and the daemon takes no device that the kernel uses.
-    static void take_addresses(const Topology& topology) {
-        const InNamespace here(topology.router());
-        Netlink netlink;
+    static void take_addresses(const harness::Topology& topology) {
+        const harness::InNamespace here(topology.router());
+        harness::Netlink netlink;
         for (const Family family : {Family::ipv4, Family::ipv6}) {
-            netlink.remove_address(topology.ingress().ifindex, addressing(family).ingress);
-            netlink.remove_address(topology.egress().ifindex, addressing(family).egress);
+            netlink.remove_address(topology.ingress().ifindex, harness::addressing(family).ingress);
+            netlink.remove_address(topology.egress().ifindex, harness::addressing(family).egress);
         }
     }
     [[nodiscard]] bool is_dpdk() const { return !settings_.dpdk_driver.empty(); }
@@ -74,4 +75,4 @@ std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary,
         binary, DaemonSettings{.dpdk_driver = driver, .busy_budget = busy_budget});
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

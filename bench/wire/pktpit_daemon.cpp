@@ -21,9 +21,10 @@
 #include "bench/harness/descriptor.h"
 #include "bench/harness/device.h"
 #include "bench/harness/failure.h"
+#include "bench/harness/freeze.h"
 #include "bench/harness/measurement.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -38,18 +39,18 @@ void write_routes(const std::string& path, const std::vector<Prefix>& prefixes) 
     std::ofstream file(path);
     for (const Prefix& prefix : prefixes)
         file << prefix.to_string() << " 1\n";
-    if (!file.flush()) fail_errno("write " + path);
+    if (!file.flush()) harness::fail_errno("write " + path);
 }
 
 /// Where sd_notify() of the daemon arrives.
-Descriptor listen_for_notifications(const std::string& path) {
+harness::Descriptor listen_for_notifications(const std::string& path) {
     unlink(path.c_str());
-    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    harness::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
     if (!socket.valid() || bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-        fail_errno("listen at " + path);
+        harness::fail_errno("listen at " + path);
     return socket;
 }
 
@@ -102,14 +103,14 @@ class Child {
 
 }  // namespace
 
-PktpitDaemon::PktpitDaemon(std::string binary, const Topology& topology,
-                           const std::vector<const Workload*>& workloads, DaemonSettings settings)
+PktpitDaemon::PktpitDaemon(std::string binary, const harness::Topology& topology,
+                           const std::vector<const harness::Workload*>& workloads, DaemonSettings settings)
     : binary_(std::move(binary)),
       topology_(&topology),
       folder_("/run/bench-" + topology.ingress().device),
       settings_(std::move(settings)) {
     if (access(binary_.c_str(), X_OK) != 0)
-        fail_errno("the daemon " + binary_ + " (build it, or see --pktpitd)");
+        harness::fail_errno("the daemon " + binary_ + " (build it, or see --pktpitd)");
     std::filesystem::create_directories(folder_);
     write_configuration(workloads);
 }
@@ -126,17 +127,17 @@ PktpitDaemon::~PktpitDaemon() {
 }
 
 /// On the dpdk dataplane a port has a tap of its name, beside the device.
-std::string PktpitDaemon::name_of(const Port& port) const {
+std::string PktpitDaemon::name_of(const harness::Port& port) const {
     if (settings_.dpdk_driver.empty()) return port.device;
     return &port == &topology_->ingress() ? "in" : "out";
 }
 
-void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workloads) const {
+void PktpitDaemon::write_configuration(const std::vector<const harness::Workload*>& workloads) const {
     json interfaces = json::object();
     json files = json::array();
     json neighbours = json::array();
     const bool dpdk = !settings_.dpdk_driver.empty();
-    for (const Port* port : {&topology_->ingress(), &topology_->egress()}) {
+    for (const harness::Port* port : {&topology_->ingress(), &topology_->egress()}) {
         json& interface = interfaces[name_of(*port)];
         interface["addresses"] = json::array();
         if (!dpdk) {
@@ -148,9 +149,9 @@ void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workl
             device += ",busy_budget=" + std::to_string(settings_.busy_budget);
         interface["device"] = device;
     }
-    for (const Workload* workload : workloads) {
+    for (const harness::Workload* workload : workloads) {
         const Family family = workload->prefixes.front().address.family;
-        const Addressing& net = addressing(family);
+        const harness::Addressing& net = harness::addressing(family);
         interfaces[name_of(topology_->ingress())]["addresses"].push_back(net.ingress.to_string());
         interfaces[name_of(topology_->egress())]["addresses"].push_back(net.egress.to_string());
         neighbours.push_back({{"address", net.next_hop.to_string()},
@@ -164,20 +165,20 @@ void PktpitDaemon::write_configuration(const std::vector<const Workload*>& workl
                 {"interfaces", interfaces},
                 {"neighbours", neighbours},
                 {"routes_files", files},
-                {"workers", {{"cpus", {router_core}}, {"polling", settings_.polling}}}};
+                {"workers", {{"cpus", {harness::router_core}}, {"polling", settings_.polling}}}};
     if (dpdk) config.update({{"dataplane", "dpdk"}, {"dpdk", {{"memory", "hugepages"}}}});
     std::ofstream file(folder_ + "/config.json");
     file << config.dump(2) << '\n';
-    if (!file.flush()) fail_errno("write the daemon's configuration");
+    if (!file.flush()) harness::fail_errno("write the daemon's configuration");
 }
 
 std::chrono::milliseconds PktpitDaemon::start() {
-    const Descriptor notifications = listen_for_notifications(folder_ + "/notify");
+    const harness::Descriptor notifications = listen_for_notifications(folder_ + "/notify");
     const auto begin = SteadyClock::now();
     // The generator's thread may run: between fork and exec nothing may allocate.
     const Child child(binary_, folder_, topology_->router().descriptor());
     pid_ = fork();
-    if (pid_ < 0) fail_errno("fork");
+    if (pid_ < 0) harness::fail_errno("fork");
     if (pid_ == 0) child.run();
     wait_until_ready(notifications.get());
     return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - begin);
@@ -195,10 +196,10 @@ void PktpitDaemon::wait_until_ready(int notifications) {
             const std::string how = WIFSIGNALED(status)
                                         ? "by signal " + std::to_string(WTERMSIG(status))
                                         : "with status " + std::to_string(WEXITSTATUS(status));
-            throw Failure("pktpitd ended " + how + " while starting:\n" + log_end());
+            throw harness::Failure("pktpitd ended " + how + " while starting:\n" + log_end());
         }
     }
-    throw Failure("pktpitd was not ready after a minute:\n" + log_end());
+    throw harness::Failure("pktpitd was not ready after a minute:\n" + log_end());
 }
 
 void PktpitDaemon::settle() const {
@@ -225,16 +226,16 @@ void PktpitDaemon::settle() const {
 }
 
 void PktpitDaemon::place_workers() const {
-    if (schedule_threads(pid_, "pktpit-w", router_core, Schedule::router) == 0)
-        throw Failure("pktpitd has no worker:\n" + log_end());
+    if (harness::schedule_threads(pid_, "pktpit-w", harness::router_core, harness::Schedule::router) == 0)
+        throw harness::Failure("pktpitd has no worker:\n" + log_end());
 }
 
 void PktpitDaemon::freeze() const {
-    if (pid_ > 0) ::kill(pid_, SIGSTOP);
+    if (pid_ > 0) harness::freeze_process(pid_);
 }
 
 void PktpitDaemon::thaw() const {
-    if (pid_ > 0) ::kill(pid_, SIGCONT);
+    if (pid_ > 0) harness::thaw_process(pid_);
 }
 
 void PktpitDaemon::kill() {
@@ -243,7 +244,7 @@ void PktpitDaemon::kill() {
     waitpid(pid_, &status, 0);
     pid_ = -1;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-        throw Failure("pktpitd had ended before it was killed:\n" + log_end());
+        throw harness::Failure("pktpitd had ended before it was killed:\n" + log_end());
 }
 
 std::string PktpitDaemon::log_end() const {
@@ -253,8 +254,4 @@ std::string PktpitDaemon::log_end() const {
     return text;
 }
 
-std::string built_daemon() {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "router/pktpitd";
-}
-
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -12,7 +12,7 @@
 #include "bench/harness/topology.h"
 #include "bench/harness/workload.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 
 struct DaemonSettings {
     std::string forwarding = "inline";  ///< of the xdp dataplane: inline, split or auto
@@ -24,8 +24,8 @@ struct DaemonSettings {
 class PktpitDaemon {
   public:
     /// Writes the configuration; starts nothing. The topology must outlive this.
-    PktpitDaemon(std::string binary, const Topology& topology, const std::vector<const Workload*>& workloads,
-                 DaemonSettings settings = {});
+    PktpitDaemon(std::string binary, const harness::Topology& topology,
+                 const std::vector<const harness::Workload*>& workloads, DaemonSettings settings = {});
     /// Stops the daemon if it runs, so that it takes away what it has pinned.
     ~PktpitDaemon();
     PktpitDaemon(const PktpitDaemon&) = delete;
@@ -46,19 +46,16 @@ class PktpitDaemon {
     void thaw() const;
 
   private:
-    [[nodiscard]] std::string name_of(const Port& port) const;
-    void write_configuration(const std::vector<const Workload*>& workloads) const;
+    [[nodiscard]] std::string name_of(const harness::Port& port) const;
+    void write_configuration(const std::vector<const harness::Workload*>& workloads) const;
     void wait_until_ready(int notifications);
     [[nodiscard]] std::string log_end() const;
 
     std::string binary_;
-    const Topology* topology_;
+    const harness::Topology* topology_;
     std::string folder_;
     DaemonSettings settings_;
     pid_t pid_ = -1;
 };
 
-/// pktpitd of the same build as this program.
-std::string built_daemon();
-
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

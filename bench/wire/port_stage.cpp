@@ -7,7 +7,7 @@
 #include "router/xdp/dataplane.h"
 #include "router/xdp/maps.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::wire {
 namespace {
 
 constexpr uint16_t ingress_id = 1;
@@ -15,11 +15,11 @@ constexpr uint16_t egress_id = 2;
 
 template <class T>
 T must(Result<T> value, const char* what) {
-    if (!value) throw Failure(std::string(what) + ": " + value.error().to_string());
+    if (!value) throw harness::Failure(std::string(what) + ": " + value.error().to_string());
     if constexpr (!std::is_void_v<T>) return std::move(*value);
 }
 
-pp_fib_port describe(const Port& port, uint16_t interface) {
+pp_fib_port describe(const harness::Port& port, uint16_t interface) {
     pp_fib_port out{};
     std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), out.mac);
     out.flags = PP_PORT_UP;
@@ -29,7 +29,8 @@ pp_fib_port describe(const Port& port, uint16_t interface) {
 }
 
 /// One adjacency, one group, and every prefix of the workloads in it.
-void fill(fib::FibImage& image, const Topology& topology, const std::vector<const Workload*>& workloads) {
+void fill(pktpit::fib::FibImage& image, const harness::Topology& topology,
+          const std::vector<const harness::Workload*>& workloads) {
     image.set_port(ingress_id, describe(topology.ingress(), ingress_id));
     image.set_port(egress_id, describe(topology.egress(), egress_id));
     pp_fib_adjacency next_hop{};
@@ -39,9 +40,10 @@ void fill(fib::FibImage& image, const Topology& topology, const std::vector<cons
     next_hop.port = egress_id;
     next_hop.mtu = 1500;
     next_hop.interface = egress_id;
-    const std::pair<fib::AdjacencyId, uint16_t> member{must(image.add_adjacency(next_hop), "adjacency"), 1};
-    const fib::GroupId group = must(image.add_group({&member, 1}), "group");
-    for (const Workload* workload : workloads)
+    const std::pair<pktpit::fib::AdjacencyId, uint16_t> member{
+        must(image.add_adjacency(next_hop), "adjacency"), 1};
+    const pktpit::fib::GroupId group = must(image.add_group({&member, 1}), "group");
+    for (const harness::Workload* workload : workloads)
         for (const Prefix& prefix : workload->prefixes)
             must(image.set(prefix, group), "route");
 }
@@ -53,9 +55,10 @@ class PortStageForwarder : public Forwarder {
         return "Pktpit's eBPF program and FIB image without the daemon";
     }
 
-    void attach(const Topology& topology, const std::vector<const Workload*>& workloads) override {
-        const InNamespace here(topology.router());
-        const pp_fib_geometry geometry = fib::plan_geometry({});
+    void attach(const harness::Topology& topology,
+                const std::vector<const harness::Workload*>& workloads) override {
+        const harness::InNamespace here(topology.router());
+        const pp_fib_geometry geometry = pktpit::fib::plan_geometry({});
         maps_ = must(router::make_port_maps(geometry, {}), "make maps");
         memory_ = must(router::MappedImage::map(maps_.fib_image.get(), true), "map the FIB image");
         image_.emplace(memory_.memory(), geometry, &router::XdpDataplane::grace_period);
@@ -68,16 +71,16 @@ class PortStageForwarder : public Forwarder {
     void attach_port(const pp_fib_geometry& geometry, uint16_t port, uint32_t ifindex) {
         const uint32_t key = port;
         if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
-            fail_errno("fill the port map");
+            harness::fail_errno("fill the port map");
         const Fd program = must(router::load_port_stage(maps_, geometry, {port}), "load the port stage");
         links_.emplace_back(bpf_link_create(program.get(), static_cast<int>(ifindex), BPF_XDP, nullptr));
-        if (!links_.back().valid()) fail_errno("attach the port stage");
+        if (!links_.back().valid()) harness::fail_errno("attach the port stage");
     }
 
     router::PortMaps maps_;
     router::MappedImage memory_;
-    std::optional<fib::FibImage> image_;
-    std::vector<Descriptor> links_;
+    std::optional<pktpit::fib::FibImage> image_;
+    std::vector<harness::Descriptor> links_;
 };
 
 }  // namespace
@@ -86,4 +89,4 @@ std::unique_ptr<Forwarder> make_port_stage_forwarder() {
     return std::make_unique<PortStageForwarder>();
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::wire

@@ -26,6 +26,13 @@ if(PKTPIT_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# Sources of a target are compiled eight at a time where the build asks for it (CMAKE_UNITY_BUILD, on in every preset but
+# `dev`): what their headers cost is then paid once. Not with the others: sources whose unnamed namespaces have names in common.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+macro(compile_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endmacro()
+
 # add_pktpit_library(NAME SOURCES... ): a static library `pktpit_NAME`, alias `pktpit::NAME`.
 function(add_pktpit_library name)
   add_library(pktpit_${name} STATIC ${ARGN})

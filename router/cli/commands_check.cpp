@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "config/check.h"
+#include "router/check/check.h"
 #include "router/cli/commands.h"
 #include "router/cli/json_text.h"
 
@@ -18,7 +18,7 @@ int check(const Session& session, const std::string& path, bool interfaces_must_
     if (interfaces_must_exist) {
         exists = [](std::string_view name) { return ::if_nametoindex(std::string(name).c_str()) != 0; };
     }
-    const auto report = config::check(path, exists);
+    const auto report = check::check_file(path, exists);
     if (session.json) {
         session.terminal.out << report.json;
         if (!report.json.ends_with('\n')) session.terminal.out << '\n';

@@ -7,7 +7,7 @@
 #include "router/vfio/dataplane.h"
 #endif
 #ifdef PKTPIT_DPDK
-#include "router/dpdk/dataplane.h"
+#include "router/dpdk/open.h"
 #endif
 #ifdef PKTPIT_MODEL
 #include "router/model/dataplane.h"
@@ -26,7 +26,7 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
     if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
 #endif
 #ifdef PKTPIT_DPDK
-    if (config.dataplane == "dpdk") return DpdkDataplane::open(config, capacity, std::move(on_punt));
+    if (config.dataplane == "dpdk") return open_dpdk_dataplane(config, capacity, std::move(on_punt));
 #endif
 #ifdef PKTPIT_MODEL
     if (config.dataplane == "model") return ModelDataplane::open(config, capacity, std::move(on_punt));

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
-#include <cstring>
 #include <vector>
 
 #include "base/errno_text.h"
@@ -20,6 +19,7 @@
 #include "router/dataplane/run_directory.h"
 #include "router/loop/cpus.h"
 #include "router/xdp/dispatcher.h"
+#include "router/xdp/earlier_maps.h"
 
 namespace pktpit::router {
 namespace {
@@ -59,9 +59,9 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
     self->geometry_ = fib::plan_geometry(capacity);
-    auto maps = make_port_maps(self->geometry_,
-                               {self->pins_.get(PP_MAP_COUNTERS), self->pins_.get(PP_MAP_ROUTE_COUNTERS),
-                                self->pins_.get(PP_MAP_COUNTED_ROUTES)});
+    EarlierMaps earlier = adopt_maps(self->pins_);
+    self->previous_ports_ = std::move(earlier.ports);
+    auto maps = make_port_maps(self->geometry_, std::move(earlier.counts));
     if (!maps) return tl::unexpected(maps.error());
     self->maps_ = std::move(*maps);
     self->route_counters_ = std::make_unique<RouteCounterMaps>(
@@ -105,20 +105,6 @@ Result<void> XdpDataplane::adopt() {
                         "start this daemon there, give it another /instance (not \"" + instance_ +
                             "\"), or remove the pins");
         earlier_links_.emplace(ifindex, std::move(link));
-    }
-    if (Fd image = pins_.get(PP_MAP_FIB_IMAGE)) {
-        auto mapped = MappedImage::map(image.get(), false);
-        if (!mapped) return {};
-        const auto memory = mapped->memory();
-        pp_fib_geometry g{};
-        if (memory.size() < sizeof g) return {};
-        std::memcpy(&g, memory.data(), sizeof g);
-        const uint64_t ports_end = g.port_offset + uint64_t{g.port_count} * sizeof(pp_fib_port);
-        if (g.magic != PP_FIB_MAGIC || g.layout_version != PP_FIB_LAYOUT_VERSION || ports_end > memory.size())
-            return {};
-        const auto* ports = reinterpret_cast<const pp_fib_port*>(memory.data() + g.port_offset);
-        for (uint32_t id = 1; id < g.port_count && id < PP_MAX_PORTS; id++)
-            if (ports[id].ifindex != 0) previous_ports_.emplace(ports[id].ifindex, static_cast<uint16_t>(id));
     }
     return {};
 }
@@ -368,14 +354,7 @@ void XdpDataplane::detach(uint16_t port) {
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
-    if (auto pinned = pins_.put(PP_MAP_COUNTERS, maps_.counters.get()); !pinned)
-        return tl::unexpected(pinned.error());
-    if (auto pinned = pins_.put(PP_MAP_ROUTE_COUNTERS, maps_.route_counters.get()); !pinned)
-        return tl::unexpected(pinned.error());
-    if (auto pinned = pins_.put(PP_MAP_COUNTED_ROUTES, maps_.counted_routes.get()); !pinned)
-        return tl::unexpected(pinned.error());
-    if (auto pinned = pins_.put(PP_MAP_FIB_IMAGE, maps_.fib_image.get()); !pinned)
-        return tl::unexpected(pinned.error());
+    if (auto pinned = pin_maps(pins_, maps_); !pinned) return tl::unexpected(pinned.error());
     std::vector<uint32_t> released;
     for (const auto& [ifindex, link] : earlier_links_) {
         pins_.remove(PinDirectory::link_name(ifindex));

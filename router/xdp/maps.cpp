@@ -33,13 +33,6 @@ Result<Fd> make_map_like(const bpf_map* map) {
     return Fd(fd);
 }
 
-bpf_map_info shape_of(int fd) {
-    bpf_map_info info{};
-    uint32_t length = sizeof info;
-    if (bpf_obj_get_info_by_fd(fd, &info, &length) != 0) return {};
-    return info;
-}
-
 /// The map that says whose each route counter is. eBPF does not know it.
 Result<Fd> make_counted_routes() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
@@ -49,18 +42,6 @@ Result<Fd> make_counted_routes() {
         return fail(PP_MAP_COUNTED_ROUTES, "cannot make the map: " + errno_text(errno),
                     "the privilege to make BPF maps", privileges_hint(errno));
     return Fd(fd);
-}
-
-bool has_shape_of(int fd, const bpf_map* map) {
-    const bpf_map_info info = shape_of(fd);
-    return info.type == bpf_map__type(map) && info.key_size == bpf_map__key_size(map) &&
-           info.value_size == bpf_map__value_size(map) && info.max_entries == bpf_map__max_entries(map);
-}
-
-bool are_counted_routes(int fd) {
-    const bpf_map_info info = shape_of(fd);
-    return info.type == BPF_MAP_TYPE_HASH && info.key_size == sizeof(pp_counted_route) &&
-           info.value_size == sizeof(uint32_t) && info.max_entries == PP_ROUTE_COUNTERS;
 }
 
 // What the verifier said last is what a person needs; the whole log can be megabytes.
@@ -103,14 +84,10 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
     const auto& declared = (*skeleton)->maps;
 
     PortMaps maps;
-    if (earlier.counters && has_shape_of(earlier.counters.get(), declared.counters))
-        maps.counters = std::move(earlier.counters);
-    // Route counters mean nothing without the map that says whose they are, and the reverse.
-    if (earlier.route_counters && has_shape_of(earlier.route_counters.get(), declared.route_counters) &&
-        earlier.counted_routes && are_counted_routes(earlier.counted_routes.get())) {
-        maps.route_counters = std::move(earlier.route_counters);
-        maps.counted_routes = std::move(earlier.counted_routes);
-    } else {
+    maps.counters = std::move(earlier.counters);
+    maps.route_counters = std::move(earlier.route_counters);
+    maps.counted_routes = std::move(earlier.counted_routes);
+    if (!maps.counted_routes) {
         auto made = make_counted_routes();
         if (!made) return tl::unexpected(made.error());
         maps.counted_routes = std::move(*made);

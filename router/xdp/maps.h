@@ -55,8 +55,7 @@ struct PortProgram {
     std::optional<fib::TableId> cold_table{};
 };
 
-/// Counts that an earlier daemon has left; maps that are there and have the right shape are used instead of
-/// new ones.
+/// Counts that an earlier daemon has left (earlier_maps.h): used instead of new maps. All three or none.
 struct EarlierCounts {
     Fd counters;
     Fd route_counters;

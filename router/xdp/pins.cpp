@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <vector>
 
 #include "base/errno_text.h"
 
@@ -60,11 +59,17 @@ void PinDirectory::remove(const std::string& name) const {
     ::unlink((path_ + "/" + name).c_str());
 }
 
+std::vector<std::string> PinDirectory::names() const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(path_, error))
+        names.push_back(entry.path().filename().string());
+    return names;
+}
+
 std::map<uint32_t, Fd> PinDirectory::links() const {
     std::map<uint32_t, Fd> links;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
-        const std::string name = entry.path().filename().string();
+    for (const std::string& name : names()) {
         if (!name.starts_with(link_prefix)) continue;
         uint32_t ifindex = 0;
         const char* end = name.data() + name.size();
@@ -76,12 +81,8 @@ std::map<uint32_t, Fd> PinDirectory::links() const {
 }
 
 void PinDirectory::remove_all() const {
-    std::error_code error;
-    std::vector<std::filesystem::path> entries;
-    for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-        entries.push_back(entry.path());
-    for (const auto& entry : entries)
-        std::filesystem::remove(entry, error);
+    for (const std::string& name : names())
+        remove(name);
     remove_if_empty();
 }
 

@@ -1,14 +1,15 @@
 /// Where the data path lives on when the daemon does not: the pin directory of one instance in bpffs.
 ///
-/// Layout below /sys/fs/bpf/pktpit/<instance>/: `counters`, `route_counters`, `counted_routes` and
-/// `fib_image` (maps), `port_<ifindex>` (XDP
-/// links). A link holds its program and through it every map, so the pinned links alone keep packets flowing;
-/// the maps are pinned so that a restarted daemon can read what they hold.
+/// Layout below /sys/fs/bpf/pktpit/<instance>/: `v2_counters`, `v2_route_counters`, `v2_counted_routes` and
+/// `v2_fib_image` (maps, by their version: earlier_maps.h), `port_<ifindex>` (XDP links). A link holds its
+/// program and through it every map, so the pinned links alone keep packets flowing; the maps are pinned so
+/// that a restarted daemon can read what they hold.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -27,6 +28,8 @@ class PinDirectory {
     Result<void> put(const std::string& name, int fd) const;
     void remove(const std::string& name) const;
 
+    /// Of everything that is pinned.
+    [[nodiscard]] std::vector<std::string> names() const;
     /// Pinned XDP links by ifindex.
     [[nodiscard]] std::map<uint32_t, Fd> links() const;
     static std::string link_name(uint32_t ifindex) { return "port_" + std::to_string(ifindex); }

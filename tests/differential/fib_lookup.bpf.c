@@ -72,4 +72,4 @@ int fib_lookup(struct xdp_md* ctx) {
     return XDP_PASS;
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -12,7 +12,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// What DPDK logs goes to memory, and is shown only when it fails.
@@ -56,7 +56,7 @@ Eal::Eal(const EalPlan& plan) {
     for (std::string& word : words)
         arguments.push_back(word.data());
     if (rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) < 0)
-        throw Failure(fmt::format("rte_eal_init: {}\n{}", rte_strerror(rte_errno), log.text()));
+        throw harness::Failure(fmt::format("rte_eal_init: {}\n{}", rte_strerror(rte_errno), log.text()));
 }
 
 Eal::~Eal() {
@@ -67,4 +67,4 @@ std::string Eal::version() {
     return rte_version();
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

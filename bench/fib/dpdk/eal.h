@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 struct EalPlan {
     unsigned cpu = 0;        ///< the calling thread is pinned there
@@ -24,4 +24,4 @@ class Eal {
     static std::string version();
 };
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

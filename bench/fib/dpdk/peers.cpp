@@ -2,7 +2,7 @@
 
 #include "bench/fib/dpdk/sizing.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 std::vector<PeerKind<Address4>> dpdk_kinds4() {
     return {rte_lpm_kind(), rte_fib_kind(4), rte_fib_kind(2)};
@@ -24,4 +24,4 @@ size_t dpdk_memory(const Table& table) {
     return bytes / 10 * 11;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

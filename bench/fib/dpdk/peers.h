@@ -5,7 +5,7 @@
 
 #include "bench/fib/peer.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// rte_lpm, rte_fib with 4- and 2-byte next hops; rte_lpm6, rte_fib6 with 4 and 2.
 std::vector<PeerKind<Address4>> dpdk_kinds4();
@@ -20,4 +20,4 @@ PeerKind<Address4> rte_fib_kind(unsigned next_hop_bytes);
 PeerKind<Address6> rte_fib6_kind(unsigned next_hop_bytes);
 PeerKind<Address6> rte_lpm6_kind();
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

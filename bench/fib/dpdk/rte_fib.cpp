@@ -11,7 +11,7 @@
 #include "bench/fib/dpdk/sizing.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr struct {
@@ -39,8 +39,8 @@ class RteFib final : public BatchPeer<RteFib, Address4, uint64_t> {
         conf.dir24_8.num_tbl8 = static_cast<uint32_t>(tbl8_ + spare_tbl8);
         fib_.reset(rte_fib_create(fmt::format("fib{}", number++).c_str(), -1, &conf));
         if (!fib_)
-            throw Failure(fmt::format("rte_fib_create with {} routes, {} tbl8: {}", conf.max_routes,
-                                      conf.dir24_8.num_tbl8, rte_strerror(rte_errno)));
+            throw harness::Failure(fmt::format("rte_fib_create with {} routes, {} tbl8: {}", conf.max_routes,
+                                               conf.dir24_8.num_tbl8, rte_strerror(rte_errno)));
         for (const Route& route : table.routes)
             apply(route);
         for (size_t i = 0; i < std::size(lookups); i++)
@@ -56,7 +56,7 @@ class RteFib final : public BatchPeer<RteFib, Address4, uint64_t> {
     }
     void choose(size_t setting) override {
         if (rte_fib_select_lookup(fib_.get(), lookups[usable_.at(setting)].type) != 0)
-            throw Failure(
+            throw harness::Failure(
                 fmt::format("rte_fib_select_lookup: {} is refused", lookups[usable_.at(setting)].name));
     }
 
@@ -73,7 +73,8 @@ class RteFib final : public BatchPeer<RteFib, Address4, uint64_t> {
         }
         const int code = rte_fib_add(fib_.get(), address, update.prefix.length, update.group);
         if (code != 0)
-            throw Failure(fmt::format("rte_fib_add {}: {}", update.prefix.to_string(), std::strerror(-code)));
+            throw harness::Failure(
+                fmt::format("rte_fib_add {}: {}", update.prefix.to_string(), std::strerror(-code)));
     }
 
     [[nodiscard]] std::vector<Part> size() const override {
@@ -101,4 +102,4 @@ PeerKind<Address4> rte_fib_kind(unsigned next_hop_bytes) {
             next_hop_bytes == 4};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -11,7 +11,7 @@
 #include "bench/fib/dpdk/sizing.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr struct {
@@ -32,7 +32,7 @@ class RteFib6 final : public BatchPeer<RteFib6, Address6, uint64_t> {
     RteFib6(const Table& table, unsigned next_hop_bytes)
         : table_(table), next_hop_bytes_(next_hop_bytes), tbl8_(count_tbl8(table)) {
         if (next_hop_bytes == 2 && tbl8_ > most_tbl8_of_2_bytes)
-            throw Failure(
+            throw harness::Failure(
                 fmt::format("the table takes {} tbl8, 2-byte entries reach {}", tbl8_, most_tbl8_of_2_bytes));
         load();
         for (size_t i = 0; i < std::size(lookups); i++)
@@ -49,7 +49,7 @@ class RteFib6 final : public BatchPeer<RteFib6, Address6, uint64_t> {
     void choose(size_t setting) override {
         setting_ = setting;
         if (rte_fib6_select_lookup(fib_.get(), lookups[usable_.at(setting)].type) != 0)
-            throw Failure(
+            throw harness::Failure(
                 fmt::format("rte_fib6_select_lookup: {} is refused", lookups[usable_.at(setting)].name));
     }
 
@@ -73,7 +73,7 @@ class RteFib6 final : public BatchPeer<RteFib6, Address6, uint64_t> {
         }
         const int code = rte_fib6_add(fib_.get(), address, update.prefix.length, update.group);
         if (code != 0)
-            throw Failure(
+            throw harness::Failure(
                 fmt::format("rte_fib6_add {}: {}", update.prefix.to_string(), std::strerror(-code)));
     }
 
@@ -96,8 +96,8 @@ class RteFib6 final : public BatchPeer<RteFib6, Address6, uint64_t> {
         conf.trie.num_tbl8 = static_cast<uint32_t>(tbl8);
         fib_.reset(rte_fib6_create(fmt::format("fib6_{}", number++).c_str(), -1, &conf));
         if (!fib_)
-            throw Failure(fmt::format("rte_fib6_create with {} routes, {} tbl8: {}", conf.max_routes, tbl8,
-                                      rte_strerror(rte_errno)));
+            throw harness::Failure(fmt::format("rte_fib6_create with {} routes, {} tbl8: {}", conf.max_routes,
+                                               tbl8, rte_strerror(rte_errno)));
         for (const Route& route : table_.routes)
             apply(route);
         updates_ = 0;
@@ -125,4 +125,4 @@ PeerKind<Address6> rte_fib6_kind(unsigned next_hop_bytes) {
             next_hop_bytes == 4};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -18,7 +18,7 @@
 #include "bench/fib/dpdk/sizing.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t spare_tbl8 = 2048;
@@ -31,7 +31,7 @@ class RteLpm final : public BatchPeer<RteLpm, Address4, uint32_t> {
         config.max_rules = static_cast<uint32_t>(table.routes.size() + 1);
         config.number_tbl8s = static_cast<uint32_t>(tbl8_ + spare_tbl8);
         lpm_.reset(rte_lpm_create(fmt::format("lpm{}", number++).c_str(), -1, &config));
-        if (!lpm_) throw Failure(fmt::format("rte_lpm_create: {}", rte_strerror(rte_errno)));
+        if (!lpm_) throw harness::Failure(fmt::format("rte_lpm_create: {}", rte_strerror(rte_errno)));
         fill(table);
     }
 
@@ -52,7 +52,7 @@ class RteLpm final : public BatchPeer<RteLpm, Address4, uint32_t> {
         return next_hop & RTE_LPM_LOOKUP_SUCCESS ? next_hop & 0x00ffffff : 0;
     }
 
-    void apply(const Update&) override { throw Failure("rte_lpm takes no updates here"); }
+    void apply(const Update&) override { throw harness::Failure("rte_lpm takes no updates here"); }
 
     [[nodiscard]] std::vector<Part> size() const override {
         return {{"tbl24", (1 << 24) * 4.0}, {"tbl8 in use", double(tbl8_) * 256 * 4}};
@@ -78,7 +78,7 @@ class RteLpm final : public BatchPeer<RteLpm, Address4, uint32_t> {
                 entry.depth = length & 0x3f;
                 std::fill_n(lpm_->tbl24 + (address >> 8), size_t{1} << (24 - length), entry);
             } else if (const int code = rte_lpm_add(lpm_.get(), address, length, route->group); code != 0) {
-                throw Failure(
+                throw harness::Failure(
                     fmt::format("rte_lpm_add {}: {}", route->prefix.to_string(), std::strerror(-code)));
             }
         }
@@ -100,4 +100,4 @@ PeerKind<Address4> rte_lpm_kind() {
             [](const Table& table) { return std::make_unique<RteLpm>(table); }};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

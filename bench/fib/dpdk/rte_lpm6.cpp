@@ -11,7 +11,7 @@
 #include "bench/fib/dpdk/sizing.h"
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t spare_tbl8 = 2048;
@@ -26,16 +26,16 @@ class RteLpm6 final : public BatchPeer<RteLpm6, Address6, uint32_t> {
         config.number_tbl8s = static_cast<uint32_t>(tbl8_ + spare_tbl8);
         lpm_.reset(rte_lpm6_create(fmt::format("lpm6_{}", number++).c_str(), -1, &config));
         if (!lpm_)
-            throw Failure(fmt::format("rte_lpm6_create with {} rules, {} tbl8: {}", config.max_rules,
-                                      config.number_tbl8s, rte_strerror(rte_errno)));
+            throw harness::Failure(fmt::format("rte_lpm6_create with {} rules, {} tbl8: {}", config.max_rules,
+                                               config.number_tbl8s, rte_strerror(rte_errno)));
         for (const Route& route : table.routes) {
             if (route.group > most_next_hop)
-                throw Failure(
+                throw harness::Failure(
                     fmt::format("rte_lpm6 has no next hop {}: its next hops have 21 bits", route.group));
             const int code =
                 rte_lpm6_add(lpm_.get(), route.prefix.address.bytes.data(), route.prefix.length, route.group);
             if (code != 0)
-                throw Failure(
+                throw harness::Failure(
                     fmt::format("rte_lpm6_add {}: {}", route.prefix.to_string(), std::strerror(-code)));
         }
     }
@@ -52,7 +52,7 @@ class RteLpm6 final : public BatchPeer<RteLpm6, Address6, uint32_t> {
         return static_cast<int32_t>(next_hop) < 0 ? 0 : next_hop;
     }
 
-    void apply(const Update&) override { throw Failure("rte_lpm6 takes no updates here"); }
+    void apply(const Update&) override { throw harness::Failure("rte_lpm6 takes no updates here"); }
 
     [[nodiscard]] std::vector<Part> size() const override {
         return {{"tbl24", (1 << 24) * 4.0}, {"tbl8 in use", double(tbl8_) * 256 * 4}};
@@ -74,4 +74,4 @@ PeerKind<Address6> rte_lpm6_kind() {
             [](const Table& table) { return std::make_unique<RteLpm6>(table); }};
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 size_t count_tbl8(const Table& table) {
     const unsigned bits = table.family == Family::ipv4 ? 32 : 128;
@@ -34,4 +34,4 @@ size_t count_reserved_tbl8(const Table& table) {
     return count;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -5,7 +5,7 @@
 
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 /// Distinct address heads of 24, 32, ... bits below which a longer prefix lies: each is a group of 256
 /// entries in rte_lpm, rte_fib (IPv4: heads of 24 bits only) and rte_fib6.
@@ -16,4 +16,4 @@ size_t count_tbl8(const Table& table);
 /// routes when they are more than it has, far more than it ever fills.
 size_t count_reserved_tbl8(const Table& table);
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pktpit::bench {
+namespace pktpit::bench::cpu {
 namespace {
 
 constexpr MacAddress mac{{2, 0, 0, 0, 0, 7}};
@@ -38,4 +38,4 @@ TEST(CaptureFile, TheIpv4ChecksumIsRight) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::cpu

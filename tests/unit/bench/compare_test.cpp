@@ -5,7 +5,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 std::string wire_report(double rate, double ratio, double spread, const std::string& kernel = "Linux 6") {
@@ -40,12 +40,13 @@ TEST(Compare, NamesWhatOnlyOneHas) {
 }
 
 TEST(Compare, RefusesWhatIsNoReportOrAnother) {
-    EXPECT_THROW(compare_reports("{", wire_report(1, 1, 1)), Failure);
-    EXPECT_THROW(compare_reports(R"({"benchmark":"cpu","machine":{}})", wire_report(1, 1, 1)), Failure);
+    EXPECT_THROW(compare_reports("{", wire_report(1, 1, 1)), harness::Failure);
+    EXPECT_THROW(compare_reports(R"({"benchmark":"cpu","machine":{}})", wire_report(1, 1, 1)),
+                 harness::Failure);
     EXPECT_THROW(compare_reports(R"({"benchmark":"wire","machine":{},"panels":[{}]})", wire_report(1, 1, 1)),
-                 Failure);
-    EXPECT_THROW(compare_reports("[]", "[]"), Failure);
+                 harness::Failure);
+    EXPECT_THROW(compare_reports("[]", "[]"), harness::Failure);
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

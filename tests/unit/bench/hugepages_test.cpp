@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 /// A folder in place of the kernel's: the pool's size is a plain file, so every write to it succeeds.
@@ -102,4 +102,4 @@ TEST_P(HugepagesOfAKilledProcess, AreGivenBack) {
 INSTANTIATE_TEST_SUITE_P(Signals, HugepagesOfAKilledProcess, testing::Values(SIGINT, SIGTERM, SIGKILL));
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

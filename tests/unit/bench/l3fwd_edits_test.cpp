@@ -7,7 +7,7 @@
 
 #include "bench/dpdk/l3fwd.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 namespace {
 
 // The patch fits the source that this Debian ships, and each edit changes something.
@@ -28,4 +28,4 @@ TEST(L3fwdEdits, FitTheSource) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

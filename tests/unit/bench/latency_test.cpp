@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 /// As the sink's eBPF program counts.
@@ -46,4 +46,4 @@ TEST(Latency, Quantiles) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

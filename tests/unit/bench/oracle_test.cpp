@@ -6,7 +6,7 @@
 #include "bench/fib/random.h"
 #include "tests/unit/bench/tables.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 /// Every prefix's first and last address and their neighbours: where a range can be wrong.
@@ -72,4 +72,4 @@ TEST(Oracle, RandomTables) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

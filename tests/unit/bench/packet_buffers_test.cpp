@@ -6,7 +6,7 @@
 
 #include "bench/fib/random.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 template <LookupAddress Address>
@@ -71,4 +71,4 @@ TYPED_TEST(PacketBuffersTest, ResultsOfBothWidthsGoToTheirPackets) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

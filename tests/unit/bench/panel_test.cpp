@@ -4,7 +4,7 @@
 
 #include "bench/fib/targets.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 Panel panel_of(std::vector<double> own, std::vector<double> other) {
@@ -43,4 +43,4 @@ TEST(Targets, AreFoundByRowAndColumn) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 size_t count(const std::string& text, const std::string& part) {
@@ -35,4 +35,4 @@ TEST(Plot, CurvesShareTheirChart) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pktpit::bench {
+namespace pktpit::bench::report {
 namespace {
 
 double share(const Profile& profile, const std::string& part) {
@@ -44,4 +44,4 @@ TEST(Profile, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::report

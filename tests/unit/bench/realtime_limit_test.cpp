@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 /// A plain file in place of the kernel's.
@@ -72,4 +72,4 @@ TEST(NoRealtimeLimit, IsPutBackAfterSigkill) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace pktpit::bench {
+namespace pktpit::bench::rfc2544 {
 namespace {
 
 /// A device that carries `capacity` frames a second and drops the rest.
@@ -92,4 +92,4 @@ TEST(Search, SpendsFewFullTrials) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::rfc2544

@@ -4,7 +4,7 @@
 
 #include "bench/harness/failure.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::dpdk {
 namespace {
 
 TEST(SourceEdit, ReplacesTheOnePlaceAndLeavesTheRest) {
@@ -21,13 +21,13 @@ TEST(SourceEdit, LeavesOtherFilesAlone) {
 }
 
 TEST(SourceEdit, FailsWhereTheTextIsMissing) {
-    EXPECT_THROW(apply_edits("a.c", "abc", {{"a.c", "abd", "x", ""}}), Failure);
+    EXPECT_THROW(apply_edits("a.c", "abc", {{"a.c", "abd", "x", ""}}), harness::Failure);
 }
 
 TEST(SourceEdit, FailsWhereItCannotKnowWhichIsMeant) {
-    EXPECT_THROW(apply_edits("a.c", "aXbX", {{"a.c", "X", "y", ""}}), Failure);
-    EXPECT_THROW(apply_edits("a.c", "aaa", {{"a.c", "aa", "y", ""}}), Failure);  // overlapping
+    EXPECT_THROW(apply_edits("a.c", "aXbX", {{"a.c", "X", "y", ""}}), harness::Failure);
+    EXPECT_THROW(apply_edits("a.c", "aaa", {{"a.c", "aa", "y", ""}}), harness::Failure);  // overlapping
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::dpdk

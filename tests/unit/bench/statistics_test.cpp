@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace pktpit::bench {
+namespace pktpit::bench::harness {
 namespace {
 
 TEST(Quantile, LiesBetweenTheValuesByDistance) {
@@ -29,4 +29,4 @@ TEST(Quantile, MedianIsThatOfTheSummary) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::harness

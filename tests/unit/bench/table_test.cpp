@@ -9,7 +9,7 @@
 #include "bench/harness/failure.h"
 #include "tests/unit/bench/tables.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 class TemporaryFile {
@@ -49,7 +49,7 @@ TEST(Table, BadFilesAreRefusedWithTheirLine) {
     try {
         read_table(Family::ipv4, file.path());
         FAIL();
-    } catch (const Failure& failure) {
+    } catch (const harness::Failure& failure) {
         EXPECT_NE(std::string(failure.what()).find(":2"), std::string::npos) << failure.what();
     }
 }
@@ -80,4 +80,4 @@ TEST(Table, NextHopsAreSpreadOverAllAndNeighboursKeepTheirs) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

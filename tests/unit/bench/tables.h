@@ -7,7 +7,7 @@
 
 #include "bench/fib/table.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 
 inline Table table_of(Family family, const std::vector<std::pair<std::string, uint32_t>>& routes) {
     Table table{family, {}, 0, "test"};
@@ -28,4 +28,4 @@ inline uint32_t longest_match(const Table& table, const IpAddress& address) {
     return best ? best->group : 0;
 }
 
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

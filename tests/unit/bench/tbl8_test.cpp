@@ -3,7 +3,7 @@
 #include "bench/fib/dpdk/sizing.h"
 #include "tests/unit/bench/tables.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 TEST(Tbl8, IPv4HasOneForEachSlash24WithLongerPrefixes) {
@@ -31,4 +31,4 @@ TEST(Tbl8, MoreAreReservedThanUsedWherePrefixesShareTables) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

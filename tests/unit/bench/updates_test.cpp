@@ -7,7 +7,7 @@
 #include "bench/harness/failure.h"
 #include "tests/unit/bench/tables.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 std::map<Prefix, uint32_t> as_map(const Table& table) {
@@ -93,11 +93,11 @@ TEST(Updates, BadTracesAreRefusedWithTheirLine) {
         try {
             parse_updates(table, std::string("1 w 10.0.0.0/8 1\n") + line, "trace");
             ADD_FAILURE() << line;
-        } catch (const Failure& failure) {
+        } catch (const harness::Failure& failure) {
             EXPECT_TRUE(std::string(failure.what()).starts_with("trace:2: ")) << failure.what();
         }
     }
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

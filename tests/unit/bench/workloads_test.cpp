@@ -8,7 +8,7 @@
 
 #include "tests/unit/bench/tables.h"
 
-namespace pktpit::bench {
+namespace pktpit::bench::fib {
 namespace {
 
 constexpr size_t count = 1 << 14;
@@ -112,4 +112,4 @@ TEST(Workloads, BuffersCarryTheSameKindAsInPrefix) {
 }
 
 }  // namespace
-}  // namespace pktpit::bench
+}  // namespace pktpit::bench::fib

@@ -53,24 +53,24 @@ Buffer reassemble(std::vector<Buffer> pieces, size_t base) {
 }
 
 TEST(Fragment, three_pieces_byte_by_byte) {
-    const Buffer packet = make(Ipv4{.tos = 0x2e, .id = 0xbeef, .ttl = 9, .payload = pattern(100)});
+    const Buffer packet = make(Ipv4Packet{.tos = 0x2e, .id = 0xbeef, .ttl = 9, .payload = pattern(100)});
     const Pieces result = run(packet, 68);
     ASSERT_EQ(result.pieces.size(), 3U);
     EXPECT_EQ(result.count, 3U);
     for (size_t i = 0; i < 3; i++) {
         const uint16_t field = static_cast<uint16_t>(6 * i) | (i < 2 ? more_fragments : 0);
-        EXPECT_EQ(result.pieces[i], make(Ipv4{.tos = 0x2e,
-                                              .id = 0xbeef,
-                                              .fragment = field,
-                                              .ttl = 9,
-                                              .payload = cut(pattern(100), 48 * i, 48)}));
+        EXPECT_EQ(result.pieces[i], make(Ipv4Packet{.tos = 0x2e,
+                                                    .id = 0xbeef,
+                                                    .fragment = field,
+                                                    .ttl = 9,
+                                                    .payload = cut(pattern(100), 48 * i, 48)}));
     }
 }
 
 TEST(Fragment, options_without_copy_flag_stay_in_the_first) {
     // Record route (7), stream id (136, copied), end. The rest of the last word is zero.
     const Buffer given{7, 7, 8, 1, 2, 3, 4, 136, 4, 0xab, 0xcd, 1, 0x94, 4, 0, 0};
-    const Pieces result = run(make(Ipv4{.options = given, .payload = pattern(200)}), 100);
+    const Pieces result = run(make(Ipv4Packet{.options = given, .payload = pattern(200)}), 100);
     ASSERT_GE(result.pieces.size(), 3U);
     EXPECT_EQ(options(result.pieces[0]), given);
     for (size_t i = 1; i < result.pieces.size(); i++)
@@ -81,7 +81,7 @@ TEST(Fragment, options_without_copy_flag_stay_in_the_first) {
 
 TEST(Fragment, copied_options_are_padded_to_a_word) {
     const Pieces result =
-        run(make(Ipv4{.options = {0x82, 5, 1, 2, 3, 7, 3, 4}, .payload = pattern(200)}), 100);
+        run(make(Ipv4Packet{.options = {0x82, 5, 1, 2, 3, 7, 3, 4}, .payload = pattern(200)}), 100);
     ASSERT_GE(result.pieces.size(), 2U);
     EXPECT_EQ(options(result.pieces[1]), (Buffer{0x82, 5, 1, 2, 3, 0, 0, 0}));
 }
@@ -89,7 +89,7 @@ TEST(Fragment, copied_options_are_padded_to_a_word) {
 TEST(Fragment, of_a_fragment_adds_its_offset_and_keeps_its_more_flag) {
     for (const uint16_t more : {uint16_t{0}, more_fragments}) {
         const uint16_t field = static_cast<uint16_t>(100 | more);
-        const Pieces result = run(make(Ipv4{.fragment = field, .payload = pattern(160)}), 120);
+        const Pieces result = run(make(Ipv4Packet{.fragment = field, .payload = pattern(160)}), 120);
         ASSERT_EQ(result.pieces.size(), 2U);
         EXPECT_EQ(get16(result.pieces[0], 6), 100 | more_fragments);
         EXPECT_EQ(get16(result.pieces[1], 6), 112 | more);
@@ -97,25 +97,25 @@ TEST(Fragment, of_a_fragment_adds_its_offset_and_keeps_its_more_flag) {
 }
 
 TEST(Fragment, no_room_for_eight_bytes) {
-    EXPECT_EQ(run(make(Ipv4{.payload = pattern(100)}), 27).count, 0U);
-    EXPECT_EQ(run(make(Ipv4{.payload = pattern(100)}), 0).count, 0U);
-    EXPECT_EQ(run(make(Ipv4{.payload = pattern(100)}), 28).count, 13U);
-    EXPECT_EQ(run(make(Ipv4{.options = Buffer(40, 1), .payload = pattern(100)}), 67).count, 0U);
-    EXPECT_EQ(run(make(Ipv4{.options = Buffer(40, 1), .payload = pattern(100)}), 68).pieces.size(), 3U)
+    EXPECT_EQ(run(make(Ipv4Packet{.payload = pattern(100)}), 27).count, 0U);
+    EXPECT_EQ(run(make(Ipv4Packet{.payload = pattern(100)}), 0).count, 0U);
+    EXPECT_EQ(run(make(Ipv4Packet{.payload = pattern(100)}), 28).count, 13U);
+    EXPECT_EQ(run(make(Ipv4Packet{.options = Buffer(40, 1), .payload = pattern(100)}), 67).count, 0U);
+    EXPECT_EQ(run(make(Ipv4Packet{.options = Buffer(40, 1), .payload = pattern(100)}), 68).pieces.size(), 3U)
         << "8 beside the first header, then 48 and 44";
 }
 
 TEST(Fragment, nothing_that_ends_beyond_the_largest_datagram) {
-    EXPECT_GT(run(make(Ipv4{.fragment = 0x1fff - 20, .payload = pattern(100)}), 68).count, 0U);
-    EXPECT_EQ(run(make(Ipv4{.fragment = 0x1fff, .payload = pattern(100)}), 68).count, 0U);
+    EXPECT_GT(run(make(Ipv4Packet{.fragment = 0x1fff - 20, .payload = pattern(100)}), 68).count, 0U);
+    EXPECT_EQ(run(make(Ipv4Packet{.fragment = 0x1fff, .payload = pattern(100)}), 68).count, 0U);
 }
 
 TEST(Fragment, what_fits_is_one_piece) {
-    const Buffer packet = make(Ipv4{.payload = pattern(80)});
+    const Buffer packet = make(Ipv4Packet{.payload = pattern(80)});
     const Pieces result = run(packet, 100);
     ASSERT_EQ(result.pieces.size(), 1U);
     EXPECT_EQ(result.pieces[0], packet);
-    EXPECT_EQ(run(make(Ipv4{.payload = {}}), 100).pieces.size(), 1U);
+    EXPECT_EQ(run(make(Ipv4Packet{.payload = {}}), 100).pieces.size(), 1U);
 }
 
 Buffer random_options(std::mt19937& random) {
@@ -144,10 +144,10 @@ TEST(FragmentProperty, pieces_are_valid_and_reassemble_to_the_original) {
         // All but the last piece of a datagram are multiples of 8 long.
         size_t size = 1 + random() % (i % 100 ? 3000 : 50000);
         if (more) size = (size + 7) / 8 * 8;
-        const Buffer packet = make(Ipv4{.id = static_cast<uint16_t>(random()),
-                                        .fragment = static_cast<uint16_t>(offset | more),
-                                        .options = given,
-                                        .payload = pattern(size, static_cast<uint8_t>(i))});
+        const Buffer packet = make(Ipv4Packet{.id = static_cast<uint16_t>(random()),
+                                              .fragment = static_cast<uint16_t>(offset | more),
+                                              .options = given,
+                                              .payload = pattern(size, static_cast<uint8_t>(i))});
         const size_t mtu = 20 + given.size() + 8 + random() % 1500;
         const Pieces result = run(packet, mtu);
         ASSERT_EQ(result.count, result.pieces.size());

@@ -13,7 +13,7 @@ OptionsContext context() {
 
 /// The options after processing.
 Buffer processed(const Buffer& options, OptionsDone* done = nullptr, const OptionsContext& how = context()) {
-    Buffer header = make(Ipv4{.options = options, .payload = {}});
+    Buffer header = make(Ipv4Packet{.options = options, .payload = {}});
     EXPECT_EQ(malformed_option(header), std::nullopt);
     const OptionsDone result = process_options(header, how);
     if (done) *done = result;
@@ -21,7 +21,7 @@ Buffer processed(const Buffer& options, OptionsDone* done = nullptr, const Optio
 }
 
 std::optional<int> pointer(const Buffer& options) {
-    const auto found = malformed_option(make(Ipv4{.options = options, .payload = {}}));
+    const auto found = malformed_option(make(Ipv4Packet{.options = options, .payload = {}}));
     return found ? std::optional<int>(*found) : std::nullopt;
 }
 
@@ -140,7 +140,7 @@ TEST(MalformedOptions, point_at_the_fault) {
 }
 
 TEST(NeutraliseOptions, keeps_a_valid_header_of_the_same_length) {
-    Buffer header = make(Ipv4{.options = {7, 7, 4, 0, 0, 0, 0, 0}, .payload = {}});
+    Buffer header = make(Ipv4Packet{.options = {7, 7, 4, 0, 0, 0, 0, 0}, .payload = {}});
     const Buffer before = header;
     neutralise_options(header);
     EXPECT_EQ(naive_checksum(header), 0);

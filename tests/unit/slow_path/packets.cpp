@@ -64,7 +64,7 @@ Buffer pattern(size_t size, uint8_t seed) {
     return bytes;
 }
 
-Buffer make(const Ipv4& packet) {
+Buffer make(const Ipv4Packet& packet) {
     const size_t header = 20 + packet.options.size();
     if (packet.options.size() % 4 || header > 60) throw std::invalid_argument("options");
     const size_t total = header + packet.payload.size();
@@ -86,7 +86,7 @@ Buffer make(const Ipv4& packet) {
     return bytes;
 }
 
-Buffer make(const Ipv6& packet) {
+Buffer make(const Ipv6Packet& packet) {
     const size_t size = packet.payload.size();
     Buffer bytes{0x6a,
                  0xbc,

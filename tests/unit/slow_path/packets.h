@@ -24,7 +24,7 @@ Buffer cut(const Buffer& bytes, size_t from, size_t count = SIZE_MAX);
 /// `size` bytes that differ from each other and from packet to packet.
 Buffer pattern(size_t size, uint8_t seed = 1);
 
-struct Ipv4 {
+struct Ipv4Packet {
     std::string_view source = "192.168.1.7";
     std::string_view destination = "192.168.2.9";
     uint8_t tos = 0;
@@ -35,16 +35,16 @@ struct Ipv4 {
     Buffer options = {};  ///< a multiple of 4
     Buffer payload = pattern(40);
 };
-Buffer make(const Ipv4& packet);
+Buffer make(const Ipv4Packet& packet);
 
-struct Ipv6 {
+struct Ipv6Packet {
     std::string_view source = "2001:db8:11::7";
     std::string_view destination = "2001:db8:12::9";
     uint8_t next = 253;
     uint8_t hop_limit = 17;
     Buffer payload = pattern(40);
 };
-Buffer make(const Ipv6& packet);
+Buffer make(const Ipv6Packet& packet);
 
 /// Ethernet frame around an IP packet; `tags`: bytes between addresses and EtherType.
 Buffer frame(const Buffer& packet, std::string_view destination = "02:00:00:00:00:01",

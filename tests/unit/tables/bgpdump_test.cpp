@@ -170,7 +170,7 @@ TEST_F(BgpdumpTest, TablesPeerByPeer) {
                     line[peer_as] == std::to_string(peers[peer].as))
                     expected.push_back(line[prefix] + " " + line[next_hop]);
             }
-            Outcome ours;
+            ReadOutcome ours;
             ours.finish(read_table(path, of_peer(std::to_string(peer)), collector(ours.lines)));
             ASSERT_TRUE(ours.good) << ours.error.to_string();
             for (std::string& line : ours.lines)
@@ -222,7 +222,7 @@ TEST_F(BgpdumpTest, TheBestEntryOfATable) {
     Lines expected;
     for (const std::string& name : order)
         expected.push_back(name + " " + best_of(entries[name], peers));
-    Outcome ours;
+    ReadOutcome ours;
     ours.finish(read_table(path, {}, collector(ours.lines)));
     ASSERT_TRUE(ours.good) << ours.error.to_string();
     for (std::string& line : ours.lines)
@@ -293,7 +293,7 @@ TEST_F(BgpdumpTest, Updates) {
             expected.push_back(seconds + " a " + line[prefix] + " " + line[next_hop]);
         }
     }
-    Outcome ours;
+    ReadOutcome ours;
     ours.finish(read_updates(path, {}, update_collector(ours.lines)));
     ASSERT_TRUE(ours.good) << ours.error.to_string();
     for (std::string& line : ours.lines)

@@ -12,7 +12,7 @@ namespace pktpit::test {
 
 using Lines = std::vector<std::string>;
 
-struct Outcome {
+struct ReadOutcome {
     Lines lines;  ///< "RECORD PREFIX NEXT-HOP", "RECORD TIME a|w PREFIX [NEXT-HOP]"
     fib::ReadSummary summary;
     Error error;
@@ -49,13 +49,13 @@ inline fib::UpdateVisitor update_collector(Lines& lines) {
     };
 }
 
-inline Outcome table_of(std::string_view bytes, std::string_view peer = "") {
-    Outcome outcome;
+inline ReadOutcome table_of(std::string_view bytes, std::string_view peer = "") {
+    ReadOutcome outcome;
     outcome.finish(fib::read_table_bytes(bytes, "t", of_peer(peer), collector(outcome.lines)));
     return outcome;
 }
-inline Outcome updates_of(std::string_view bytes, std::string_view peer = "") {
-    Outcome outcome;
+inline ReadOutcome updates_of(std::string_view bytes, std::string_view peer = "") {
+    ReadOutcome outcome;
     outcome.finish(fib::read_updates_bytes(bytes, "t", of_peer(peer), update_collector(outcome.lines)));
     return outcome;
 }

@@ -54,10 +54,10 @@ class CompressionTest : public testing::TestWithParam<Compression> {
     CompressionTest() { std::filesystem::create_directories(folder_); }
     ~CompressionTest() override { std::filesystem::remove_all(folder_); }
 
-    Outcome read(std::string_view bytes) {
+    ReadOutcome read(std::string_view bytes) {
         const std::string path = folder_ + "/file";
         std::ofstream(path, std::ios::binary) << bytes;
-        Outcome outcome;
+        ReadOutcome outcome;
         outcome.finish(read_table(path, {}, collector(outcome.lines)));
         return outcome;
     }
@@ -95,7 +95,7 @@ Lines without_numbers(Lines lines) {
 TEST_P(CompressionTest, EveryFormatWholeAndConcatenated) {
     const Formats all = formats();
     ASSERT_GT(all.text.size(), 65536u);
-    const Outcome expected = table_of(all.text);
+    const ReadOutcome expected = table_of(all.text);
     ASSERT_EQ(expected.lines.size(), all.routes);
     const std::pair<const std::string*, Format> forms[] = {
         {&all.text, Format::text}, {&all.json, Format::json}, {&all.mrt, Format::mrt}};
@@ -103,7 +103,7 @@ TEST_P(CompressionTest, EveryFormatWholeAndConcatenated) {
         std::string halves = packed(bytes->substr(0, 3)) + packed(bytes->substr(3, 70001)) + packed("") +
                              packed(bytes->substr(70004));
         for (const std::string& file : {packed(*bytes), halves}) {
-            const Outcome outcome = read(file);
+            const ReadOutcome outcome = read(file);
             ASSERT_TRUE(outcome.good) << outcome.error.to_string();
             EXPECT_EQ(without_numbers(outcome.lines), without_numbers(expected.lines)) << name_of(format);
             EXPECT_EQ(outcome.summary.format, format);
@@ -113,7 +113,7 @@ TEST_P(CompressionTest, EveryFormatWholeAndConcatenated) {
 }
 
 TEST_P(CompressionTest, NothingIsNoError) {
-    const Outcome outcome = read(packed(""));
+    const ReadOutcome outcome = read(packed(""));
     EXPECT_TRUE(outcome.good) << outcome.error.to_string();
     EXPECT_TRUE(outcome.lines.empty());
 }
@@ -123,7 +123,7 @@ TEST_P(CompressionTest, CutAtEveryByte) {
     const std::string whole = packed("10.0.0.0/8 1\n11.0.0.0/8 2\n");
     // Shorter than the magic it is text, and no good one.
     for (size_t cut = 1; cut < whole.size(); cut++) {
-        const Outcome outcome = read(whole.substr(0, cut));
+        const ReadOutcome outcome = read(whole.substr(0, cut));
         ASSERT_FALSE(outcome.good) << cut;
         ASSERT_EQ(outcome.error.where.find(folder_ + "/file"), 0u);
         if (cut > 16) {

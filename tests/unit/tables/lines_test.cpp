@@ -43,7 +43,7 @@ TEST(UnixTime, SecondsAndTheirFractions) {
 }
 
 TEST(TableJson, Routes) {
-    const Outcome outcome = table_of(
+    const ReadOutcome outcome = table_of(
         "\n"
         R"({"prefix": "10.0.0.0/8", "next_hop": "192.0.2.1"})"
         "\r\n  \n"
@@ -57,7 +57,7 @@ TEST(TableJson, Routes) {
 }
 
 TEST(UpdateJson, Updates) {
-    const Outcome outcome =
+    const ReadOutcome outcome =
         updates_of(R"({"time": 1470009600, "announce": "10.0.0.0/8", "next_hop": "192.0.2.1"})"
                    "\n"
                    R"({"time": 1470009600.25, "withdraw": "2001:db8::/32"})"
@@ -100,9 +100,9 @@ TEST(TableJson, SaysWhereAndWhatIsWrong) {
         {"10.0.0.0/8 1", "t:2", "no JSON"},
     };
     for (const Wrong& wrong : cases) {
-        const Outcome outcome = table_of(R"({"prefix": "10.0.0.0/8", "next_hop": 1})"
-                                         "\n" +
-                                         std::string(wrong.line) + "\n");
+        const ReadOutcome outcome = table_of(R"({"prefix": "10.0.0.0/8", "next_hop": 1})"
+                                             "\n" +
+                                             std::string(wrong.line) + "\n");
         EXPECT_FALSE(outcome.good) << wrong.line;
         EXPECT_EQ(outcome.error.where, wrong.where) << wrong.line;
         EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos)
@@ -131,7 +131,7 @@ TEST(UpdateJson, SaysWhereAndWhatIsWrong) {
         {R"({"time": 1, "withdraw": "10.0.0.0/33"})", "t:1#/withdraw", "\"33\""},
     };
     for (const Wrong& wrong : cases) {
-        const Outcome outcome = updates_of(wrong.line);
+        const ReadOutcome outcome = updates_of(wrong.line);
         EXPECT_FALSE(outcome.good) << wrong.line;
         EXPECT_EQ(outcome.error.where, wrong.where) << wrong.line;
         EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos)
@@ -140,7 +140,7 @@ TEST(UpdateJson, SaysWhereAndWhatIsWrong) {
 }
 
 TEST(UpdateText, Updates) {
-    const Outcome outcome = updates_of(
+    const ReadOutcome outcome = updates_of(
         "# a trace\n"
         "\n"
         "1470009600 a 10.0.0.0/8 7\n"
@@ -174,7 +174,7 @@ TEST(UpdateText, SaysWhereAndWhatIsWrong) {
         {"10.0.0.0/8 7", "t:1", "\"10.0.0.0/8\" is no time"},
     };
     for (const Wrong& wrong : cases) {
-        const Outcome outcome = updates_of(wrong.line);
+        const ReadOutcome outcome = updates_of(wrong.line);
         EXPECT_FALSE(outcome.good) << wrong.line;
         EXPECT_EQ(outcome.error.where, wrong.where);
         EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos) << outcome.error.to_string();

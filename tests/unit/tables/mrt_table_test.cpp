@@ -66,7 +66,7 @@ TEST(MrtTable, TheBytesOfTheRfc) {
     std::string right = bytes;
     right[12 + 23 + 11] = 39;
     right[12 + 23 + 12 + 17] = 21;
-    const Outcome outcome = table_of(right);
+    const ReadOutcome outcome = table_of(right);
     EXPECT_TRUE(outcome.good) << outcome.error.to_string();
     EXPECT_EQ(outcome.lines, Lines{"2 198.51.100.0/22 192.0.2.7"});
     EXPECT_EQ(outcome.summary.format, Format::mrt);
@@ -74,14 +74,14 @@ TEST(MrtTable, TheBytesOfTheRfc) {
     ASSERT_EQ(outcome.summary.peers.size(), 1u);
     EXPECT_EQ(outcome.summary.peers[0].to_string(), "192.0.2.7 AS64500");
 
-    const Outcome wrong = table_of(bytes);
+    const ReadOutcome wrong = table_of(bytes);
     EXPECT_EQ(wrong.error.to_string(),
               "t: record 2 at byte 82: TABLE_DUMP_V2 RIB_IPV4_UNICAST: path attribute ends too early "
               "(expected 4 bytes, found 2)");
 }
 
 TEST(MrtTable, EveryKindOfRecord) {
-    const Outcome outcome = table_of(small_table());
+    const ReadOutcome outcome = table_of(small_table());
     EXPECT_TRUE(outcome.good) << outcome.error.to_string();
     EXPECT_EQ(outcome.lines, small_routes);
     EXPECT_TRUE(outcome.summary.skipped.by_name().empty());
@@ -109,7 +109,7 @@ TEST(MrtTable, CutAtEveryByte) {
     size_t whole = 0;
     // The first four bytes alone could as well be text.
     for (size_t cut = 5; cut < bytes.size(); cut++) {
-        const Outcome outcome = table_of(bytes.substr(0, cut));
+        const ReadOutcome outcome = table_of(bytes.substr(0, cut));
         if (outcome.good) {
             whole++;
             continue;
@@ -129,12 +129,12 @@ TEST(MrtTable, ABodyCutAtEveryByteOrWithOneTooMany) {
           rib(net("2001:db8::/32"), {{1, 9, via6({addr("2001:db8::2")})}}, true)}) {
         const auto subtype = static_cast<uint16_t>(record[7]);
         for (size_t cut = 12; cut < record.size(); cut++) {
-            const Outcome outcome = table_of(list + mrt(1, 13, subtype, record.substr(12, cut - 12)));
+            const ReadOutcome outcome = table_of(list + mrt(1, 13, subtype, record.substr(12, cut - 12)));
             ASSERT_FALSE(outcome.good) << subtype << " " << cut;
             ASSERT_EQ(outcome.error.where.find("t: record 2 at byte "), 0u) << outcome.error.to_string();
             ASSERT_FALSE(outcome.error.expected.empty());
         }
-        const Outcome longer = table_of(list + mrt(1, 13, subtype, record.substr(12) + "x"));
+        const ReadOutcome longer = table_of(list + mrt(1, 13, subtype, record.substr(12) + "x"));
         EXPECT_NE(longer.error.message.find("1 bytes behind the last "), std::string::npos)
             << longer.error.to_string();
     }
@@ -146,12 +146,12 @@ TEST(MrtTable, LengthsThatLieDoNotAllocate) {
     EXPECT_FALSE(table_of(mrt(1, 13, 1, Bytes().u32(1).u16(0).u16(65535))).good);
     EXPECT_FALSE(table_of(list + mrt(1, 13, 2, Bytes().u32(1).u8(0).u16(65535))).good);
     EXPECT_FALSE(table_of(mrt(1, 13, 1, Bytes().u32(1).u16(65535).raw("view"))).good);
-    const Outcome huge = table_of(Bytes().u32(1).u16(13).u16(1).u32(0xffffffff).raw("...."));
+    const ReadOutcome huge = table_of(Bytes().u32(1).u16(13).u16(1).u32(0xffffffff).raw("...."));
     EXPECT_EQ(huge.error.to_string(),
               "t: record 1 at byte 8: TABLE_DUMP_V2 PEER_INDEX_TABLE of 4294967295 bytes (expected at most "
               "16 MiB; is "
               "the file damaged?)");
-    const Outcome skipped = table_of(Bytes().u32(1).u16(99).u16(1).u32(0xffffffff).raw("...."));
+    const ReadOutcome skipped = table_of(Bytes().u32(1).u16(99).u16(1).u32(0xffffffff).raw("...."));
     EXPECT_NE(skipped.error.message.find("MRT type 99 subtype 1: the file ends after 4 bytes"),
               std::string::npos)
         << skipped.error.to_string();
@@ -191,7 +191,7 @@ TEST(MrtTable, WrongValues) {
 TEST(MrtTable, WhatIsOfNoUseIsCounted) {
     TestAttributes without = via("192.0.2.1");
     without.next_hop.reset();
-    const Outcome outcome =
+    const ReadOutcome outcome =
         table_of(mrt(1, 16, 0, "state") + peer_index_table(peers) + mrt(1, 13, 6, "generic") +
                  mrt(1, 13, 3, "multicast") + mrt(1, 13, 7, "geo") + mrt(1, 13, 77, "x") + mrt(1, 99, 1, "") +
                  mrt(1, 99, 1, "x") + mrt(1, 12, 1, "old") +
@@ -215,15 +215,15 @@ TEST(MrtTable, KindsBeyondAHundredAreCountedTogether) {
     std::string bytes = small_table();
     for (uint16_t type = 1000; type < 1300; type++)
         bytes += mrt(1, type, 0, "");
-    const Outcome outcome = table_of(bytes);
+    const ReadOutcome outcome = table_of(bytes);
     EXPECT_EQ(outcome.summary.skipped.by_name().size(), 101u);
     EXPECT_EQ(outcome.summary.skipped.of("other kinds"), 200u);
 }
 
 TEST(MrtTable, AFileWithoutATable) {
-    const Outcome updates = table_of(bgp4mp(1, peers[0], bgp_message(4, "")));
+    const ReadOutcome updates = table_of(bgp4mp(1, peers[0], bgp_message(4, "")));
     EXPECT_NE(updates.error.message.find("BGP updates"), std::string::npos) << updates.error.to_string();
-    const Outcome old = table_of(mrt(1, 12, 1, "old"));
+    const ReadOutcome old = table_of(mrt(1, 12, 1, "old"));
     EXPECT_NE(old.error.message.find("no table in 1 MRT records"), std::string::npos)
         << old.error.to_string();
 }
@@ -235,7 +235,7 @@ TEST(MrtTable, NextHopsInEveryForm) {
     TestAttributes ipv4_over_ipv6 = via6({addr("2001:db8::8")});  // RFC 8950
     TestAttributes both = via6({addr("2001:db8::9")});
     both.next_hop = addr("192.0.2.9");
-    const Outcome outcome =
+    const ReadOutcome outcome =
         table_of(peer_index_table(peers) + rib(net("2001:db8::/32"), {{0, 0, full}}) +
                  rib(net("10.0.0.0/8"), {{0, 0, ipv4_over_ipv6}}) + rib(net("11.0.0.0/8"), {{0, 0, both}}) +
                  rib(net("2001:db9::/32"), {{0, 0, both}}));
@@ -248,7 +248,7 @@ TEST(MrtTable, BitsBehindAPrefixDoNotMatter) {
     const std::string body = rib_body(net("10.0.0.0/8"), {{0, 0, via("192.0.2.1")}});
     std::string bytes = body;
     bytes[4] = 6;  // 10.0.0.0/8 becomes 8.0.0.0/6
-    const Outcome outcome = table_of(peer_index_table(peers) + mrt(1, 13, 2, bytes));
+    const ReadOutcome outcome = table_of(peer_index_table(peers) + mrt(1, 13, 2, bytes));
     EXPECT_EQ(outcome.lines, Lines{"2 8.0.0.0/6 192.0.2.1"});
 }
 
@@ -259,12 +259,12 @@ TEST(MrtTable, APeerAskedFor) {
         rib(net("11.0.0.0/8"), {{0, 0, via("192.0.2.1")}});
     EXPECT_EQ(table_of(bytes).lines, (Lines{"2 10.0.0.0/8 192.0.2.1", "3 11.0.0.0/8 192.0.2.1"}));
     for (const char* peer : {"2", "192.0.2.3", "AS4200000000", "as4200000000"}) {
-        const Outcome outcome = table_of(bytes, peer);
+        const ReadOutcome outcome = table_of(bytes, peer);
         EXPECT_EQ(outcome.lines, Lines{"2 10.0.0.0/8 192.0.2.3"}) << peer;
         EXPECT_EQ(outcome.summary.skipped.of("prefixes without a usable entry"), 1u);
     }
     for (const char* peer : {"3", "192.0.2.2", "AS1"}) {
-        const Outcome outcome = table_of(bytes, peer);
+        const ReadOutcome outcome = table_of(bytes, peer);
         EXPECT_EQ(outcome.error.message, "no peer " + std::string(peer));
         EXPECT_EQ(outcome.error.expected,
                   "0: 192.0.2.1 AS64500, 1: 2001:db8::2 AS64501, 2: 192.0.2.3 AS4200000000");

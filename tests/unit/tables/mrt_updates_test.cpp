@@ -41,10 +41,10 @@ TEST(MrtUpdates, EverySubtypeWithMessages) {
     for (const uint16_t subtype : std::initializer_list<uint16_t>{1, 4, 6, 7, 8, 9, 10, 11}) {
         const bool wide = subtype == 4 || subtype == 7 || subtype == 9 || subtype == 11;
         const std::string message = everything(wide, subtype >= 8 ? std::optional(77u) : std::nullopt);
-        const Outcome plain = updates_of(bgp4mp(1470009600, peer4, message, subtype));
+        const ReadOutcome plain = updates_of(bgp4mp(1470009600, peer4, message, subtype));
         EXPECT_TRUE(plain.good) << plain.error.to_string();
         EXPECT_EQ(plain.lines, everything_at("1 1470009600")) << subtype;
-        const Outcome extended = updates_of(bgp4mp_et(1470009600, 1500, peer6, message, subtype));
+        const ReadOutcome extended = updates_of(bgp4mp_et(1470009600, 1500, peer6, message, subtype));
         EXPECT_TRUE(extended.good) << extended.error.to_string();
         EXPECT_EQ(extended.lines, everything_at("1 1470009600.0015")) << subtype;
     }
@@ -69,7 +69,7 @@ TEST(MrtUpdates, TheBytesOfTheRfc) {
                                      bgp_update(prefixes({net("10.0.0.0/8")}),
                                                 attribute(0x40, 3, Bytes().address(addr("192.0.2.7"))),
                                                 prefixes({net("172.0.0.0/8")})))));
-    const Outcome outcome = updates_of(bytes);
+    const ReadOutcome outcome = updates_of(bytes);
     EXPECT_TRUE(outcome.good) << outcome.error.to_string();
     EXPECT_EQ(outcome.lines, (Lines{"1 1470054528 w 10.0.0.0/8", "1 1470054528 a 172.0.0.0/8 192.0.2.7"}));
 }
@@ -79,7 +79,7 @@ TEST(MrtUpdates, CutAtEveryByte) {
     const std::string second = bgp4mp_et(2, 3, peer6, everything(false), 1);
     const std::string bytes = first + second;
     for (size_t cut = 1; cut < bytes.size(); cut++) {
-        const Outcome outcome = updates_of(bytes.substr(0, cut));
+        const ReadOutcome outcome = updates_of(bytes.substr(0, cut));
         ASSERT_EQ(outcome.good, cut == first.size()) << cut;
         if (outcome.good) continue;
         ASSERT_NE(outcome.error.message.find("the file ends after"), std::string::npos)
@@ -93,7 +93,7 @@ TEST(MrtUpdates, ABodyCutAtEveryByteOrWithOneTooMany) {
         const std::string body = bgp4mp_body(
             peer6, subtype != 1, everything(subtype != 1, subtype == 9 ? std::optional(5u) : std::nullopt));
         for (size_t cut = 0; cut < body.size(); cut++) {
-            const Outcome outcome = updates_of(mrt(1, 16, subtype, body.substr(0, cut)));
+            const ReadOutcome outcome = updates_of(mrt(1, 16, subtype, body.substr(0, cut)));
             ASSERT_FALSE(outcome.good) << cut;
             ASSERT_EQ(outcome.error.where.find("t: record 1 at byte "), 0u);
             ASSERT_FALSE(outcome.error.expected.empty());
@@ -109,7 +109,8 @@ TEST(MrtUpdates, AMessageCutAtEveryByte) {
     attributes.mp_reach = full_reach(2, 1, {addr("2001:db8::7")}, prefixes({net("2001:db8::/32")}));
     const std::string message = bgp_update(prefixes({net("10.0.0.0/8")}), attributes.encode(), "");
     for (size_t cut = 19; cut < message.size(); cut++) {
-        const Outcome outcome = updates_of(bgp4mp(1, peer4, bgp_message(2, message.substr(19, cut - 19))));
+        const ReadOutcome outcome =
+            updates_of(bgp4mp(1, peer4, bgp_message(2, message.substr(19, cut - 19))));
         ASSERT_FALSE(outcome.good) << cut;
     }
 }
@@ -118,7 +119,7 @@ TEST(MrtUpdates, WhatIsOfNoUseIsCounted) {
     TestAttributes foreign;
     foreign.mp_reach = full_reach(1, 128, {}, "\x12\x34");
     foreign.mp_unreach = unreach(25, 65, "vpls");
-    const Outcome outcome = updates_of(
+    const ReadOutcome outcome = updates_of(
         mrt(1, 16, 0, "state") + mrt(1, 16, 5, "state") + mrt(1, 17, 5, "state") + mrt(1, 16, 2, "entry") +
         mrt(1, 13, 1, "table") + mrt(1, 16, 99, "") + bgp4mp(1, peer4, bgp_message(1, "open")) +
         bgp4mp(1, peer4, bgp_message(3, "notification")) + bgp4mp(1, peer4, bgp_message(4, "")) +
@@ -170,7 +171,7 @@ TEST(MrtUpdates, APeerAskedFor) {
     const std::string bytes = bgp4mp(1, peer4, bgp_update(prefixes({net("10.0.0.0/8")}), "", "")) +
                               bgp4mp(2, peer6, bgp_update(prefixes({net("11.0.0.0/8")}), "", ""));
     for (const char* peer : {"2001:db8::2", "AS64501"}) {
-        const Outcome outcome = updates_of(bytes, peer);
+        const ReadOutcome outcome = updates_of(bytes, peer);
         EXPECT_EQ(outcome.lines, Lines{"2 2 w 11.0.0.0/8"});
         EXPECT_EQ(outcome.summary.skipped.of("messages of other peers"), 1u);
     }

@@ -1,0 +1,143 @@
+#include "router/xdp/earlier_maps.h"
+
+#include <bpf/bpf.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bpf/abi.h"
+#include "fib/layout.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr std::array<std::string_view, 4> pinned_maps = {PP_MAP_COUNTERS, PP_MAP_ROUTE_COUNTERS,
+                                                         PP_MAP_COUNTED_ROUTES, PP_MAP_FIB_IMAGE};
+// Of pins that carry none.
+constexpr uint32_t no_version = 0;
+static_assert(PP_ABI_VERSION != no_version);
+
+std::string pin_name(std::string_view map) {
+    return "v" + std::to_string(PP_ABI_VERSION) + "_" + std::string(map);
+}
+
+/// The version that a map's pin is of; empty: no pin of a map. Maps that other versions have besides count,
+/// too.
+std::optional<uint32_t> version_of_pin(std::string_view name) {
+    if (std::ranges::find(pinned_maps, name) != pinned_maps.end()) return no_version;
+    const char* end = name.data() + name.size();
+    uint32_t version = no_version;
+    if (!name.starts_with('v')) return std::nullopt;
+    const auto [stop, error] = std::from_chars(name.data() + 1, end, version);
+    if (error != std::errc{} || stop == end || *stop != '_') return std::nullopt;
+    return version;
+}
+
+std::string words(const std::set<uint32_t>& versions) {
+    std::string text;
+    for (const uint32_t version : versions)
+        text += (text.empty() ? "" : ", ") +
+                (version == no_version ? "no version" : "version " + std::to_string(version));
+    return text;
+}
+
+struct MapShape {
+    uint32_t type;
+    size_t key_size;
+    size_t value_size;
+    uint32_t max_entries;
+};
+
+// As bpf/maps.h declares them.
+constexpr MapShape counters_shape{BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t), sizeof(pp_port_counters),
+                                  PP_MAX_PORTS};
+constexpr MapShape route_counters_shape{BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
+                                        sizeof(pp_route_counters), PP_ROUTE_COUNTERS};
+constexpr MapShape counted_routes_shape{BPF_MAP_TYPE_HASH, sizeof(pp_counted_route), sizeof(uint32_t),
+                                        PP_ROUTE_COUNTERS};
+
+bool has_shape(const Fd& map, const MapShape& shape) {
+    bpf_map_info info{};
+    uint32_t length = sizeof info;
+    return map && bpf_obj_get_info_by_fd(map.get(), &info, &length) == 0 && info.type == shape.type &&
+           info.key_size == shape.key_size && info.value_size == shape.value_size &&
+           info.max_entries == shape.max_entries;
+}
+
+/// Ids of the ports in an image, by ifindex; empty: no image of this layout.
+std::optional<std::map<uint32_t, uint16_t>> ports_of(const Fd& image) {
+    if (!image) return std::nullopt;
+    const auto mapped = MappedImage::map(image.get(), false);
+    if (!mapped) return std::nullopt;
+    const std::span<const std::byte> memory = mapped->memory();
+    pp_fib_geometry geometry{};
+    if (memory.size() < sizeof geometry) return std::nullopt;
+    std::memcpy(&geometry, memory.data(), sizeof geometry);
+    const uint64_t end = geometry.port_offset + uint64_t{geometry.port_count} * sizeof(pp_fib_port);
+    if (geometry.magic != PP_FIB_MAGIC || geometry.layout_version != PP_FIB_LAYOUT_VERSION ||
+        end > memory.size())
+        return std::nullopt;
+    std::map<uint32_t, uint16_t> ports;
+    for (uint32_t id = 1; id < geometry.port_count && id < PP_MAX_PORTS; id++) {
+        pp_fib_port port{};
+        std::memcpy(&port, memory.data() + geometry.port_offset + id * sizeof port, sizeof port);
+        if (port.ifindex != 0) ports.emplace(port.ifindex, static_cast<uint16_t>(id));
+    }
+    return ports;
+}
+
+}  // namespace
+
+EarlierMaps adopt_maps(const PinDirectory& pins) {
+    std::set<uint32_t> versions;
+    for (const std::string& name : pins.names())
+        if (const auto version = version_of_pin(name)) versions.insert(*version);
+    if (versions.empty()) return {};
+    if (versions != std::set<uint32_t>{PP_ABI_VERSION}) {
+        spdlog::warn("{}: pinned maps of {} found, version {} expected: none is adopted, counters begin anew",
+                     pins.path(), words(versions), PP_ABI_VERSION);
+        return {};
+    }
+    EarlierMaps earlier;
+    EarlierCounts& counts = earlier.counts;
+    counts.counters = pins.get(pin_name(PP_MAP_COUNTERS));
+    counts.route_counters = pins.get(pin_name(PP_MAP_ROUTE_COUNTERS));
+    counts.counted_routes = pins.get(pin_name(PP_MAP_COUNTED_ROUTES));
+    auto ports = ports_of(pins.get(pin_name(PP_MAP_FIB_IMAGE)));
+    // A half is worth nothing: counters are kept by port ids, route counters mean nothing without the map
+    // that says whose they are.
+    if (!has_shape(counts.counters, counters_shape) ||
+        !has_shape(counts.route_counters, route_counters_shape) ||
+        !has_shape(counts.counted_routes, counted_routes_shape) || !ports) {
+        spdlog::warn(
+            "{}: pinned maps of version {} found, but not all of them, or of another shape or FIB "
+            "layout than {}: none is adopted, counters begin anew",
+            pins.path(), PP_ABI_VERSION, PP_FIB_LAYOUT_VERSION);
+        return {};
+    }
+    earlier.ports = std::move(*ports);
+    return earlier;
+}
+
+Result<void> pin_maps(const PinDirectory& pins, const PortMaps& maps) {
+    for (const auto& [name, map] : {std::pair{PP_MAP_COUNTERS, &maps.counters},
+                                    {PP_MAP_ROUTE_COUNTERS, &maps.route_counters},
+                                    {PP_MAP_COUNTED_ROUTES, &maps.counted_routes},
+                                    {PP_MAP_FIB_IMAGE, &maps.fib_image}})
+        if (auto pinned = pins.put(pin_name(name), map->get()); !pinned) return pinned;
+    for (const std::string& name : pins.names())
+        if (const auto version = version_of_pin(name); version && *version != PP_ABI_VERSION)
+            pins.remove(name);
+    return {};
+}
+
+}  // namespace pktpit::router

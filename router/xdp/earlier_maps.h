@@ -1,0 +1,32 @@
+/// What an earlier daemon has counted, and which ids its ports had: the maps that it left pinned, adopted
+/// only if they are of this version (PP_ABI_VERSION) and all there. Called by the dataplane, once before it
+/// makes its own maps and once when it commits; its thread. Never touches links: whatever version a port's
+/// program is of, it forwards until it is swapped.
+///
+/// The version is part of a pin's name ("v2_counters"): a map is never seen without it, and daemons from
+/// before there was one, which compare nothing, do not find these maps. Pins of another version beside those
+/// of this one mean that another daemon has run since, or that one died while it pinned: which of the two
+/// counted last cannot be told, so neither is adopted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "base/result.h"
+#include "router/xdp/maps.h"
+#include "router/xdp/pins.h"
+
+namespace pktpit::router {
+
+struct EarlierMaps {
+    EarlierCounts counts;
+    std::map<uint32_t, uint16_t> ports;  ///< id by ifindex
+};
+
+/// All or nothing; where something is pinned that does not fit, the log says what was found and expected.
+EarlierMaps adopt_maps(const PinDirectory& pins);
+
+/// Pins these maps by this version, and removes the pins of maps of every other.
+Result<void> pin_maps(const PinDirectory& pins, const PortMaps& maps);
+
+}  // namespace pktpit::router

@@ -1,0 +1,234 @@
+// Several workers on real devices: also run under ThreadSanitizer. Needs root.
+#include <random>
+
+#include "tests/system/split_rig.h"
+
+namespace pktpit::router::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Sends in bursts until told to stop.
+class Traffic {
+  public:
+    explicit Traffic(Sender sender, size_t burst = 32)
+        : thread_([this, burst, sender = std::move(sender)]() mutable {
+              while (!stop_) {
+                  sent_ += sender.send(burst);
+                  std::this_thread::sleep_for(300us);
+              }
+          }) {}
+    ~Traffic() { stop(); }
+    Traffic(const Traffic&) = delete;
+    Traffic& operator=(const Traffic&) = delete;
+    uint64_t stop() {
+        stop_ = true;
+        if (thread_.joinable()) thread_.join();
+        return sent_;
+    }
+
+  private:
+    std::atomic<bool> stop_ = false;
+    std::atomic<uint64_t> sent_ = 0;
+    std::thread thread_;
+};
+
+uint64_t received_by(const std::vector<WorkerState>& workers, const WorkerCounterSet& counters) {
+    uint64_t sum = 0;
+    for (const WorkerState& worker : workers)
+        sum += counters.of(worker.index).all_ports().rx_packets;
+    return sum;
+}
+
+// Four queues, two and one, over one to four workers: each queue is one worker's, each frame is counted once.
+TEST_F(SplitRig, EveryFrameIsForwardedByWhoeverHasItsQueue) {
+    for (const unsigned workers : {1U, 2U, 3U, 4U}) {
+        SCOPED_TRACE(workers);
+        open(workers);
+        size_t served = 0;
+        for (const WorkerState& worker : path->workers()) {
+            served += worker.queues.size();
+            EXPECT_GE(worker.queues.size(), 7 / workers) << "worker " << worker.index;
+        }
+        EXPECT_EQ(served, 7u);
+        const uint64_t before = punted;
+        uint64_t sent1 = 0;
+        uint64_t sent2 = 0;
+        uint64_t sent3 = 0;
+        uint64_t daemon = 0;
+        auto one = to_port2();
+        auto two = to_port3();
+        auto three = from_port3();
+        auto four = to_daemon();
+        for (int i = 0; i < 100; i++) {
+            sent1 += one.send(16);
+            sent2 += two.send(16);
+            sent3 += three.send(16);
+            daemon += four.send(4);
+            ASSERT_TRUE(until([&] {
+                return counted(1, PP_FORWARDED) == sent1 && counted(2, PP_FORWARDED) == sent2 &&
+                       counted(3, PP_FORWARDED) == sent3 && poll() == before + daemon;
+            })) << counted(1, PP_FORWARDED)
+                << " of " << sent1 << ", " << counted(2, PP_FORWARDED) << " of " << sent2 << ", "
+                << counted(3, PP_FORWARDED) << " of " << sent3 << ", " << punted - before << " of " << daemon;
+        }
+        EXPECT_EQ(counters->port(2).tx_packets, sent1 + sent3);
+        EXPECT_EQ(counters->port(3).tx_packets, sent2);
+        EXPECT_EQ(received_by(path->workers(), *counters), sent1 + sent2 + sent3 + daemon);
+        for (unsigned worker = 0; worker < workers; worker++)
+            EXPECT_GT(counters->of(worker).all_ports().rx_packets, 0u) << "worker " << worker;
+        EXPECT_TRUE(until([&] { return all_at_rest(); }));
+        expect_no_slot_lost();
+        path.reset();
+    }
+}
+
+TEST_F(SplitRig, ADeviceThatGoesAndComesFiftyTimesTakesNoSlotWithIt) {
+    open(2);
+    Traffic one(to_port2());
+    Traffic two(to_port3());
+    for (int i = 0; i < 50; i++) {
+        const uint16_t port = i % 5 == 4 ? 3 : 2;
+        unplug(port);
+        remove(port);
+        plug(port);
+        add(port);
+        poll();
+        expect_no_slot_lost();
+        if (HasFailure()) return;
+    }
+    one.stop();
+    two.stop();
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+    for (const WorkerState& worker : path->workers())
+        EXPECT_EQ(worker.slots->free + worker.slots->receive, worker.slots->total);
+    const uint64_t before = counted(1, PP_FORWARDED);
+    auto again = to_port2();
+    const size_t sent = again.send(100);
+    EXPECT_TRUE(until([&] { return counted(1, PP_FORWARDED) == before + sent; })) << "it forwards no more";
+}
+
+// The device stays, its sockets do not: the kernel lets go of the queue some time after the close.
+TEST_F(SplitRig, SocketsThatAreClosedAndOpenedAgainLoseNoSlot) {
+    open(3);
+    Traffic one(to_port2());
+    Traffic two(from_port3());
+    for (int i = 0; i < 30; i++) {
+        const auto port = static_cast<uint16_t>(1 + i % 3);
+        remove(port);
+        add(port, i % 2 == 0);
+        add(port);
+        poll();
+        expect_no_slot_lost();
+        if (HasFailure()) return;
+    }
+    one.stop();
+    two.stop();
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+}
+
+// A device that is down takes nothing from its sockets: their rings fill up, 1,024 frames each.
+TEST_F(SplitRig, FramesForAFullEgressRingAreDroppedByName) {
+    open(2);
+    run("ip link set p2 down");
+    auto sender = to_port2();
+    uint64_t sent = 0;
+    for (int i = 0; i < 1000; i++) {
+        sent += sender.send(16);
+        ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) + counted(1, PP_DROP_SPLIT_FULL) == sent; }));
+    }
+    EXPECT_EQ(counted(1, PP_DROP_SPLIT_FULL), 0u);
+    const uint64_t full = counted(2, PP_DROP_EGRESS_FULL);
+    EXPECT_GE(full, sent - 4 * 1024) << "four sockets send by it at the most";
+    EXPECT_LT(full, sent);
+    EXPECT_EQ(counters->port(2).tx_packets, sent - full);
+    expect_no_slot_lost();
+    run("ip link set p2 up");
+    sent += sender.send(16);  // a worker that sleeps has to be woken
+    EXPECT_TRUE(until([&] {
+        sent += sender.send(1);
+        return all_at_rest();
+    })) << "what waited is sent when the device is up";
+    expect_no_slot_lost();
+}
+
+// What comes in while nobody takes it fills the receive ring; the rest is the kernel's to drop, and counted.
+TEST_F(SplitRig, FramesForAFullReceiveRingAreDroppedByName) {
+    open(1, config::Polling::interrupt);
+    auto sender = from_port3();
+    uint64_t sent = 0;
+    for (int round = 0; round < 3; round++) {
+        const uint64_t before = counted(3, PP_DROP_SPLIT_FULL);
+        {
+            const auto paused = path->pause();
+            for (int i = 0; i < 5000; i++)
+                sent += sender.send(1);
+        }
+        ASSERT_TRUE(until([&] { return counters->port(3).rx_packets == sent; }))
+            << counters->port(3).rx_packets << " of " << sent;
+        EXPECT_GE(counted(3, PP_DROP_SPLIT_FULL), before + 5000 - 2048);
+        EXPECT_EQ(counted(3, PP_FORWARDED) + counted(3, PP_DROP_SPLIT_FULL), sent);
+    }
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+}
+
+// What the daemon does while packets fly: pauses, ports that come and go, routes that change, grace periods.
+TEST_F(SplitRig, TheDaemonsWorkUnderTraffic) {
+    open(3);
+    std::vector<std::unique_ptr<Traffic>> traffic;
+    traffic.push_back(std::make_unique<Traffic>(to_port2()));
+    traffic.push_back(std::make_unique<Traffic>(to_port3()));
+    traffic.push_back(std::make_unique<Traffic>(from_port3()));
+    traffic.push_back(std::make_unique<Traffic>(to_daemon(), 4));
+    std::mt19937 random(7);
+    const Prefix prefix = *Prefix::parse("10.1.0.0/24");
+    const fib::GroupId group = image.lookup(*IpAddress::parse("10.1.0.9"));
+    ASSERT_NE(group, 0u);
+    const auto end = std::chrono::steady_clock::now() + 4s;
+    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+        const auto port = static_cast<uint16_t>(1 + random() % ports);
+        switch (random() % 6) {
+            case 0:
+                remove(port);
+                add(port);
+                break;
+            case 1: {
+                const auto paused = path->pause();
+                break;
+            }
+            case 2:
+                ASSERT_TRUE(image.set(prefix, group));
+                break;
+            case 3:
+                ASSERT_TRUE(image.erase(prefix));
+                epochs.wait();
+                break;
+            case 4:
+                expect_no_slot_lost();
+                break;
+            default:
+                poll();
+                break;
+        }
+        path->tick();
+    }
+    for (const auto& one : traffic)
+        one->stop();
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+    uint64_t to_daemon = 0;
+    uint64_t full = 0;
+    for (uint16_t port = 1; port <= ports; port++) {
+        to_daemon += counted(port, PP_PUNT_NO_NEIGHBOUR);
+        full += counted(port, PP_DROP_PUNT_FULL);
+    }
+    EXPECT_TRUE(until([&] { return poll() == to_daemon; })) << punted << " of " << to_daemon;
+    EXPECT_GT(to_daemon, 0u);
+    EXPECT_EQ(full, 0u);
+}
+
+}  // namespace
+}  // namespace pktpit::router::test
