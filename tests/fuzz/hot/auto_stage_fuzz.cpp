@@ -49,13 +49,19 @@ class Input {
 /// installed.
 class Router {
   public:
-    Router()
-        : image_(test::TestImage::small()), table_(image_->add_table().value()), routes_(*image_, table_) {
+    Router() : image_(small()), table_(image_->add_table().value()), routes_(*image_, table_) {
         routes_.set_budget(budget);
         for (const char* prefix : prefixes)
             set(prefix);
     }
 
+    /// Made anew for every input.
+    static fib::Capacity small() {
+        fib::Capacity capacity = test::TestImage::small();
+        capacity.buckets = 64;
+        capacity.node_bytes = 1 << 17;
+        return capacity;
+    }
     void set(const char* text) {
         const Prefix prefix = *Prefix::parse(text);
         if (routes_.before_change(prefix))
