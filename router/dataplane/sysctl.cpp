@@ -17,7 +17,7 @@ std::optional<std::string> get_sysctl(const std::string& path) {
 }
 
 std::optional<std::string> set_sysctl(const std::string& path, const std::string& value) {
-    const auto before = get_sysctl(path);
+    auto before = get_sysctl(path);
     if (!before || *before == value) return before;
     std::ofstream out(switches + path);
     out << value << std::flush;
