@@ -16,13 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
 PKTPIT = BUILD / "router" / "pktpit"
 SCHEMA = json.loads((ROOT / "bench" / "report" / "report.schema.json").read_text())
+# A guard against what hangs: beside a build on both cores, compiling l3fwd alone has taken more than a minute.
+TIMEOUT = 300
 HUGEPAGES = Path("/proc/sys/vm/nr_hugepages")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 def bench(*words, status=(0,)):
-    done = subprocess.run([PKTPIT, "bench", *words], capture_output=True, text=True, timeout=150)
+    done = subprocess.run([PKTPIT, "bench", *words], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode in status, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

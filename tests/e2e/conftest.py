@@ -42,6 +42,7 @@ _open_nets = []
 _LIBXDP_PINS = Path("/sys/fs/bpf/xdp")
 _libxdp_was_there = False
 _left_by_workers = []
+_streams = []  # of the test that runs
 
 
 def pytest_addoption(parser):
@@ -103,6 +104,8 @@ def pytest_pyfunc_call(pyfuncitem):
         except LostByTheMachine as lost:
             if measurement == MEASUREMENTS:
                 raise
+            for running in _streams:
+                running.abort()
             pyfuncitem.user_properties.append(("measured again", str(lost)))
 
 
@@ -238,15 +241,13 @@ def build_net(request, tmp_path):
 @pytest.fixture
 def stream(tmp_path):
     """stream(sender, receiver, …) starts a stream of numbered frames; ended with the test at the latest."""
-    streams = []
-
     def start(sender, receiver, **options):
-        streams.append(Stream(compiled("traffic"), tmp_path, sender, receiver, **options))
-        return streams[-1]
+        _streams.append(Stream(compiled("traffic"), tmp_path, sender, receiver, **options))
+        return _streams[-1]
 
     yield start
-    for started in streams:
-        started.abort()
+    while _streams:
+        _streams.pop().abort()
 
 
 @pytest.fixture(autouse=True)

@@ -32,30 +32,36 @@ class Losses:
         after = self._now()
         if not self.before or not after:
             return Account()
+        named = {name: count - self.before["named"].get(name, 0) for name, count in after.pop("named").items()}
         grown = {name: after[name] - self.before[name] for name in after}
         if grown["taken"] < 0 or grown["given"] < 0:
             return Account()
-        return Account(grown["sent"] - grown["taken"], grown["given"] - grown["arrived"], grown["full"], grown["waited"] / 1e9)
+        # Neighbours' and errors' packets go the same way, and not all are counted by both: some more than arrived.
+        before, behind = max(0, grown["sent"] - grown["taken"]), max(0, grown["given"] - grown["arrived"])
+        return Account(before, behind, grown["full"], grown["waited"] / 1e9,
+                       {name: count for name, count in named.items() if count})
 
     def _now(self):
         if self.router is None or not runs(self.router.process):
             return None
         try:
-            ports = self.router.json("show", "counters")["ports"]
+            counters = self.router.json("show", "counters")
         except (CommandFailed, OSError, ValueError):
             return None
+        ports = counters["ports"]
         entry, exit_ = ports.get(self.sender.port), ports.get(self.receiver.port)
         if not entry or not exit_:
             return None
         sent, arrived = statistics(self.sender), statistics(self.receiver)
-        return {"sent": sent["tx"]["packets"] + sent["tx"]["dropped"], "taken": entry["rx_packets"], "given": exit_["tx_packets"],
+        named = counters["slow_path"] | {name: count for name, count in counters["totals"]["verdicts"].items() if "drop" in name}
+        return {"named": named, "sent": sent["tx"]["packets"] + sent["tx"]["dropped"], "taken": entry["rx_packets"], "given": exit_["tx_packets"],
                 "arrived": arrived["rx"]["packets"], "full": entry["verdicts"].get("drop_split_full", 0),
                 "waited": waited([self.router.process.pid, *softirq_threads()])}
 
 
 class Account:
-    def __init__(self, before=0, behind=0, full=0, waited=None):
-        self.before, self.behind, self.full, self.waited = before, behind, full, waited
+    def __init__(self, before=0, behind=0, full=0, waited=None, named=None):
+        self.before, self.behind, self.full, self.waited, self.named = before, behind, full, waited, named
 
     def explains(self, lost):
         """Can the machine have lost as many, and the router none?"""
@@ -65,7 +71,7 @@ class Account:
         if self.waited is None:
             return "where is not known: the router has been another meanwhile, or stood still"
         return (f"{self.before} dropped before the router, {self.full} at its full rings, {self.behind} behind it; its threads and "
-                f"the softirqs' were ready and waited for a CPU for {self.waited * 1e3:.0f} ms")
+                f"the softirqs' were ready and waited for a CPU for {self.waited * 1e3:.0f} ms; the router counted {self.named}")
 
 
 def runs(process):

@@ -4,6 +4,7 @@ import json
 import signal
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 from lib.losses import LostByTheMachine, Losses
@@ -36,9 +37,18 @@ class Stream:
 
     def finish(self):
         sent = self._end(self.sender)
+        self._wait_for_all(sent["sent"])
         got = self._end(self.receiver)
         result = {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
         return {**result, "where": self.losses.account() if result["lost"] else None}
+
+    def _wait_for_all(self, sent):
+        """Until all have arrived, or none has for a second: in queues they wait as long as the router has no CPU."""
+        seen, since = self.received(), time.monotonic()
+        while seen < sent and time.monotonic() - since < 1.0:
+            time.sleep(0.005)
+            if (now := self.received()) != seen:
+                seen, since = now, time.monotonic()
 
     def _end(self, process):
         process.send_signal(signal.SIGTERM)

@@ -63,7 +63,7 @@ TEST(Table, AnAbsentFileIsReplacedByAGeneratedTableThatSaysSo) {
 }
 
 TEST(Table, NextHopsAreSpreadOverAllAndNeighboursKeepTheirs) {
-    Table table = generate_internet(Family::ipv4, 50'000);
+    Table table = generate_internet(Family::ipv4, 200'000);  // some runs of neighbours for each next hop
     spread_next_hops(table, 3771);
     EXPECT_EQ(table.groups, 3771u);
     std::set<uint32_t> used;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "config/config.h"
-#include "router/api/control.h"
 #include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 
@@ -22,20 +21,23 @@ class CliRoutes {
     void load();
     /// Installs all again: ids of interfaces have changed.
     void refresh();
-    /// True if the RIB changed. Errors: already there (add), not there (remove), unknown interface, FIB full,
-    /// file not writable; nothing has changed then.
-    Result<bool> change(RouteEdit change, const config::StaticRoute& route);
+    // True if the RIB changed. Errors: already there (add), not there (remove), unknown interface, FIB full,
+    // file not writable; nothing has changed then.
+    Result<bool> add(const config::StaticRoute& route);
+    Result<bool> replace(const config::StaticRoute& route);
+    Result<bool> remove(const Prefix& prefix);
     /// The daemon stops for good: nothing is kept.
     void forget() const;
 
   private:
+    using Routes = std::map<Prefix, config::StaticRoute>;
     Result<void> install(const config::StaticRoute& route);
-    [[nodiscard]] Result<void> save(const std::map<Prefix, config::StaticRoute>& routes) const;
+    [[nodiscard]] Result<void> save(const Routes& routes) const;
 
     Routing& routing_;
     RouteCounters& counters_;
     std::string path_;
-    std::map<Prefix, config::StaticRoute> routes_;
+    Routes routes_;
 };
 
 }  // namespace pktpit::router

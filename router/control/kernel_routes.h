@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "config/config.h"
-#include "router/daemon/event_loop.h"
-#include "router/daemon/transaction.h"
+#include "router/control/descriptor_watcher.h"
+#include "router/control/transaction.h"
 #include "router/kernel/kernel_state.h"
 #include "router/routing/routing.h"
 
@@ -21,9 +21,11 @@ using OpenKernel = std::function<Result<std::unique_ptr<Kernel>>(const RouteFilt
 
 class KernelRoutes : public KernelListener {
   public:
-    KernelRoutes(Routing& routing, EventLoop& loop, OpenKernel open)
-        : routing_(routing), loop_(loop), open_(std::move(open)) {}
-    ~KernelRoutes() override { close(); }
+    KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open)
+        : routing_(routing), watcher_(watcher), open_(std::move(open)) {}
+    ~KernelRoutes() override { close(connection_); }
+    KernelRoutes(const KernelRoutes&) = delete;
+    KernelRoutes& operator=(const KernelRoutes&) = delete;
 
     /// Follows the kernel after these settings; the RIB holds what the kernel has when it returns.
     Result<void> configure(const config::KernelRoutes& wanted, Transaction& transaction);
@@ -40,11 +42,12 @@ class KernelRoutes : public KernelListener {
     void route_removed(const Prefix& prefix) override;
     [[nodiscard]] std::optional<NextHopSetSpec> usable(const Prefix& prefix, const KernelRoute& route) const;
     void install(const Prefix& prefix, const KernelRoute& route);
+    Result<std::shared_ptr<Connection>> connect(const config::KernelRoutes& wanted);
     void exchange(std::shared_ptr<Connection> next);
-    void close();
+    void close(const std::shared_ptr<Connection>& connection);
 
     Routing& routing_;
-    EventLoop& loop_;
+    DescriptorWatcher& watcher_;
     OpenKernel open_;
     std::shared_ptr<Connection> connection_;
     uint64_t refused_ = 0;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "router/daemon/transaction.h"
+#include "router/control/transaction.h"
 #include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 

@@ -1,4 +1,4 @@
-#include "router/daemon/cli_routes.h"
+#include "router/control/cli_routes.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
@@ -9,13 +9,13 @@
 #include <fstream>
 
 #include "base/errno_text.h"
-#include "router/api/route_json.h"
-#include "router/daemon/static_routes.h"
+#include "config/route_json.h"
+#include "router/control/static_routes.h"
 
 namespace pktpit::router {
 namespace {
 
-constexpr auto source = fib::RouteSource::cli;
+constexpr auto cli_source = fib::RouteSource::cli;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void CliRoutes::load() {
         return;
     }
     for (const auto& entry : kept) {
-        const auto route = parse_route(entry);
+        const auto route = config::parse_route(entry);
         if (!route) {
             spdlog::warn("{}: {}", path_, route.error().front().to_string());
             continue;
@@ -46,34 +46,41 @@ void CliRoutes::refresh() {
         if (auto installed = install(route); !installed) {
             spdlog::warn("route {} given by hand cannot be used now: {}", prefix.to_string(),
                          installed.error().to_string());
-            (void)routing_.erase_route(prefix, source);
+            (void)routing_.erase_route(prefix, cli_source);
         }
 }
 
-Result<bool> CliRoutes::change(RouteEdit change, const config::StaticRoute& route) {
-    const auto known = routes_.find(route.prefix);
+Result<bool> CliRoutes::add(const config::StaticRoute& route) {
     const std::string prefix = route.prefix.to_string();
-    if (change == RouteEdit::add && known != routes_.end())
+    if (routes_.contains(route.prefix))
         return fail(prefix, "there is a route given by hand already", "a prefix without one",
                     "pktpit route replace " + prefix + " …");
-    if (change == RouteEdit::remove && known == routes_.end())
-        return fail(prefix, "no route was given by hand for it",
-                    "a prefix of pktpit show routes --source cli",
-                    "routes of other sources are changed where they come from");
-    if (change == RouteEdit::replace && known != routes_.end() && known->second == route) return false;
+    return replace(route);
+}
 
+Result<bool> CliRoutes::replace(const config::StaticRoute& route) {
+    const auto known = routes_.find(route.prefix);
+    if (known != routes_.end() && known->second == route) return false;
     auto after = routes_;
-    if (change == RouteEdit::remove)
-        after.erase(route.prefix);
-    else
-        after.insert_or_assign(route.prefix, route);
+    after.insert_or_assign(route.prefix, route);
     if (auto saved = save(after); !saved) return tl::unexpected(saved.error());
-    if (change == RouteEdit::remove) {
-        (void)routing_.erase_route(route.prefix, source);
-    } else if (auto installed = install(route); !installed) {
+    if (auto installed = install(route); !installed) {
         (void)save(routes_);
         return tl::unexpected(installed.error());
     }
+    routes_ = std::move(after);
+    return true;
+}
+
+Result<bool> CliRoutes::remove(const Prefix& prefix) {
+    if (!routes_.contains(prefix))
+        return fail(prefix.to_string(), "no route was given by hand for it",
+                    "a prefix of pktpit show routes --source cli",
+                    "routes of other sources are changed where they come from");
+    auto after = routes_;
+    after.erase(prefix);
+    if (auto saved = save(after); !saved) return tl::unexpected(saved.error());
+    (void)routing_.erase_route(prefix, cli_source);
     routes_ = std::move(after);
     return true;
 }
@@ -86,19 +93,19 @@ Result<void> CliRoutes::install(const config::StaticRoute& route) {
     auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
     if (!spec) return tl::unexpected(spec.error());
     if (route.counters) {
-        const auto counter = counters_.acquire({route.prefix, source});
+        const auto counter = counters_.acquire({route.prefix, cli_source});
         if (!counter) return tl::unexpected(counter.error());
         spec->counter = *counter;
     }
     const auto next_hops = routing_.acquire_next_hops(*spec);
     if (!next_hops) return tl::unexpected(for_route(route.prefix, next_hops.error()));
-    auto set = routing_.set_route({route.prefix, source, route.preference, route.metric, *next_hops});
+    auto set = routing_.set_route({route.prefix, cli_source, route.preference, route.metric, *next_hops});
     routing_.release_next_hops(*next_hops);
     return set;
 }
 
 // Written beside and renamed over: a reader finds the old routes or the new ones, never half of them.
-Result<void> CliRoutes::save(const std::map<Prefix, config::StaticRoute>& routes) const {
+Result<void> CliRoutes::save(const Routes& routes) const {
     config::Config document;
     for (const auto& [prefix, route] : routes)
         document.routes.push_back(route);

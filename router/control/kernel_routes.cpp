@@ -1,4 +1,4 @@
-#include "router/daemon/kernel_routes.h"
+#include "router/control/kernel_routes.h"
 
 #include <linux/rtnetlink.h>
 #include <spdlog/spdlog.h>
@@ -11,7 +11,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr auto source = fib::RouteSource::kernel;
+constexpr auto kernel_source = fib::RouteSource::kernel;
 
 RouteFilter filter_of(const config::KernelRoutes& settings) {
     RouteFilter filter{settings.enabled, settings.table, {}};
@@ -28,50 +28,61 @@ Result<void> KernelRoutes::configure(const config::KernelRoutes& wanted, Transac
 
     std::shared_ptr<Connection> next;
     if (wanted.enabled) {
-        const RouteFilter filter = filter_of(wanted);
-        auto kernel = open_(filter);
-        if (!kernel) return tl::unexpected(kernel.error());
-        next = std::make_shared<Connection>();
-        next->kernel = std::move(*kernel);
-        next->state = std::make_unique<KernelState>(filter, *this);
-        next->settings = wanted;
-        silent_ = true;
-        const auto dumped =
-            next->kernel->dump([&](const KernelEvent& event) { next->state->consume(event); });
-        next->state->settle();
-        silent_ = false;
-        if (!dumped) return tl::unexpected(dumped.error());
+        auto connected = connect(wanted);
+        if (!connected) return tl::unexpected(connected.error());
+        next = std::move(*connected);
     }
-    transaction.on_rollback([this, before = connection_] { exchange(before); });
+    transaction.on_rollback("kernel routes", [this, before = connection_] { exchange(before); });
     exchange(next);
     return {};
 }
 
+Result<std::shared_ptr<KernelRoutes::Connection>> KernelRoutes::connect(const config::KernelRoutes& wanted) {
+    const RouteFilter filter = filter_of(wanted);
+    auto kernel = open_(filter);
+    if (!kernel) return tl::unexpected(kernel.error());
+    auto next = std::make_shared<Connection>();
+    next->kernel = std::move(*kernel);
+    next->state = std::make_unique<KernelState>(filter, *this);
+    next->settings = wanted;
+    const struct Silence {
+        bool& silent;
+        ~Silence() { silent = false; }
+    } silence{silent_};
+    silent_ = true;
+    const auto dumped = next->kernel->dump([&](const KernelEvent& event) { next->state->consume(event); });
+    next->state->settle();
+    if (!dumped) return tl::unexpected(dumped.error());
+    return next;
+}
+
 void KernelRoutes::exchange(std::shared_ptr<Connection> next) {
-    close();
-    connection_ = std::move(next);
-    if (connection_)
-        loop_.watch(connection_->kernel->descriptor(), [connection = connection_] {
+    if (next == connection_) return refresh();
+    if (next)
+        watcher_.watch(next->kernel->descriptor(), [connection = next] {
             if (auto followed = follow(*connection->kernel, *connection->state); !followed)
                 spdlog::warn("kernel routes: {}; reading them all again", followed.error().to_string());
         });
+    close(connection_);
+    connection_ = std::move(next);
     refresh();
 }
 
-void KernelRoutes::close() {
-    if (connection_) loop_.unwatch(connection_->kernel->descriptor());
+void KernelRoutes::close(const std::shared_ptr<Connection>& connection) {
+    if (connection) watcher_.unwatch(connection->kernel->descriptor());
 }
 
 void KernelRoutes::refresh() {
     std::vector<Prefix> gone;
     for (const Family family : {Family::ipv4, Family::ipv6})
         routing_.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
-            if (route.source == source && (!connection_ || !connection_->state->routes().find(route.prefix)))
+            if (route.source == kernel_source &&
+                (!connection_ || !connection_->state->routes().find(route.prefix)))
                 gone.push_back(route.prefix);
             return true;
         });
     for (const auto& prefix : gone)
-        (void)routing_.erase_route(prefix, source);
+        (void)routing_.erase_route(prefix, kernel_source);
     if (!connection_) return;
     connection_->state->routes().for_each(
         [this](const Prefix& prefix, const KernelRoute& route) { install(prefix, route); });
@@ -82,7 +93,7 @@ void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
 }
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
-    if (!silent_) (void)routing_.erase_route(prefix, source);
+    if (!silent_) (void)routing_.erase_route(prefix, kernel_source);
 }
 
 // What Pktpit can do with the kernel's route; nothing for what has to stay the kernel's business.
@@ -116,7 +127,7 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
 void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     const auto spec = usable(prefix, route);
     if (!spec) {
-        (void)routing_.erase_route(prefix, source);
+        (void)routing_.erase_route(prefix, kernel_source);
         return;
     }
     // A full FIB refuses a whole table: one line in a thousand tells enough.
@@ -127,8 +138,8 @@ void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     };
     const auto next_hops = routing_.acquire_next_hops(*spec);
     if (!next_hops) return refuse(next_hops.error());
-    if (auto set =
-            routing_.set_route({prefix, source, connection_->settings.preference, route.metric, *next_hops});
+    if (auto set = routing_.set_route(
+            {prefix, kernel_source, connection_->settings.preference, route.metric, *next_hops});
         !set)
         refuse(set.error());
     routing_.release_next_hops(*next_hops);

@@ -1,4 +1,4 @@
-#include "router/daemon/static_routes.h"
+#include "router/control/static_routes.h"
 
 #include <algorithm>
 #include <unordered_map>

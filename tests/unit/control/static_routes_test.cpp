@@ -1,4 +1,4 @@
-#include "router/daemon/static_routes.h"
+#include "router/control/static_routes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,9 @@ class StaticRoutesTest : public testing::Test {
         Transaction transaction;
         auto result =
             install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction);
-        if (result) transaction.commit();
+        if (result) {
+            EXPECT_TRUE(transaction.commit().empty());
+        }
         return result;
     }
     std::map<std::string, std::string> installed() const {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "router/daemon/static_routes.h"
+#include "router/control/static_routes.h"
 
 namespace pktpit::router {
 namespace {
 
-constexpr auto source = fib::RouteSource::config;
+constexpr auto config_source = fib::RouteSource::config;
 
 /// What a prefix had before it was changed; holds the references that the old routes need to come back.
 class Journal {
@@ -23,14 +23,16 @@ class Journal {
         if (before) routing_.add_next_hops_reference(before->next_hops);
         entries_.emplace_back(prefix, before);
     }
-    void undo() {
-        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-            // Memory that the old routes had is free again by the time they come back.
-            if (entry->second)
-                (void)routing_.set_route(*entry->second);
-            else
-                (void)routing_.erase_route(entry->first, source);
-        }
+    // Memory that the old routes had is free again by the time they come back.
+    Result<void> undo() {
+        BestEffort effort;
+        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+            effort.attempt("routes", [&]() -> Result<void> {
+                if (entry->second) return routing_.set_route(*entry->second);
+                const auto erased = routing_.erase_route(entry->first, config_source);
+                return erased ? Result<void>() : tl::unexpected(erased.error());
+            });
+        return effort.result();
     }
 
   private:
@@ -54,7 +56,7 @@ class AcquiredSets {
             auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
             if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
             if (set.counted_for) {
-                const auto counter = counters_.acquire({*set.counted_for, source});
+                const auto counter = counters_.acquire({*set.counted_for, config_source});
                 if (!counter) return tl::unexpected(counter.error());
                 spec->counter = *counter;
             }
@@ -82,7 +84,7 @@ std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes
     std::vector<Prefix> unwanted;
     for (const Family family : {Family::ipv4, Family::ipv6})
         routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
-            if (route.source == source &&
+            if (route.source == config_source &&
                 !std::ranges::binary_search(wanted.routes, route.prefix, {}, &WantedRoutes::Wanted::prefix))
                 unwanted.push_back(route.prefix);
             return true;
@@ -98,11 +100,12 @@ Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, co
     if (auto acquired = sets.acquire(wanted); !acquired) return acquired;
 
     auto journal = std::make_shared<Journal>(routing);
-    transaction.on_rollback([journal] { journal->undo(); });
-    const bool had_routes = routing.rib().size(source) > 0;
+    transaction.on_rollback("routes", [journal] { return journal->undo(); });
+    const bool had_routes = routing.rib().size(config_source) > 0;
     for (const auto& route : wanted.routes) {
-        const fib::Route now{route.prefix, source, route.preference, route.metric, sets[route.next_hops]};
-        const auto before = had_routes ? routing.route(route.prefix, source) : std::nullopt;
+        const fib::Route now{route.prefix, config_source, route.preference, route.metric,
+                             sets[route.next_hops]};
+        const auto before = had_routes ? routing.route(route.prefix, config_source) : std::nullopt;
         if (before && before->preference == now.preference && before->metric == now.metric &&
             before->next_hops == now.next_hops)
             continue;
@@ -112,9 +115,10 @@ Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, co
     }
     if (!had_routes) return {};
     for (const auto& prefix : unwanted_prefixes(routing, wanted)) {
-        const auto before = routing.route(prefix, source);
+        const auto before = routing.route(prefix, config_source);
         journal->remember(prefix, before);
-        if (auto erased = routing.erase_route(prefix, source); !erased) return tl::unexpected(erased.error());
+        if (auto erased = routing.erase_route(prefix, config_source); !erased)
+            return tl::unexpected(erased.error());
     }
     return {};
 }
