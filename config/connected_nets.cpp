@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/json/nearest.h"
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/nearest.h"
-#include "config/pointer.h"
 
 namespace pktpit::config {
 

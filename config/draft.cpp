@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "config/pointer.h"
+#include "base/json/pointer.h"
 
 namespace pktpit::config {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "config/nearest.h"
-#include "config/pointer.h"
+#include "base/json/nearest.h"
+#include "base/json/pointer.h"
 
 namespace pktpit::config {
 namespace {

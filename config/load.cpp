@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/pointer.h"
 #include "config/read_file.h"
 #include "config/syntax.h"
 #include "config/validate.h"

@@ -1,10 +1,10 @@
 #include <map>
 
+#include "base/json/nearest.h"
+#include "base/json/pointer.h"
 #include "config/dpdk_device.h"
 #include "config/eal_options.h"
 #include "config/meaning.h"
-#include "config/nearest.h"
-#include "config/pointer.h"
 
 namespace pktpit::config {
 namespace {

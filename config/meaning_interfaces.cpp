@@ -1,8 +1,8 @@
 #include <map>
 #include <set>
 
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/pointer.h"
 
 namespace pktpit::config {
 namespace {

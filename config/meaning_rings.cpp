@@ -3,8 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/pointer.h"
 #include "config/words.h"
 
 namespace pktpit::config {

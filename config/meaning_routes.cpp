@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json/nearest.h"
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/nearest.h"
-#include "config/pointer.h"
 #include "config/protocols.h"
 #include "config/words.h"
 

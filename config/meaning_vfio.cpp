@@ -1,7 +1,7 @@
 #include <map>
 
+#include "base/json/pointer.h"
 #include "config/meaning.h"
-#include "config/pointer.h"
 #include "config/words.h"
 
 namespace pktpit::config {

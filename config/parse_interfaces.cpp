@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json/pointer.h"
 #include "config/draft.h"
 #include "config/parse_values.h"
-#include "config/pointer.h"
 
 namespace pktpit::config {
 

@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "base/json/pointer.h"
 #include "config/draft.h"
 #include "config/parse_values.h"
-#include "config/pointer.h"
 #include "config/words.h"
 
 namespace pktpit::config {

@@ -1,6 +1,6 @@
 #include "config/parse_values.h"
 
-#include "config/pointer.h"
+#include "base/json/pointer.h"
 
 namespace pktpit::config {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <set>
 
-#include "config/pointer.h"
+#include "base/json/pointer.h"
 #include "config/sax.h"
 
 namespace pktpit::config {

@@ -1,5 +1,4 @@
-/// A JSON value against the published schema, with valijson; its findings in the shape of our errors.
-/// Internal to config/. Any thread.
+/// A JSON value against the published schema. Internal to config/. Any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "config/pointer.h"
+#include "base/json/pointer.h"
 #include "config/words.h"
 
 namespace pktpit::config {

@@ -1,12 +1,12 @@
 #include "offload/model/experiment.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "offload/model/l3fwd.h"
 #include "offload/model/p2pnic_firmware.h"
 #include "offload/model/pktpit_program.h"
+#include "offload/model/wiring.h"
 
 namespace pktpit::model {
 namespace {
@@ -43,37 +43,20 @@ NicLoad load_of(Nic& nic, Time elapsed) {
             share(dma.reads * engine.read_issue)};
 }
 
-/// Main memory, given out from its beginning.
-class MemoryPlan {
-  public:
-    explicit MemoryPlan(uint64_t base) : next_(base) {}
-    uint64_t take(uint64_t bytes) {
-        const uint64_t at = next_;
-        next_ += (bytes + 4095) / 4096 * 4096;
-        return at;
-    }
-    [[nodiscard]] uint64_t end() const { return next_; }
-
-  private:
-    uint64_t next_;
-};
-
 class Run {
   public:
     Run(const Profile& profile, const ExperimentSettings& settings, Machine machine)
-        : profile_(profile), settings_(settings), machine_(std::move(machine)), tracer_(settings.trace) {
-        for (unsigned i = 0; i < machine_.nic_endpoints.size(); i++) {
-            nics_.push_back(std::make_unique<Nic>(*machine_.fabric, *machine_.nic_endpoints[i], i,
-                                                  machine_.nic_settings[i], machine_.layout));
-            pointers_.push_back(nics_.back().get());
-            bars_.push_back(nics_.back()->bar());
-        }
+        : profile_(profile),
+          settings_(settings),
+          machine_(std::move(machine)),
+          tracer_(settings.trace),
+          nics_(machine_) {
         prepare_table();
         if (settings.hot_add)
-            hot_add_ = std::make_unique<HotAdd>(*machine_.fabric, *nics_[settings.hot_add->nic], decider(),
-                                                settings.hot_add->at, [this] { start_driver(); });
+            hot_add_ = std::make_unique<HotAdd>(*machine_.fabric, *nics_.all[settings.hot_add->nic],
+                                                decider(), settings.hot_add->at, [this] { start_driver(); });
         load_programs();
-        traffic_ = std::make_unique<Traffic>(*machine_.fabric, pointers_, traffic_settings_);
+        traffic_ = std::make_unique<Traffic>(*machine_.fabric, nics_.pointers, traffic_settings_);
         if (settings.trace) machine_.fabric->trace(&tracer_);
     }
 
@@ -112,7 +95,7 @@ class Run {
         whole_ = std::make_unique<TableDecider>(*settings_.table, traffic_settings_.egress);
         if (settings_.program != Program::p2pnic) return;
         const uint64_t bytes = uint64_t{profile_.count("nic.fib_kib")} << 10;
-        for (const auto& nic : nics_) {
+        for (const auto& nic : nics_.all) {
             const std::span memory(nic->memory(machine_.layout.fib),
                                    NicFib::bytes_for(bytes, traffic_settings_.egress.size()));
             fibs_.push_back(std::make_unique<NicFib>(memory, bytes, *settings_.table, *settings_.destinations,
@@ -136,35 +119,17 @@ class Run {
     }
 
     void load_programs() {
-        const unsigned count = static_cast<unsigned>(nics_.size());
-        const unsigned slots = profile_.count("nic.slots");
+        const size_t count = nics_.all.size();
         MemoryPlan plan(machine_.fabric->root().memory().settings().base);
-        PeerTransferSettings transfer;
-        transfer.transfer = settings_.transfer;
-        transfer.egress_time = profile_.ns("nic.egress_ns");
-        transfer.bounce_buffers = plan.take(uint64_t{count} * count * machine_.layout.window * slot_bytes);
-        PktpitSettings pktpit;
-        pktpit.slice = settings_.slice;
-        pktpit.ingress_time = profile_.ns("nic.slice_ns");
-        pktpit.answer_time = profile_.ns("nic.answer_ns");
-        pktpit.fetch = profile_.count("nic.descriptor_fetch");
-        std::vector<HostRings> rings(count);
-        for (HostRings& ring : rings) {
-            ring.entries = slices() ? std::bit_ceil(slots) : 1024;
-            if (slices()) ring.rx_stride = pktpit.stride();
-            ring.rx = plan.take(uint64_t{ring.entries} * ring.rx_stride);
-            ring.tx = plan.take(uint64_t{ring.entries} * HostRings::descriptor_bytes);
-            ring.tx_head = plan.take(64);
-        }
-        CpuSettings cpu;
-        cpu.cores = profile_.count("cpu.cores");
-        cpu.burst = profile_.count("cpu.burst");
-        cpu.burst_time = profile_.ns("cpu.burst_ns");
-        cpu.poll_time = profile_.ns("cpu.poll_ns");
-        cpu.packet_time =
-            profile_.ns(settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
-        for (unsigned i = 0; i < count; i++) {
-            Nic& nic = *nics_[i];
+        const PeerTransferSettings transfer =
+            transfer_settings(profile_, settings_.transfer, plan_bounce_buffers(plan, profile_, count));
+        PktpitSettings pktpit = pktpit_settings(profile_, settings_.slice);
+        const std::vector<HostRings> rings =
+            plan_rings(plan, count, slices() ? ring_shape(profile_, pktpit) : RingShape{});
+        const CpuSettings cpu = cpu_settings(
+            profile_, settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
+        for (size_t i = 0; i < count; i++) {
+            Nic& nic = *nics_.all[i];
             if (!fibs_.empty()) {
                 pktpit.own = fibs_[i].get();
                 pktpit.lookup_time = profile_.ns("nic.ingress_ns");
@@ -172,9 +137,9 @@ class Run {
             if (settings_.operations)
                 load_operations(nic, transfer);
             else if (slices())
-                nic.load(std::make_unique<PktpitFirmware>(nic, transfer, bars_, rings[i], pktpit));
+                nic.load(std::make_unique<PktpitFirmware>(nic, transfer, nics_.bars, rings[i], pktpit));
             else if (settings_.program == Program::p2pnic)
-                nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, bars_, decider(),
+                nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, nics_.bars, decider(),
                                                           profile_.ns("nic.ingress_ns")));
             else
                 nic.load(
@@ -185,19 +150,19 @@ class Run {
         if (settings_.program == Program::l3fwd) {
             const uint64_t buffers = plan.take((uint64_t{count} * 2 * 1024 + cpu.burst) * slot_bytes);
             auto host =
-                std::make_unique<L3fwdHost>(*machine_.fabric, pointers_, rings, cpu, decider(), buffers);
+                std::make_unique<L3fwdHost>(*machine_.fabric, nics_.pointers, rings, cpu, decider(), buffers);
             host->start();
             cpu_ = std::move(host);
         } else if (slices()) {
             auto host =
-                std::make_unique<PktpitHost>(*machine_.fabric, pointers_, rings, cpu, decider(), pktpit);
+                std::make_unique<PktpitHost>(*machine_.fabric, nics_.pointers, rings, cpu, decider(), pktpit);
             host->start();
             cpu_ = std::move(host);
         }
         cores_ = cpu.cores;
         if (settings_.operations) {
             control_ = std::make_unique<PeerControl>(
-                *machine_.fabric, pointers_,
+                *machine_.fabric, nics_.pointers,
                 PeerControlSettings{*settings_.operations, profile_.ns("cpu.compile_ns"),
                                     profile_.ns("cpu.wake_ns")});
             control_->start();
@@ -217,7 +182,8 @@ class Run {
         operations.engine.operation_time = profile_.ns("nic.operation_ns");
         operations.engine.verify.most_copied = slot_bytes;
         operations.engine.verify.need_fences = settings_.operations->compile.fence;
-        auto firmware = std::make_unique<OperationsFirmware>(nic, transfer, bars_, decider(), operations);
+        auto firmware =
+            std::make_unique<OperationsFirmware>(nic, transfer, nics_.bars, decider(), operations);
         operations_.push_back(firmware.get());
         nic.load(std::move(firmware));
     }
@@ -240,7 +206,7 @@ class Run {
         result.tlps_left = machine_.fabric->tlps().out();
         result.after_draining = traffic_->counters();
         result.nics.clear();
-        for (const auto& nic : nics_) {
+        for (const auto& nic : nics_.all) {
             result.nics.push_back(nic->counters());
             result.slots_lost += nic->slots_in_use();
         }
@@ -273,7 +239,7 @@ class Run {
                                         std::min(1.0, busy / static_cast<double>(result.measured))});
             }
         }
-        for (const auto& nic : nics_) {
+        for (const auto& nic : nics_.all) {
             result.nics.push_back(nic->counters());
             result.nic_loads.push_back(load_of(*nic, machine_.fabric->events().now()));
         }
@@ -297,13 +263,11 @@ class Run {
     const ExperimentSettings& settings_;
     Machine machine_;
     Tracer tracer_;
+    Nics nics_;
     PortDecider ports_;
     std::unique_ptr<TableDecider> whole_;
     std::vector<std::unique_ptr<NicFib>> fibs_;  ///< p2pnic: on the NICs
     TrafficSettings traffic_settings_;
-    std::vector<std::unique_ptr<Nic>> nics_;
-    std::vector<Nic*> pointers_;
-    std::vector<uint64_t> bars_;
     std::unique_ptr<HotAdd> hot_add_;
     std::unique_ptr<HostCpu> cpu_;
     std::unique_ptr<PeerControl> control_;
@@ -314,12 +278,10 @@ class Run {
 
 /// What programs put into main memory, at most.
 uint64_t memory_needed(const Profile& profile, size_t nics, unsigned slice) {
-    const uint64_t bounce = uint64_t{nics} * nics * profile.count("nic.window") * slot_bytes;
-    const uint64_t rings = nics * (uint64_t{std::max(std::bit_ceil(profile.count("nic.slots")), 1024U)} *
-                                       (64 + slice + HostRings::descriptor_bytes) +
-                                   16384);
+    RingShape rings = ring_shape(profile, pktpit_settings(profile, slice));
+    rings.entries = std::max(rings.entries, RingShape{}.entries);
     const uint64_t buffers = (uint64_t{nics} * 2 * 1024 + 512) * slot_bytes;
-    return bounce + rings + buffers + (1 << 20);
+    return planned_bytes(profile, nics, rings) + buffers + (1 << 20);
 }
 
 }  // namespace

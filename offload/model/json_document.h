@@ -1,5 +1,5 @@
-/// JSON from outside for the model: parsed, held against a schema with valijson, every finding told with its
-/// JSON pointer. Internal to offload/model. Any thread.
+/// JSON from outside for the model: parsed, held against a schema, every finding told with its JSON
+/// pointer. Internal to offload/model. Any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -29,6 +29,12 @@ struct RouteQuery {
 
 enum class RouteEdit { add, replace, remove };  ///< add: an error if the CLI's route is there already
 
+/// A reload that was not made.
+struct ReloadRefusal {
+    config::Errors errors;
+    bool unchanged = true;  ///< false: something could not be put back as it was, which `errors` say
+};
+
 class Control {
   public:
     virtual ~Control() = default;
@@ -54,8 +60,8 @@ class Control {
     virtual Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) = 0;
     /// Loads the configuration file again (another one if `path` is given) and applies it as a transaction;
     /// with dry_run only says what would change.
-    virtual tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,
-                                                                bool dry_run) = 0;
+    virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& path,
+                                                               bool dry_run) = 0;
 };
 
 }  // namespace pktpit::router

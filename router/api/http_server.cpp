@@ -88,6 +88,9 @@ void HttpServer::serve(int descriptor) {
         // checked before it is unpacked.
         request.headers.erase("Content-Type");
         request.headers.erase("Content-Encoding");
+        // Answers are whole: a part of JSON is none.
+        request.headers.erase("Range");
+        request.ranges.clear();
     });
     current = nullptr;
     ::shutdown(descriptor, SHUT_WR);

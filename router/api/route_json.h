@@ -1,15 +1,13 @@
-/// A route as the API takes it: the same JSON as one element of /routes in a configuration file.
-/// Pure functions, any thread.
+/// What the API's bodies have of routes and errors. Pure functions, any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/config.h"
+#include "config/route_json.h"
 
 namespace pktpit::router {
 
-/// All problems, each with its JSON pointer into `json`.
-tl::expected<config::StaticRoute, config::Errors> parse_route(const nlohmann::json& json);
+using config::parse_route;
 
 nlohmann::json errors_to_json(const config::Errors& errors);
 

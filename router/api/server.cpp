@@ -265,7 +265,8 @@ struct ApiServer::State {
             if (!request) return refusal(400, request.error());
             return ask([&] {
                 auto done = control.reload(request->path, request->dry_run);
-                return done ? Answer{200, std::move(*done)} : refusal(422, done.error());
+                if (done) return Answer{200, std::move(*done)};
+                return refusal(done.error().unchanged ? 422 : 500, done.error().errors);
             });
         });
     }

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/huge_memory.h"
-#include "config/pointer.h"
+#include "base/quoted.h"
 #include "fib/image.h"
 #include "fib/tables/file_source.h"
 #include "fib/tables/table_file.h"
@@ -152,11 +152,11 @@ class TableReader {
     Error explain(const std::string& id, const Use& use) const {
         std::string count = use.lines == 1 ? "" : " (" + std::to_string(use.lines) + " lines)";
         if (use.fault == Fault::unknown)
-            return {place(use.first_line), "next-hop id " + config::in_quotes(id) + " has no next hops" + count,
+            return {place(use.first_line), "next-hop id " + pktpit::quoted(id) + " has no next hops" + count,
                     "an id of \"next_hops\" in the configuration", "\"*\" there stands for all other ids"};
         bool ipv4 = use.fault == Fault::ipv4;
         return {place(use.first_line),
-                "next-hop id " + config::in_quotes(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
+                "next-hop id " + pktpit::quoted(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
                     " gateways, but the prefix is " + (ipv4 ? "IPv6" : "IPv4") + count,
                 "next hops of the prefix's address family", "IPv4 and IPv6 in files of their own"};
     }

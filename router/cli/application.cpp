@@ -7,7 +7,7 @@
 #include <functional>
 #include <ostream>
 
-#include "config/nearest.h"
+#include "base/json/nearest.h"
 #include "router/cli/commands.h"
 #include "router/cli/commands_bench.h"
 #include "router/cli/commands_model.h"
@@ -96,8 +96,8 @@ class Application {
                 const std::string found =
                     unknown.empty() ? "no command" : "unknown command \"" + unknown.front() + "\"";
                 const std::vector<std::string> names = commands_of(*at);
-                terminal.print_error({"", found, joined(names),
-                                      unknown.empty() ? "" : config::did_you_mean(unknown.front(), names)});
+                terminal.print_error(
+                    {"", found, joined(names), unknown.empty() ? "" : did_you_mean(unknown.front(), names)});
             }
             return exit_unusable;
         } catch (const CLI::ParseError& error) {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "config/nearest.h"
+#include "base/json/nearest.h"
 #include "router/cli/commands.h"
 #include "router/cli/format.h"
 
@@ -81,8 +81,8 @@ int bench(const std::vector<std::string>& words, const Terminal& terminal) {
     std::string expected;
     for (const std::string& name : names)
         expected += (expected.empty() ? "" : ", ") + name;
-    terminal.print_error({"", "unknown benchmark \"" + words.front() + "\"", expected,
-                          config::did_you_mean(words.front(), names)});
+    terminal.print_error(
+        {"", "unknown benchmark \"" + words.front() + "\"", expected, did_you_mean(words.front(), names)});
     return exit_unusable;
 }
 

@@ -102,29 +102,34 @@ json Daemon::with_model(json body) const {
     return body;
 }
 
+std::optional<NicDetails> Daemon::nic(PortId port) const {
+    OwnDevices* devices = dataplane_->own_devices();
+    return devices ? devices->nic(port) : std::nullopt;
+}
+
 json Daemon::version() {
     const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - started_;
     return with_model({{"version", PKTPIT_VERSION},
                        {"abi", PP_ABI_VERSION},
                        {"layout", PP_FIB_LAYOUT_VERSION},
-                       {"dataplane", config_.dataplane},
-                       {"instance", config_.instance},
+                       {"dataplane", control_->config().dataplane},
+                       {"instance", control_->config().instance},
                        {"pid", getpid()},
                        {"uptime", uptime.count()},
-                       {"generation", generation_}});
+                       {"generation", control_->generation()}});
 }
 
 json Daemon::ports() {
     std::map<PortId, json> by_id;
-    for (const auto& [name, port] : ports_->all()) {
+    for (const auto& [name, port] : control_->ports().all()) {
         if (port.config.parent) continue;
-        const L3Interface& interface = *routing_->interfaces().find(port.interface);
+        const L3Interface& interface = *control_->routing().interfaces().find(port.interface);
         const bool here = port.ifindex != 0;
         const auto counters = dataplane_->counters(port.port);
         json vlans = json::array();
-        for (const auto& [vlan_name, vlan] : ports_->all()) {
+        for (const auto& [vlan_name, vlan] : control_->ports().all()) {
             if (vlan.config.parent != name) continue;
-            const L3Interface& on = *routing_->interfaces().find(vlan.interface);
+            const L3Interface& on = *control_->routing().interfaces().find(vlan.interface);
             vlans.push_back(json{{"name", vlan_name},
                                  {"vlan", on.vlan},
                                  {"protocol", tpid_text(on.vlan_protocol)},
@@ -149,7 +154,7 @@ json Daemon::ports() {
             {"tx_packets", counters.tx_packets},
             {"tx_bytes", counters.tx_bytes},
             {"drops", drops_of(counters)}};
-        if (const auto nic = dataplane_->nic(port.port)) by_id[port.port]["nic"] = port_of(*nic);
+        if (const auto details = nic(port.port)) by_id[port.port]["nic"] = port_of(*details);
     }
     json ports = json::array();
     for (auto& [id, port] : by_id)
@@ -158,26 +163,26 @@ json Daemon::ports() {
 }
 
 json Daemon::routes(const RouteQuery& query) {
-    return show_routes(*routing_, query, route_counters_.get());
+    return show_routes(control_->routing(), query, &control_->route_counters());
 }
 
 json Daemon::route_to(const IpAddress& address) {
-    return show_route_to(*routing_, address, route_counters_.get());
+    return show_route_to(control_->routing(), address, &control_->route_counters());
 }
 
 json Daemon::lookup(const std::vector<IpAddress>& addresses) {
-    return show_lookup(*routing_, addresses);
+    return show_lookup(control_->routing(), addresses);
 }
 
 json Daemon::neighbours() {
     // The kernel tells nothing of a neighbour while it is being resolved; the packets that wait for it do.
-    auto known = routing_->adjacencies().neighbours();
+    auto known = control_->routing().adjacencies().neighbours();
     for (const auto& waiting : slow_path_->all_waiting())
         known.try_emplace({waiting.interface, waiting.next_hop},
                           Neighbour{{}, NeighbourState::incomplete, false});
     json neighbours = json::array();
     for (const auto& [key, neighbour] : known) {
-        const L3Interface* interface = routing_->interfaces().find(key.first);
+        const L3Interface* interface = control_->routing().interfaces().find(key.first);
         if (!interface) continue;
         neighbours.push_back(json{{"address", key.second.to_string()},
                                   {"interface", interface->name},
@@ -193,34 +198,35 @@ json Daemon::counters() {
     const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
     json ports = json::object();
     pp_port_counters totals{};
-    for (const auto& [name, port] : ports_->all()) {
+    for (const auto& [name, port] : control_->ports().all()) {
         if (port.config.parent) continue;
         const auto counters = dataplane_->counters(port.port);
         ports[name] = counts_of(counters);
-        if (const auto nic = dataplane_->nic(port.port)) ports[name]["nic"] = statistics_of(*nic);
+        if (const auto details = nic(port.port)) ports[name]["nic"] = statistics_of(*details);
         add_counters(totals, counters);
     }
     json slow_path = json::object();
     for (const auto& [name, count] : slow_path_->counters())
         slow_path[name] = count;
-    slow_path["malformed_punts"] = dataplane_->malformed_punts();
+    PortStages* stages = dataplane_->port_stages();
+    slow_path["malformed_punts"] = stages ? stages->malformed_punts() : 0;  // no foreign bytes in between
     return {{"time", now.count()},
             {"ports", std::move(ports)},
             {"totals", counts_of(totals)},
             {"slow_path", std::move(slow_path)},
-            {"routes", show_route_counters(*route_counters_)}};
+            {"routes", show_route_counters(control_->route_counters())}};
 }
 
 json Daemon::latency() {
     json ports = json::object();
-    for (const auto& [name, port] : ports_->all())
+    for (const auto& [name, port] : control_->ports().all())
         if (!port.config.parent) ports[name] = latency_of(dataplane_->latency(port.port));
     return with_model({{"ports", std::move(ports)}});
 }
 
 json Daemon::workers() {
     std::map<PortId, std::string> names;
-    for (const auto& [name, port] : ports_->all())
+    for (const auto& [name, port] : control_->ports().all())
         if (!port.config.parent) names[port.port] = name;
     json workers = json::array();
     for (const WorkerState& state : dataplane_->workers()) {
@@ -239,7 +245,7 @@ json Daemon::workers() {
 }
 
 json Daemon::offload() {
-    return with_model(hot_ports_->show(ports_->names()));
+    return with_model(hot_ports_->show(control_->ports().names()));
 }
 
 json Daemon::offload_entries() {
@@ -247,44 +253,50 @@ json Daemon::offload_entries() {
 }
 
 json Daemon::running_config() {
-    return config::to_json(config_);
+    return config::to_json(control_->config());
 }
 
 Result<json> Daemon::change_route(RouteEdit change, const config::StaticRoute& route) {
-    auto changed = cli_routes_->change(change, route);
-    release_route_counters();
+    const auto changed = change == RouteEdit::remove ? control_->remove_cli_route(route.prefix)
+                         : change == RouteEdit::add  ? control_->add_cli_route(route)
+                                                     : control_->replace_cli_route(route);
     if (!changed) return tl::unexpected(changed.error());
     if (*changed)
         spdlog::info("route {}: {} by hand", route.prefix.to_string(),
                      change == RouteEdit::remove ? "removed" : "set");
-    routing_->resolve_missing();
-    const auto now = routing_->route(route.prefix, fib::RouteSource::cli);
-    const auto best = routing_->rib().best(route.prefix);
+    const Routing& routing = control_->routing();
+    const auto now = routing.route(route.prefix, fib::RouteSource::cli);
+    const auto best = routing.rib().best(route.prefix);
     const bool is_best = now && best && best->source == now->source;
     return json{{"prefix", route.prefix.to_string()},
                 {"changed", *changed},
-                {"route", now ? show_route(*routing_, *now, is_best, route_counters_.get()) : json()}};
+                {"route", now ? show_route(routing, *now, is_best, &control_->route_counters()) : json()}};
 }
 
-tl::expected<json, config::Errors> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {
+tl::expected<json, ReloadRefusal> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {
     const std::string& file = path ? *path : config_path_;
-    const auto refuse = [&](const config::Errors& errors) {
+    const auto refuse = [&](const config::Errors& errors, const config::Errors& left = {}) {
         if (!dry_run)
             for (const auto& error : errors)
                 spdlog::error("reload of {} refused: {}", file, error.to_string());
-        return tl::unexpected(errors);
+        ReloadRefusal refusal{errors, left.empty()};
+        refusal.errors.insert(refusal.errors.end(), left.begin(), left.end());
+        return tl::unexpected(std::move(refusal));
     };
-    const auto wanted =
-        config::load(file, [this](std::string_view name) { return state_->link(name) != nullptr; });
+    const auto wanted = config::load(
+        file, [this](std::string_view name) { return control_->kernel_state().link(name) != nullptr; });
     if (!wanted) return refuse(wanted.error());
-    if (const auto errors = fixed_settings(*wanted); !errors.empty()) return refuse(errors);
-    json changes = config::describe_difference(config_, *wanted);
+    if (const auto errors = control_->fixed_settings(*wanted); !errors.empty()) return refuse(errors);
+    json changes = config::describe_difference(control_->config(), *wanted);
     if (!dry_run) {
-        if (auto applied = apply(*wanted, false); !applied) return refuse(applied.error());
+        if (const auto done = control_->apply(*wanted, false); !done)
+            return refuse(done.error().errors, done.error().left);
+        applied();
         config_path_ = file;
         spdlog::info("reloaded {}: {} changes", file, changes.size());
     }
-    return json{{"applied", !dry_run}, {"generation", generation_}, {"changes", std::move(changes)}};
+    return json{
+        {"applied", !dry_run}, {"generation", control_->generation()}, {"changes", std::move(changes)}};
 }
 
 }  // namespace pktpit::router

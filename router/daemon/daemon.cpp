@@ -32,7 +32,9 @@ tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& l
     std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
     if (auto opened = daemon->open(config, open_kernel); !opened)
         return tl::unexpected(config::Errors{opened.error()});
-    if (auto applied = daemon->apply(config, true); !applied) return tl::unexpected(applied.error());
+    if (auto applied = daemon->control_->apply(config, true); !applied)
+        return tl::unexpected(applied.error().all());
+    daemon->applied();
     daemon->watch();
     return daemon;
 }
@@ -41,42 +43,29 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
-    auto dataplane =
-        open_dataplane(config, capacity_of(config.fib),
-                       [this](const pp_punt& punt, std::span<uint8_t> frame) { punted(punt, frame); });
+    auto dataplane = open_dataplane(
+        config, capacity_of(config.fib),
+        [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
-    route_counters_ = std::make_unique<RouteCounters>(dataplane_->route_counters());
-    image_ = std::make_unique<fib::FibImage>(dataplane_->image_memory(), dataplane_->geometry(),
-                                             dataplane_->reclamation());
-    const auto port_table = image_->add_table();
-    if (!port_table) return tl::unexpected(port_table.error());
-    dataplane_->set_port_table(*port_table);
-    const auto hot_table = image_->add_table();
-    if (!hot_table) return tl::unexpected(hot_table.error());
-    dataplane_->set_hot_table(*hot_table);
-    hot_ports_ = std::make_unique<HotPorts>(*image_, *hot_table, *dataplane_);
-    routing_ = std::make_unique<Routing>(
-        *image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
-        [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); }, *port_table);
-    routing_->set_hot_routes(hot_ports_->routes());
-    environment_ = std::make_unique<DaemonEnvironment>(*routing_, *kernel_, *dataplane_, *route_counters_);
+    auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
+                                       run_path(config.instance, ".routes.json")});
+    if (!control) return tl::unexpected(control.error());
+    control_ = std::move(*control);
+    Routing& routing = control_->routing();
+    hot_ports_ = std::make_unique<HotPorts>(control_->image(), control_->hot_table(), *dataplane_);
+    routing.set_hot_routes(hot_ports_->routes());
+    environment_ =
+        std::make_unique<DaemonEnvironment>(routing, *kernel_, *dataplane_, control_->route_counters());
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
-    state_ = std::make_unique<KernelState>(RouteFilter{}, *this);
-    ports_ = std::make_unique<Ports>(*kernel_, *state_, *routing_, *dataplane_);
-    kernel_routes_ = std::make_unique<KernelRoutes>(*routing_, loop_, open_kernel);
-    cli_routes_ =
-        std::make_unique<CliRoutes>(*routing_, *route_counters_, run_path(config.instance, ".routes.json"));
     observations_ =
-        std::make_unique<Observations>(*dataplane_, *routing_, *ports_, *slow_path_, *environment_);
-    auto dumped = kernel_->dump([this](const KernelEvent& event) { state_->consume(event); });
-    state_->settle();
-    return dumped;
+        std::make_unique<Observations>(*dataplane_, routing, control_->ports(), *slow_path_, *environment_);
+    return control_->read_kernel();
 }
 
 void Daemon::watch() {
     loop_.watch(kernel_->descriptor(), [this] {
-        if (auto followed = follow(*kernel_, *state_); !followed)
+        if (auto followed = control_->follow_kernel(); !followed)
             spdlog::warn("netlink: {}; reading everything again", followed.error().to_string());
     });
     loop_.watch(dataplane_->descriptor(), [this] { dataplane_->poll(); });
@@ -84,5 +73,46 @@ void Daemon::watch() {
 }
 
 Daemon::~Daemon() = default;
+
+void Daemon::leave_running(bool leave) {
+    if (PortStages* stages = dataplane_->port_stages()) stages->leave_running(leave);
+    control_->leave_running(leave);
+}
+
+void Daemon::applied() {
+    observations_->ports_changed();
+    hot_ports_->routes().set_budget(control_->config().offload.fib_entries);
+    spdlog::set_level(spdlog::level::from_str(control_->config().log_level));
+    const auto usage = control_->image().usage();
+    spdlog::info("configuration {} applied: {} interfaces, {} IPv4 and {} IPv6 prefixes in the FIB",
+                 control_->generation(), control_->config().interfaces.size(), usage.prefixes4,
+                 usage.prefixes6);
+}
+
+void Daemon::tick() {
+    observations_->follow("packets have waited too long", [this] { slow_path_->tick(Clock::now()); });
+    dataplane_->tick();
+    observations_->tick();
+    hot_ports_->tick(control_->ports().names());
+    control_->tick();
+}
+
+void Daemon::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) {
+    slow_path_->set_limits(icmp, neighbour_queue);
+}
+
+void Daemon::interface_gone(InterfaceId interface) {
+    slow_path_->interface_gone(interface);
+}
+
+void Daemon::neighbour_resolved(const L3Interface& interface, const IpAddress& address) {
+    observations_->follow("neighbour " + address.to_string() + " on " + interface.name + " is known",
+                          [&] { slow_path_->neighbour_resolved(interface.id, address, Clock::now()); });
+}
+
+void Daemon::neighbour_failed(const L3Interface& interface, const IpAddress& address) {
+    observations_->follow("neighbour " + address.to_string() + " on " + interface.name + " does not answer",
+                          [&] { slow_path_->neighbour_failed(interface.id, address, Clock::now()); });
+}
 
 }  // namespace pktpit::router

@@ -1,35 +1,28 @@
-/// pktpitd: puts kernel, configuration, routing core, slow path, dataplane and API together. One thread owns
+/// pktpitd: puts kernel, configuration, control plane, slow path, dataplane and API together. One thread owns
 /// all of it (EventLoop); the API's threads hand their calls over.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "config/config.h"
 #include "router/api/control.h"
-#include "router/daemon/cli_routes.h"
+#include "router/control/control_plane.h"
+#include "router/control/host_switches.h"
 #include "router/daemon/event_loop.h"
 #include "router/daemon/hot_ports.h"
-#include "router/daemon/kernel_routes.h"
 #include "router/daemon/observations.h"
-#include "router/daemon/ports.h"
 #include "router/daemon/slow_path_environment.h"
-#include "router/daemon/static_routes.h"
 #include "router/dataplane/dataplane.h"
-#include "router/kernel/kernel_state.h"
-#include "router/routing/route_counters.h"
-#include "router/routing/routing.h"
 #include "router/slow_path/slow_path.h"
 
 namespace pktpit::router {
 
-class Daemon : public Control, public KernelListener {
+class Daemon : public Control, private SlowPathControl {
   public:
     /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. On an error
     /// what ran before goes on running.
@@ -39,12 +32,10 @@ class Daemon : public Control, public KernelListener {
                                                                        const OpenKernel& open_kernel);
     ~Daemon() override;
 
-    /// What the end of the daemon leaves: forwarding as it is, or nothing.
-    void leave_running(bool leave) {
-        dataplane_->leave_running(leave);
-        ports_->leave_running(leave);
-    }
-    void forget_cli_routes() const { cli_routes_->forget(); }
+    /// What the end of the daemon leaves: forwarding as it is, where the dataplane can go on alone, or
+    /// nothing.
+    void leave_running(bool leave);
+    void forget_cli_routes() const { control_->forget_cli_routes(); }
 
     nlohmann::json version() override;
     nlohmann::json ports() override;
@@ -62,62 +53,38 @@ class Daemon : public Control, public KernelListener {
         return observations_->begin(request);
     }
     Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) override;
-    tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& path,
-                                                        bool dry_run) override;
+    tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& path,
+                                                       bool dry_run) override;
 
   private:
-    [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
     Daemon(EventLoop& loop, std::string config_path) : loop_(loop), config_path_(std::move(config_path)) {}
     Result<void> open(const config::Config& config, const OpenKernel& open_kernel);
     void watch();
-
-    // apply.cpp
-    /// Settings that only a restart can change, and that differ.
-    [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
-    tl::expected<void, config::Errors> apply(const config::Config& wanted, bool first);
-    Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
-                             Transaction& transaction);
-    Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
-    Result<void> make_device(const config::Interface& interface);
-    Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
-    Result<void> take_over(const config::Config& wanted);
-    void release_route_counters();
-
-    // events.cpp
-    void link_changed(const LinkEvent& link, const LinkEvent* before) override;
-    void link_removed(const LinkEvent& link) override;
-    void address_changed(const AddressEvent& address) override;
-    void address_removed(const AddressEvent& address) override;
-    void neighbour_changed(const NeighbourEvent& neighbour) override;
-    void neighbour_removed(const NeighbourEvent& neighbour) override;
-    void resolve(InterfaceId interface, const IpAddress& address);
-    void set_static_neighbours(InterfaceId interface);
-    void refresh_host_addresses();
-    void punted(const pp_punt& punt, std::span<uint8_t> frame);
+    /// The control plane has a new configuration.
+    void applied();
     void tick();
+    [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
+    [[nodiscard]] std::optional<NicDetails> nic(PortId port) const;
+
+    // What the control plane tells the slow path.
+    void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) override;
+    void interface_gone(InterfaceId interface) override;
+    void neighbour_resolved(const L3Interface& interface, const IpAddress& address) override;
+    void neighbour_failed(const L3Interface& interface, const IpAddress& address) override;
 
     EventLoop& loop_;
     std::string config_path_;
-    config::Config config_;
-    uint64_t generation_ = 0;
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-    uint64_t ticks_ = 0;
 
     // In order of construction: each needs those above it.
     std::unique_ptr<Kernel> kernel_;
-    std::unique_ptr<KernelState> state_;
+    LinuxSwitches switches_;
     std::unique_ptr<Dataplane> dataplane_;
-    std::unique_ptr<RouteCounters> route_counters_;
-    std::unique_ptr<fib::FibImage> image_;
+    std::unique_ptr<ControlPlane> control_;
     std::unique_ptr<HotPorts> hot_ports_;
-    std::unique_ptr<Routing> routing_;
     std::unique_ptr<DaemonEnvironment> environment_;
     std::unique_ptr<SlowPath> slow_path_;
-    std::unique_ptr<Ports> ports_;
-    std::unique_ptr<KernelRoutes> kernel_routes_;
-    std::unique_ptr<CliRoutes> cli_routes_;
     std::unique_ptr<Observations> observations_;
-    std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
 };
 
 }  // namespace pktpit::router

@@ -40,7 +40,7 @@ void EventLoop::watch(int descriptor, Callback readable) {
     event.data.fd = descriptor;
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
         throw std::system_error(errno, std::system_category(), "epoll_ctl");
-    callbacks_[descriptor] = std::move(readable);
+    callbacks_[descriptor] = std::make_shared<Callback>(std::move(readable));
 }
 
 void EventLoop::unwatch(int descriptor) {
@@ -97,8 +97,13 @@ void EventLoop::run() {
     while (running_) {
         const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
         if (count < 0 && errno != EINTR) throw std::system_error(errno, std::system_category(), "epoll_wait");
-        for (int i = 0; i < count && running_; i++)
-            callbacks_.at(events[static_cast<size_t>(i)].data.fd)();
+        for (int i = 0; i < count && running_; i++) {
+            // Another callback of this turn may have ended the watch, and this one may end its own.
+            const auto found = callbacks_.find(events[static_cast<size_t>(i)].data.fd);
+            if (found == callbacks_.end()) continue;
+            const auto callback = found->second;
+            (*callback)();
+        }
     }
 }
 

@@ -5,24 +5,24 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "base/fd.h"
+#include "router/control/descriptor_watcher.h"
 
 namespace pktpit::router {
 
-class EventLoop {
+class EventLoop : public DescriptorWatcher {
   public:
     using Callback = std::function<void()>;
 
     /// Blocks SIGTERM, SIGINT and SIGHUP for the whole process: make the loop before any thread.
     EventLoop();
 
-    /// Calls back whenever `descriptor` is readable.
-    void watch(int descriptor, Callback readable);
-    /// Must be called before the descriptor is closed; also from within its own callback.
-    void unwatch(int descriptor);
+    void watch(int descriptor, Callback readable) override;
+    void unwatch(int descriptor) override;
     void on_tick(std::chrono::milliseconds period, Callback tick);
     void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
     /// Any thread: runs the closure on the loop's thread, soon. Closures posted after run() has returned are
@@ -41,7 +41,7 @@ class EventLoop {
     Fd wakeup_;
     Fd signal_fd_;
     Fd timer_;
-    std::map<int, Callback> callbacks_;
+    std::map<int, std::shared_ptr<Callback>> callbacks_;
     std::map<int, Callback> signals_;
     std::mutex mutex_;  ///< of posted_ alone
     std::vector<Callback> posted_;

@@ -26,8 +26,10 @@ HotPorts::Moment HotPorts::now(const Names& ports) const {
 }
 
 void HotPorts::tick(const Names& ports) {
-    const bool any = std::ranges::any_of(
-        ports, [this](const auto& port) { return dataplane_.forwarding(port.second) == "auto"; });
+    PortStages* stages = dataplane_.port_stages();
+    const bool any = stages && std::ranges::any_of(ports, [this](const auto& port) {
+                         return dataplane_.forwarding(port.second) == "auto";
+                     });
     if (!any) {
         moments_.clear();
         if (routes_.size() != 0) routes_.clear();
@@ -35,9 +37,9 @@ void HotPorts::tick(const Names& ports) {
     }
     moments_.push_back(now(ports));
     if (moments_.size() > ticks_remembered + 1) moments_.pop_front();
-    dataplane_.collect_traffic(choice_);
+    stages->collect_traffic(choice_);
     // Set before the first block comes in, and for one tick.
-    dataplane_.guard_order(choice_.promotes_now());
+    stages->guard_order(choice_.promotes_now());
     choice_.tick();
 }
 

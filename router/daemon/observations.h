@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "router/control/ports.h"
 #include "router/daemon/observer.h"
-#include "router/daemon/ports.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/dataplane/dataplane.h"
 #include "router/routing/routing.h"

@@ -24,6 +24,7 @@
 #include "offload/slot_counts.h"
 #include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"
+#include "router/loop/port_counters.h"
 #include "router/routing/route_counters.h"
 
 namespace pktpit::router {
@@ -31,8 +32,6 @@ namespace pktpit::router {
 /// native, generic: XDP in the driver, in the kernel. user: a driver in user space.
 enum class AttachMode : uint8_t { native, generic, user };
 std::string_view to_string(AttachMode mode);
-
-void add_counters(pp_port_counters& sum, const pp_port_counters& more);
 
 /// A NIC that the dataplane itself drives, for people.
 struct NicDetails {
@@ -60,6 +59,43 @@ struct WorkerState {
     std::optional<offload::SlotCounts> slots;
 };
 
+/// What only dataplanes have whose ports decide about packets themselves: port stages with tables of their
+/// own, which go on without the daemon. `xdp`.
+class PortStages {
+  public:
+    virtual ~PortStages() = default;
+
+    /// The table (of image_memory()) with what a split port's own stage has to know: the host's addresses.
+    virtual void set_port_table(fib::TableId table) = 0;
+    /// The table (of image_memory()) with the routes that an auto port's own stage holds.
+    virtual void set_hot_table(fib::TableId table) = 0;
+
+    /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
+    [[nodiscard]] virtual const std::map<uint32_t, uint16_t>& previous_ports() const = 0;
+    /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
+    /// The devices (ifindex) of those are returned.
+    virtual Result<std::vector<uint32_t>> commit() = 0;
+    /// What the destructor leaves: the data path running without the daemon, or nothing.
+    virtual void leave_running(bool leave) = 0;
+
+    /// Tells `choice` where packets of auto ports went since the last call.
+    virtual void collect_traffic(HotChoice& choice) = 0;
+    /// While set, packets to a destination that has some with the control loop follow them.
+    virtual void guard_order(bool guard) = 0;
+    [[nodiscard]] virtual uint64_t malformed_punts() const = 0;
+};
+
+/// What only dataplanes have that drive NICs themselves, and make the Linux device that stands for each port.
+class OwnDevices {
+  public:
+    virtual ~OwnDevices() = default;
+
+    /// Nothing happens if it is there already.
+    virtual Result<void> create_device(const config::Interface& port) = 0;
+    virtual void destroy_device(const std::string& name) = 0;
+    [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
+};
+
 class Dataplane {
   public:
     /// A whole frame and why it was punted. The frame may be changed in place; it is gone after the call.
@@ -80,33 +116,21 @@ class Dataplane {
     [[nodiscard]] virtual const pp_fib_geometry& geometry() const = 0;
     [[nodiscard]] virtual fib::Reclamation reclamation() = 0;
 
-    /// The table (of image_memory()) with what a split port's own stage has to know: the host's addresses.
-    virtual void set_port_table(fib::TableId table) = 0;
-    /// The table (of image_memory()) with the routes that an auto port's own stage holds.
-    virtual void set_hot_table(fib::TableId table) = 0;
-    /// "inline", "split" or "auto": who decides about a port's packets.
-    [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;
-    /// Port ids of an earlier daemon by ifindex: the same device keeps its id, since counters are kept by id.
-    [[nodiscard]] virtual const std::map<uint32_t, uint16_t>& previous_ports() const = 0;
+    /// Null where ports have none.
+    [[nodiscard]] virtual PortStages* port_stages() { return nullptr; }
+    /// Null where ports are Linux devices that are there already.
+    [[nodiscard]] virtual OwnDevices* own_devices() { return nullptr; }
 
-    /// Makes the Linux device that stands for a port, where the dataplane brings its own; else nothing
-    /// happens.
-    virtual Result<void> create_device(const config::Interface& port) = 0;
-    virtual void destroy_device(const std::string& name) = 0;
     /// To be called for every port before the first is attached: from then on a packet may leave by it.
     virtual Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) = 0;
     /// Begins forwarding on a device (prepare() is done if it was not).
     virtual Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) = 0;
-    /// Ends forwarding on the port, also when its device has gone. Nothing happens if it is not attached.
+    /// Ends forwarding on the port, and undoes prepare(); also when its device has gone. Nothing happens if
+    /// neither was done.
     virtual void detach(uint16_t port) = 0;
-    /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
-    /// The devices (ifindex) of those are returned.
-    virtual Result<std::vector<uint32_t>> commit() = 0;
 
-    /// Tells `choice` where packets of auto ports went since the last call.
-    virtual void collect_traffic(HotChoice& choice) = 0;
-    /// While set, packets to a destination that has some with the control loop follow them.
-    virtual void guard_order(bool guard) = 0;
+    /// "inline", "split" or "auto": who decides about a port's packets.
+    [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;
     /// Packets of the port by who has decided: its own stage, or the control loop. Those for the host apart.
     struct Decided {
         uint64_t by_stage = 0;
@@ -119,7 +143,6 @@ class Dataplane {
     /// Of packets that came in by the port and that a worker has sent on: from the port to the doorbell.
     [[nodiscard]] virtual LatencyCounts latency(uint16_t port) const = 0;
     [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
-    [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
 
     /// What of its hardware is simulated, for people; empty: nothing is.
     [[nodiscard]] virtual std::string modelled() const { return {}; }
@@ -140,12 +163,8 @@ class Dataplane {
     virtual void poll() = 0;
     /// Every 100 ms.
     virtual void tick() = 0;
-    [[nodiscard]] virtual uint64_t malformed_punts() const = 0;
     /// Sends a whole frame, gathered from its parts. False: it could not be sent.
     virtual bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) = 0;
-
-    /// What the destructor leaves: the data path running, where it can go on without the daemon, or nothing.
-    virtual void leave_running(bool leave) = 0;
 };
 
 }  // namespace pktpit::router

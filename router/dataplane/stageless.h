@@ -17,28 +17,23 @@
 
 namespace pktpit::router {
 
-class StagelessDataplane : public Dataplane {
+class StagelessDataplane : public Dataplane, public OwnDevices {
   public:
     ~StagelessDataplane() override;
 
     [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.bytes(); }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override { return fib::Reclamation(epochs_); }
-    void set_port_table(fib::TableId) override {}
-    void set_hot_table(fib::TableId) override {}
+    [[nodiscard]] OwnDevices* own_devices() override { return this; }
     [[nodiscard]] std::string_view forwarding(uint16_t) const override { return "split"; }
-    void collect_traffic(HotChoice&) override {}
-    void guard_order(bool) override {}
     [[nodiscard]] Decided decided(uint16_t port) const override {
         return {0, counters_.port(port).rx_packets};
     }
-    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override { return no_ports_; }
 
     void destroy_device(const std::string& name) override;
     Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     void detach(uint16_t port) override;
-    Result<std::vector<uint32_t>> commit() override { return std::vector<uint32_t>{}; }
 
     [[nodiscard]] pp_port_counters counters(uint16_t port) const override { return counters_.port(port); }
     void reset_counters(uint16_t port) override;
@@ -50,10 +45,7 @@ class StagelessDataplane : public Dataplane {
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
     void tick() override;
-    [[nodiscard]] uint64_t malformed_punts() const override { return 0; }  // no foreign bytes in between
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
-    /// Nothing can go on without the daemon.
-    void leave_running(bool) override {}
 
   protected:
     /// Makes sure that nobody else runs the instance and that its workers' CPUs are there.
@@ -112,7 +104,6 @@ class StagelessDataplane : public Dataplane {
     PuntHandler on_punt_;
     ObservationHandler on_record_;
     config::Workers workers_;
-    const std::map<uint32_t, uint16_t> no_ports_;
 
     // In order of construction: each is used by what comes after it.
     HugeMemory image_;

@@ -4,12 +4,22 @@
 
 namespace pktpit::router {
 
+namespace {
+
+constexpr const char* switches = "/proc/sys/net/";
+
+}  // namespace
+
+std::optional<std::string> get_sysctl(const std::string& path) {
+    std::string value;
+    if (!(std::ifstream(switches + path) >> value)) return std::nullopt;
+    return value;
+}
+
 std::optional<std::string> set_sysctl(const std::string& path, const std::string& value) {
-    const std::string file = "/proc/sys/net/" + path;
-    std::string before;
-    if (!(std::ifstream(file) >> before)) return std::nullopt;
-    if (before == value) return before;
-    std::ofstream out(file);
+    const auto before = get_sysctl(path);
+    if (!before || *before == value) return before;
+    std::ofstream out(switches + path);
     out << value << std::flush;
     if (!out) return std::nullopt;
     return before;

@@ -6,6 +6,8 @@
 
 namespace pktpit::router {
 
+/// Nothing: there is no such switch.
+std::optional<std::string> get_sysctl(const std::string& path);
 /// Writes `value` and returns what was there before; nothing if there is no such switch or it cannot be
 /// written.
 std::optional<std::string> set_sysctl(const std::string& path, const std::string& value);

@@ -144,14 +144,21 @@ class Kernel {
 
     /// Asks the kernel to resolve (or re-verify) a neighbour: RTM_NEWNEIGH with NTF_USE.
     virtual Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
+    /// Sets a permanent neighbour, whatever was known of it.
     virtual Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) = 0;
-    virtual Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
+    /// Makes it an ordinary one again, that is verified when it is used next.
+    virtual Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
+                                             const MacAddress& mac) = 0;
     virtual Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) = 0;
+    // What is removed may be gone already.
+    virtual Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
     virtual Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) = 0;
     virtual Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) = 0;
     /// Creates a VLAN device; an Error whose hint says so where the kernel has no such devices.
     virtual Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
                                        uint16_t protocol) = 0;
+    /// Removes a device that add_vlan_link() has made; it may be gone already.
+    virtual Result<void> remove_vlan_link(const std::string& name) = 0;
 };
 
 }  // namespace pktpit::router

@@ -38,12 +38,15 @@ class NetlinkKernel : public Kernel {
 
     Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) override;
-    Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
+    Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
+                                     const MacAddress& mac) override;
     Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) override;
+    Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;
     Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
                                uint16_t protocol) override;
+    Result<void> remove_vlan_link(const std::string& name) override;
 
     /// Name and value: events, ignored, malformed, unsupported, overflows, resyncs, dumps_repeated.
     [[nodiscard]] std::vector<std::pair<std::string, uint64_t>> counters() const;
@@ -71,6 +74,8 @@ class NetlinkKernel : public Kernel {
     void replay_kept_events(const Deliver& deliver);
     void owe_resync(bool owed);
     Result<void> ask(netlink::Request& request, const std::string& what, int harmless = 0);
+    Result<void> put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
+                               uint16_t state);
     Result<void> check_existing(uint32_t ifindex, const InterfaceAddress& address);
 
     NetlinkOptions options_;

@@ -96,11 +96,20 @@ Result<void> NetlinkKernel::probe_neighbour(uint32_t ifindex, const IpAddress& a
     return ask(use, what);
 }
 
-Result<void> NetlinkKernel::set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) {
-    auto request =
-        neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, ifindex, address, NUD_PERMANENT, 0);
+Result<void> NetlinkKernel::put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
+                                          uint16_t state) {
+    auto request = neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, ifindex, address, state, 0);
     request.put(NDA_LLADDR, mac.bytes);
     return ask(request, "set neighbour " + address.to_string() + on_device(ifindex));
+}
+
+Result<void> NetlinkKernel::set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) {
+    return put_neighbour(ifindex, address, mac, NUD_PERMANENT);
+}
+
+Result<void> NetlinkKernel::set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
+                                                const MacAddress& mac) {
+    return put_neighbour(ifindex, address, mac, NUD_STALE);
 }
 
 Result<void> NetlinkKernel::remove_neighbour(uint32_t ifindex, const IpAddress& address) {
@@ -189,6 +198,13 @@ Result<void> NetlinkKernel::add_vlan_link(const std::string& name, uint32_t pare
             "where the kernel has no VLAN devices (CONFIG_VLAN_8021Q), tag in the router alone";
     }
     return done;
+}
+
+Result<void> NetlinkKernel::remove_vlan_link(const std::string& name) {
+    Request request(RTM_DELLINK, 0);
+    request.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+    mnl_attr_put_strz(request.message(), IFLA_IFNAME, name.c_str());
+    return ask(request, "remove VLAN device " + name, ENODEV);
 }
 
 }  // namespace pktpit::router

@@ -20,15 +20,8 @@ class WorkerCounterSet {
 
     [[nodiscard]] pp_port_counters port(uint16_t port) const {
         pp_port_counters sum{};
-        for (const auto& one : each_) {
-            const pp_port_counters more = one->port(port);
-            sum.rx_packets += more.rx_packets;
-            sum.rx_bytes += more.rx_bytes;
-            sum.tx_packets += more.tx_packets;
-            sum.tx_bytes += more.tx_bytes;
-            for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
-                sum.verdict[i] += more.verdict[i];
-        }
+        for (const auto& one : each_)
+            add_counters(sum, one->port(port));
         return sum;
     }
     [[nodiscard]] pp_route_counters route(uint16_t counter) const {

@@ -11,6 +11,7 @@
 #include "bpf/abi.h"
 #include "router/loop/destination_log.h"
 #include "router/loop/latency.h"
+#include "router/loop/port_counters.h"
 
 namespace pktpit::router {
 
@@ -61,15 +62,8 @@ class WorkerCounters {
     }
     [[nodiscard]] pp_port_counters all_ports() const {
         pp_port_counters sum{};
-        for (uint16_t id = 0; id < PP_MAX_PORTS; id++) {
-            const pp_port_counters more = port(id);
-            sum.rx_packets += more.rx_packets;
-            sum.rx_bytes += more.rx_bytes;
-            sum.tx_packets += more.tx_packets;
-            sum.tx_bytes += more.tx_bytes;
-            for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
-                sum.verdict[i] += more.verdict[i];
-        }
+        for (uint16_t id = 0; id < PP_MAX_PORTS; id++)
+            add_counters(sum, port(id));
         return sum;
     }
     /// Since clear_route().

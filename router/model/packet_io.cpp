@@ -25,51 +25,21 @@ constexpr unsigned header_room = PP_SLICE_BYTES + 16;
 constexpr unsigned check_sequence = 4;  // bytes that frames of wires come without
 constexpr unsigned preamble = 8, gap = 12;
 constexpr uint32_t shortest_frame = 60;
-constexpr uint64_t page = 4096;
-
-/// Main memory of the model, given out from its beginning.
-class Memory {
-  public:
-    explicit Memory(uint64_t base) : next_(base) {}
-    uint64_t take(uint64_t bytes) {
-        const uint64_t at = next_;
-        next_ += (bytes + page - 1) / page * page;
-        return at;
-    }
-
-  private:
-    uint64_t next_;
-};
 
 model::PktpitSettings program_of(const model::Profile& profile) {
-    model::PktpitSettings settings;
-    settings.slice = PP_SLICE_BYTES;
+    model::PktpitSettings settings = model::pktpit_settings(profile, PP_SLICE_BYTES);
     settings.header_room = header_room;
-    settings.ingress_time = profile.ns("nic.slice_ns");
-    settings.answer_time = profile.ns("nic.answer_ns");
-    settings.fetch = profile.count("nic.descriptor_fetch");
     return settings;
 }
 
-model::CpuSettings cpu_of(const model::Profile& profile) {
-    model::CpuSettings settings;
-    settings.cores = profile.count("cpu.cores");
-    settings.burst = profile.count("cpu.burst");
-    settings.burst_time = profile.ns("cpu.burst_ns");
-    settings.poll_time = profile.ns("cpu.poll_ns");
-    settings.packet_time = profile.ns("cpu.slice_packet_ns");
-    return settings;
-}
-
-model::Machine machine_of(const model::Topology& topology, const model::Profile& profile,
-                          const model::PktpitSettings& program) {
-    const uint64_t nics = topology.nics();
-    const uint64_t entries = std::bit_ceil(profile.count("nic.slots"));
+model::Machine machine_of(const model::Topology& topology, const model::Profile& profile) {
     model::BuildOptions options;
-    options.memory_bytes = nics * nics * profile.count("nic.window") * model::slot_bytes +
-                           nics * (entries * (program.stride() + program.answer_stride()) + 4 * page) +
-                           (1 << 20);
-    return build_machine(topology, profile, options);
+    options.memory_bytes =
+        planned_bytes(profile, topology.nics(), ring_shape(profile, program_of(profile))) + (1 << 20);
+    model::Machine machine = build_machine(topology, profile, options);
+    for (model::NicSettings& settings : machine.nic_settings)
+        settings.frame_overhead = preamble + gap + check_sequence;
+    return machine;
 }
 
 }  // namespace
@@ -77,50 +47,37 @@ model::Machine machine_of(const model::Topology& topology, const model::Profile&
 ModelPacketIo::ModelPacketIo(const model::Topology& topology, const model::Profile& profile,
                              model::Transfer transfer, WorkerCounters& counters)
     : counters_(counters),
-      machine_(machine_of(topology, profile, program_of(profile))),
+      machine_(machine_of(topology, profile)),
+      nics_(machine_),
       latencies_(PP_MAX_PORTS),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       more_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    const auto count = static_cast<unsigned>(machine_.nic_endpoints.size());
-    const unsigned slots = profile.count("nic.slots");
-    const model::PktpitSettings program = program_of(profile);
-    model::Fabric& fabric = *machine_.fabric;
-    std::vector<model::Nic*> pointers;
-    std::vector<uint64_t> bars;
+    const size_t count = nics_.all.size();
     for (unsigned i = 0; i < count; i++) {
-        model::NicSettings settings = machine_.nic_settings[i];
-        settings.frame_overhead = preamble + gap + check_sequence;
-        nics_.push_back(
-            std::make_unique<model::Nic>(fabric, *machine_.nic_endpoints[i], i, settings, machine_.layout));
-        nics_.back()->set_sink(this);
-        pointers.push_back(nics_.back().get());
-        bars.push_back(nics_.back()->bar());
+        model::Nic& nic = *nics_.all[i];
+        nic.set_sink(this);
         first_port_.push_back(nic_ports_.size());
-        for (unsigned port = 0; port < settings.gbps.size(); port++)
-            nic_ports_.push_back(
-                {i, port, settings.gbps[port], nics_.back()->name() + "/" + std::to_string(port)});
+        const std::vector<double>& gbps = machine_.nic_settings[i].gbps;
+        for (unsigned port = 0; port < gbps.size(); port++)
+            nic_ports_.push_back({i, port, gbps[port], nic.name() + "/" + std::to_string(port)});
     }
     ports_ = std::vector<Port>(nic_ports_.size());
-    arrivals_.resize(std::bit_ceil(size_t{count} * slots * 2));
+    arrivals_.resize(std::bit_ceil(count * profile.count("nic.slots") * 2));
 
-    Memory memory(fabric.root().memory().settings().base);
-    model::PeerTransferSettings peer;
-    peer.transfer = transfer;
-    peer.egress_time = profile.ns("nic.egress_ns");
-    peer.bounce_buffers = memory.take(uint64_t{count} * count * machine_.layout.window * model::slot_bytes);
-    std::vector<model::HostRings> rings(count);
-    for (model::HostRings& ring : rings) {
-        ring.entries = std::bit_ceil(slots);
-        ring.rx_stride = program.stride();
-        ring.rx = memory.take(uint64_t{ring.entries} * ring.rx_stride);
-        ring.tx = memory.take(uint64_t{ring.entries} * program.answer_stride());
-    }
-    for (unsigned i = 0; i < count; i++) {
-        auto firmware = std::make_unique<model::PktpitFirmware>(*nics_[i], peer, bars, rings[i], program);
+    const model::PktpitSettings program = program_of(profile);
+    model::Fabric& fabric = *machine_.fabric;
+    model::MemoryPlan plan(fabric.root().memory().settings().base);
+    const model::PeerTransferSettings peer =
+        transfer_settings(profile, transfer, plan_bounce_buffers(plan, profile, count));
+    const std::vector<model::HostRings> rings = plan_rings(plan, count, ring_shape(profile, program));
+    for (size_t i = 0; i < count; i++) {
+        auto firmware =
+            std::make_unique<model::PktpitFirmware>(*nics_.all[i], peer, nics_.bars, rings[i], program);
         firmwares_.push_back(firmware.get());
-        nics_[i]->load(std::move(firmware));
+        nics_.all[i]->load(std::move(firmware));
     }
-    host_ = std::make_unique<SliceHost>(fabric, pointers, rings, cpu_of(profile), program);
+    host_ = std::make_unique<SliceHost>(fabric, nics_.pointers, rings,
+                                        model::cpu_settings(profile, "cpu.slice_packet_ns"), program);
     host_->start();
 
     epoll_event event{};
@@ -197,7 +154,7 @@ bool ModelPacketIo::take_from_wire(Port& port) {
 bool ModelPacketIo::has_room(size_t place) const {
     const Port& port = ports_[place];
     if (port.wire->descriptor() < 0 || machine_.fabric->events().pending() == 0) return true;
-    const model::Nic& nic = *nics_[nic_ports_[place].nic];
+    const model::Nic& nic = *nics_.all[nic_ports_[place].nic];
     return nic.slots_in_use() + port.waiting.size() < machine_.nic_settings[nic_ports_[place].nic].slots / 2;
 }
 
@@ -231,7 +188,7 @@ void ModelPacketIo::on_event(uint32_t generation, uint64_t place) {
 void ModelPacketIo::come_in(size_t place) {
     Port& port = ports_[place];
     std::unique_ptr<Waiting> frame = port.waiting.pop();
-    model::Nic& nic = *nics_[nic_ports_[place].nic];
+    model::Nic& nic = *nics_.all[nic_ports_[place].nic];
     if ((++packets_ & UINT32_MAX) == 0) packets_++;  // 0: a frame of the router's own
     const uint64_t number = packets_ & UINT32_MAX;
     const auto room = nic.begin_receive(nic_ports_[place].port, frame->length, number);
@@ -326,7 +283,7 @@ bool ModelPacketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> fram
     std::memcpy(frame.data(), slice.bytes, slice.length);
     if (frame.size() == slice.length) return true;
     const SliceHost::Slice& from = host_->burst()[slice.slot.index];
-    std::memcpy(&frame[slice.length], nics_[from.nic]->frame_of(from.descriptor.slot) + slice.length,
+    std::memcpy(&frame[slice.length], nics_.all[from.nic]->frame_of(from.descriptor.slot) + slice.length,
                 frame.size() - slice.length);
     return true;
 }
@@ -339,7 +296,7 @@ bool ModelPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {
         port.own_frames_kept++;
         return true;
     }
-    model::Nic& nic = *nics_[nic_ports_[place].nic];
+    model::Nic& nic = *nics_.all[nic_ports_[place].nic];
     const uint32_t slot = nic.take_slot();
     if (slot == model::Nic::no_slot) return false;
     std::memcpy(nic.frame_of(slot), frame.data(), frame.size());
@@ -381,7 +338,7 @@ void ModelPacketIo::disarm() {
 
 std::vector<std::pair<std::string, uint64_t>> ModelPacketIo::statistics(size_t place) {
     const Port& port = ports_[place];
-    model::Nic& nic = *nics_[nic_ports_[place].nic];
+    model::Nic& nic = *nics_.all[nic_ports_[place].nic];
     const model::NicCounters& counters = nic.counters();
     const model::Port& link = machine_.nic_endpoints[nic_ports_[place].nic]->port(0);
     return {{"modelled_nic_frames_in", counters.received},

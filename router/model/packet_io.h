@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "bpf/abi.h"
-#include "offload/model/build.h"
+#include "offload/model/wiring.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
@@ -111,7 +111,7 @@ class ModelPacketIo : public PortIo, public model::FrameSink, public model::Acto
 
     WorkerCounters& counters_;
     model::Machine machine_;
-    std::vector<std::unique_ptr<model::Nic>> nics_;
+    model::Nics nics_;
     std::vector<model::PktpitFirmware*> firmwares_;  ///< the NICs'
     std::unique_ptr<SliceHost> host_;
     std::vector<NicPort> nic_ports_;

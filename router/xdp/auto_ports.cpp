@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace pktpit::router {
-namespace {
-
-/// So many samples are wanted of a CPU and a tick, at most: three quarters of the room for them.
-constexpr uint64_t samples_wanted = PP_SAMPLES * 3 / 4;
-
-}  // namespace
 
 Result<AutoPorts> AutoPorts::open(const PortMaps& maps) {
     AutoPorts ports;
@@ -19,35 +13,22 @@ Result<AutoPorts> AutoPorts::open(const PortMaps& maps) {
 }
 
 Result<void> AutoPorts::begin_sampling(PortMaps& maps) {
-    if (!read_.empty()) return {};
+    if (!readers_.empty()) return {};
     auto map = make_samples_map();
     if (!map) return tl::unexpected(map.error());
     auto mapped = MappedImage::map(map->get(), true);
     if (!mapped) return tl::unexpected(mapped.error());
     maps.samples = std::move(*map);
     samples_ = std::move(*mapped);
-    read_.resize(samples_.memory().size() / sizeof(pp_samples));
+    readers_.resize(samples_.memory().size() / sizeof(pp_samples));
     return {};
-}
-
-double AutoPorts::collect_samples(HotChoice& choice, pp_samples& samples, Read& before) {
-    const uint64_t taken = __atomic_load_n(&samples.taken, __ATOMIC_ACQUIRE);
-    const uint64_t packets = __atomic_load_n(&samples.packets, __ATOMIC_RELAXED);
-    const uint64_t count = std::min<uint64_t>(taken - before.taken, PP_SAMPLES);
-    const auto passed = static_cast<double>(packets - before.packets);
-    for (uint64_t i = taken - count; i != taken; i++)
-        choice.hit(samples.cells[i % PP_SAMPLES], passed / static_cast<double>(count));
-    const uint64_t every = (packets - before.packets) / samples_wanted + 1;
-    __atomic_store_n(&samples.every, static_cast<uint32_t>(every), __ATOMIC_RELAXED);
-    before = {packets, taken};
-    return passed;
 }
 
 void AutoPorts::collect(HotChoice& choice, WorkerCounterSet& workers) {
     auto* all = reinterpret_cast<pp_samples*>(samples_.memory().data());
     double decided_here = 0;
-    for (size_t cpu = 0; cpu < read_.size(); cpu++)
-        decided_here += collect_samples(choice, all[cpu], read_[cpu]);
+    for (size_t cpu = 0; cpu < readers_.size(); cpu++)
+        decided_here += readers_[cpu].read(all[cpu], choice);
     double decided_there = 0;
     for (size_t worker = 0; worker < workers.workers(); worker++)
         decided_there += collect_log(choice, workers.of(worker).destinations());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "router/hot/hot_choice.h"
+#include "router/hot/sample_reader.h"
 #include "router/loop/worker_counter_set.h"
 #include "router/xdp/maps.h"
 
@@ -23,17 +24,12 @@ class AutoPorts {
     [[nodiscard]] pp_order* order() const { return reinterpret_cast<pp_order*>(order_.memory().data()); }
 
   private:
-    struct Read {
-        uint64_t packets = 0;
-        uint64_t taken = 0;
-    };
-    static double collect_samples(HotChoice& choice, pp_samples& samples, Read& before);
     double collect_log(HotChoice& choice, DestinationLog& log);
 
     MappedImage order_;
     MappedImage samples_;
-    std::vector<Read> read_;            ///< by CPU
-    std::vector<pp_destination> seen_;  ///< of one tick and worker, kept for its memory
+    std::vector<SampleReader> readers_;  ///< by CPU
+    std::vector<pp_destination> seen_;   ///< of one tick and worker, kept for its memory
 };
 
 }  // namespace pktpit::router

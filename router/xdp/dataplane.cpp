@@ -345,12 +345,13 @@ void XdpDataplane::end(const Port& port) const {
 
 void XdpDataplane::detach(uint16_t port) {
     const auto found = ports_.find(port);
-    if (found == ports_.end()) return;
+    const bool was_prepared = prepared_.erase(port) != 0;
+    if (found == ports_.end() && !was_prepared) return;
     const uint32_t key = port;
     bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    end(found->second);
+    if (found != ports_.end()) end(found->second);
     end_split(port);
-    ports_.erase(found);
+    if (found != ports_.end()) ports_.erase(found);
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {

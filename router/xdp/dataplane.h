@@ -34,7 +34,7 @@
 
 namespace pktpit::router {
 
-class XdpDataplane : public Dataplane {
+class XdpDataplane : public Dataplane, public PortStages {
   public:
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
     /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it. `workers`: of split
@@ -50,6 +50,7 @@ class XdpDataplane : public Dataplane {
     [[nodiscard]] fib::Reclamation reclamation() override;
     /// Waits until no port stage runs that could have read the image before the call.
     static void grace_period();
+    [[nodiscard]] PortStages* port_stages() override { return this; }
     void set_port_table(fib::TableId table) override { port_table_ = table; }
     void set_hot_table(fib::TableId table) override { hot_table_ = table; }
     [[nodiscard]] std::string_view forwarding(uint16_t port) const override {
@@ -63,9 +64,6 @@ class XdpDataplane : public Dataplane {
         return previous_ports_;
     }
 
-    /// The devices are there already.
-    Result<void> create_device(const config::Interface&) override { return {}; }
-    void destroy_device(const std::string&) override {}
     /// Loads the port's program and makes it an egress port of the others.
     Result<void> prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) override;
     /// Swaps the program of a pinned link, or makes and pins a new link.
@@ -81,7 +79,6 @@ class XdpDataplane : public Dataplane {
         return worker_counters_.latency(port);
     }
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
-    [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
     Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
     [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;

@@ -4,6 +4,12 @@ One router and one topology serve a test module; a module that needs others asks
 in network namespaces that are deleted again, also after a failure, Ctrl-C or SIGTERM; a check at the end of the
 session fails the run if anything is left.
 
+`-n 6` runs six modules at once (pytest-xdist), each worker with namespaces and instances of its own names; of the modules in
+SPREAD, whose tests share no router, each test by itself. Tests wait more than they compute: six at once are right for two
+cores. What asks for the machine's time itself (a share within seconds, a schedule to be kept) is marked `alone`: no
+other test runs beside it. A stream that has lost frames since the machine had no time for the router, and not by the
+router's doing, is measured again (lib/losses.py), three times at most.
+
 --router=kernel runs the same tests against Linux forwarding, as a check of the tests. What is Pktpit's alone is
 marked `pktpit`, where Linux knowingly does otherwise `kernel_differs`; both are skipped then.
 """
@@ -18,16 +24,25 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lib import namespaces, pktpit_router  # noqa: E402
+from lib import namespaces, pktpit_router, session as this_run  # noqa: E402
 from lib.kernel_router import KernelRouter  # noqa: E402
 from lib.pktpit_router import PktpitRouter  # noqa: E402
-from lib.stream import Stream, compile_tool  # noqa: E402
+from lib.losses import LostByTheMachine  # noqa: E402
+from lib.stream import Stream  # noqa: E402
+from lib.tools import compiled  # noqa: E402
 from lib.topology import Topology  # noqa: E402
+
+# Which tests begin first where several run at once, so that the longest are not begun last.
+SLOWEST_FIRST = ("test_auto", "test_slots", "test_lifecycle", "test_trace", "test_split", "test_kernel_routes", "test_workers")
+SPREAD = ("test_auto", "test_slots", "test_split", "test_stopped", "test_workers", "test_reload")
+MEASUREMENTS = 3
 
 _open_nets = []
 # libxdp, which DPDK's net_af_xdp loads its program with, makes this folder on any machine and leaves it there.
 _LIBXDP_PINS = Path("/sys/fs/bpf/xdp")
 _libxdp_was_there = False
+_left_by_workers = []
+_streams = []  # of the test that runs
 
 
 def pytest_addoption(parser):
@@ -40,14 +55,63 @@ def pytest_configure(config):
     if config.getoption("router") == "pktpit" and not pktpit_router.DAEMON.exists():
         pytest.exit(f"{pktpit_router.DAEMON} is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    # A shell ignores it on behalf of what it runs in the background, and the programs under test would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if this_run.WORKER:
+        return
     namespaces.sweep_dead_runs()
+    pktpit_router.sweep_dead_runs()
+    this_run.sweep_dead_folders()
     if not os.path.ismount("/sys/fs/bpf"):
         subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
     global _libxdp_was_there
     _libxdp_was_there = _LIBXDP_PINS.exists()
 
 
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByModule(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path = nodeid.split("::")[0]
+            return nodeid if Path(path).stem in SPREAD else path
+
+    return ByModule(config, log)
+
+
+def _when(item):
+    """Where in the order of all: the slow ones first, and last those that let no other run."""
+    module = item.path.stem
+    slow = SLOWEST_FIRST.index(module) if module in SLOWEST_FIRST else len(SLOWEST_FIRST)
+    return (bool(item.get_closest_marker("alone")) and module in SPREAD, slow)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Outside of the test's timeout: the wait for its turn is not its own."""
+    with this_run.turn(alone=bool(item.get_closest_marker("alone"))):
+        yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Only what the machine has lost is measured again, see lib/losses.py."""
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    for measurement in range(1, MEASUREMENTS + 1):
+        try:
+            pyfuncitem.obj(**arguments)
+            return True
+        except LostByTheMachine as lost:
+            if measurement == MEASUREMENTS:
+                raise
+            for running in _streams:
+                running.abort()
+            pyfuncitem.user_properties.append(("measured again", str(lost)))
+
+
 def pytest_collection_modifyitems(config, items):
+    if this_run.WORKER:
+        items.sort(key=_when)
     for item in items:
         if (mark := item.get_closest_marker("xdp")) and pktpit_router.DATAPLANE != "xdp":
             item.add_marker(pytest.mark.skip(reason=f"xdp: {mark.args[0]}"))
@@ -63,17 +127,42 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=f"{marker}: {mark.args[0]}"))
 
 
-def pytest_sessionfinish(session):
+def _of_this_process():
     namespaces.delete_all()
-    left = namespaces.left_over() + pktpit_router.left_over()
+    return namespaces.left_over() + pktpit_router.left_over()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """A worker says what it has left; who hands out the tests comes last, and finds what is left by those that died, too."""
+    left = _of_this_process()
+    if this_run.WORKER:
+        session.config.workeroutput["left"] = left
+        return
+    left += _left_by_workers + namespaces.remove_left_over_of_run() + pktpit_router.remove_left_over_of_run()
+    this_run.remove_folder()
     if _LIBXDP_PINS.exists() and not _libxdp_was_there:
         if pins := sorted(str(pin) for pin in _LIBXDP_PINS.iterdir()):
             left += pins
         else:
             _LIBXDP_PINS.rmdir()
-    if left:
-        print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
+    if left and session.exitstatus != pytest.ExitCode.INTERRUPTED:
+        print(f"\nleft behind: {', '.join(sorted(set(left)))}", file=sys.stderr)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    _left_by_workers.extend(getattr(node, "workeroutput", {}).get("left", ()))
+
+
+def pytest_terminal_summary(terminalreporter):
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, text in getattr(report, "user_properties", ()) if getattr(report, "when", "") == "call" else ():
+                terminalreporter.write_line(f"{report.nodeid}: {name}: {text}")
+    terminalreporter.write_line("routing tables: " + (f"real ones, from {pktpit_router.DATA}" if pktpit_router.DATA else
+                                                      "generated (PKTPIT_DATA names no folder with real ones)"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -149,23 +238,16 @@ def build_net(request, tmp_path):
         net.close()
 
 
-@pytest.fixture(scope="session")
-def traffic_tool(tmp_path_factory):
-    return compile_tool(tmp_path_factory.mktemp("traffic"))
-
-
 @pytest.fixture
-def stream(traffic_tool, tmp_path):
+def stream(tmp_path):
     """stream(sender, receiver, …) starts a stream of numbered frames; ended with the test at the latest."""
-    streams = []
-
     def start(sender, receiver, **options):
-        streams.append(Stream(traffic_tool, tmp_path, sender, receiver, **options))
-        return streams[-1]
+        _streams.append(Stream(compiled("traffic"), tmp_path, sender, receiver, **options))
+        return _streams[-1]
 
     yield start
-    for started in streams:
-        started.abort()
+    while _streams:
+        _streams.pop().abort()
 
 
 @pytest.fixture(autouse=True)

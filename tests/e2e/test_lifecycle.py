@@ -271,8 +271,9 @@ def test_dispatcher_falls_back_to_a_plain_link(build_net):
 def test_stops_in_time_under_a_storm_of_errors(build_net, stream):
     net = build_net()
     storm = stream(net.a, net.b, rate=5000)
+    frame = net.a.frame(udp4(net.a, net.b, bytes(20), dst="203.0.113.5"))
     for _ in range(200):
-        net.a.send(*[udp4(net.a, net.b, bytes(20), dst="203.0.113.5")] * 50)
+        net.a.wire.send(*[frame] * 50)
     assert end(net.router.process, signal.SIGTERM, 5) == 0
     wait_for(lambda: not net.router.pins.exists(), 1, "pins are gone")
     storm.abort()

@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
-from lib.namespaces import run
 from lib.packets import token, udp4, wait_for_crossing
+from lib.tools import compiled
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -16,7 +15,6 @@ pytestmark = [pytest.mark.pktpit("slots are Pktpit's own"), pytest.mark.xdp("slo
               pytest.mark.says_who_decides("each port has its own way")]
 
 PACKETS = 10_000_000
-SOURCE = Path(__file__).with_name("flood.cpp")
 
 
 def workers_of(net):
@@ -56,10 +54,10 @@ def block_egress(net):
 
 
 @pytest.mark.timeout(170)
+@pytest.mark.alone("ten million packets take all of the machine")
 @requirement("ten million packets, rings forced full, neighbours dying, ports flapping: no slot is lost")
-def test_no_slot_is_lost(build_net, tmp_path):
-    tool = tmp_path / "flood"
-    run("c++", "-std=c++20", "-O1", "-o", tool, SOURCE, timeout=60)
+def test_no_slot_is_lost(build_net):
+    tool = compiled("flood")
     net = build_net(start=False, queues=2, config={"workers": {"count": 2}})
     for host in net.hosts:
         net.router.config["interfaces"][host.port]["forwarding"] = "split"

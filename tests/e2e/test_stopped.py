@@ -52,6 +52,7 @@ class TimedSink:
 
 @requirement("SIGSTOP: inline flows lose nothing, split flows drop as drop_split_full, each packet counted; "
              "SIGCONT: split forwards again within 100 ms")
+@pytest.mark.alone("within 100 ms")
 def test_stand_still(build_net, stream):
     net = build_net(start=False)
     net.router.config["interfaces"]["p1"]["forwarding"] = "split"

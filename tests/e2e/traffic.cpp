@@ -201,10 +201,10 @@ void receive_until_stopped(char** arguments) {
     std::fflush(stdout);
     while (true) {
         pollfd ready{descriptor, POLLIN, 0};
-        // When told to stop, what is still on its way is waited for.
-        bool idle = poll(&ready, 1, 300) == 0;
+        // Whoever tells it to stop has waited for what was on its way (PROGRESS_FILE): what is here is taken.
+        (void)poll(&ready, 1, 300);
         int count = recvmmsg(descriptor, messages.data(), batch, MSG_DONTWAIT, nullptr);
-        if (stopped && (idle || (count < 0 && errno != EINTR))) break;
+        if (stopped && count < 0 && errno != EINTR) break;
         if (count < 0 && errno == ENETDOWN) usleep(10000);  // the device went away and may come back
         for (int i = 0; i < count; i++) {
             const uint8_t* begin = buffers[static_cast<size_t>(i)].data();

@@ -1,5 +1,5 @@
 """The emulated machine and the router in it. One machine serves the whole session, one daemon a module or less: a boot
-costs five seconds.
+costs five seconds. With `-n 2` (pytest-xdist) two workers have a machine each, and take a module after the other.
 
 --router=kernel runs what can be asked of any router against Linux forwarding on virtio NICs, as a check of the tests.
 """
@@ -29,6 +29,7 @@ ORDER = ("test_doctor", "test_jumbo", "test_forwarding", "test_host", "test_rest
 _began = time.monotonic()
 _report = Report()
 _routers = None
+_left_by_workers = []
 
 
 def pytest_addoption(parser):
@@ -40,7 +41,20 @@ def pytest_configure(config):
     if config.getoption("router") == "pktpit" and not (BUILD / "router" / "pktpitd").exists():
         pytest.exit(f"{BUILD}/router/pktpitd is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
-    machines.sweep_dead_runs()
+    # A shell ignores it on behalf of what it runs in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not is_worker(config):
+        machines.sweep_dead_runs()
+
+
+def is_worker(config):
+    return hasattr(config, "workerinput")
+
+
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
 
 
 def pytest_report_header(config):
@@ -60,9 +74,19 @@ def pytest_collection_modifyitems(config, items):
 def pytest_sessionfinish(session):
     """After the fixtures' own ends."""
     machines.close_all()
-    if left := machines.left_over():
+    left = machines.left_over() + _left_by_workers
+    if is_worker(session.config):
+        session.config.workeroutput.update(left=left, report=_report.parts())
+    elif left:
         print(f"\nleft behind: {', '.join(left)}", file=sys.stderr)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    output = getattr(node, "workeroutput", {})
+    _left_by_workers.extend(output.get("left", ()))
+    _report.add(*output.get("report", ((), (), ())))
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -96,6 +120,8 @@ def progress(request):
     capture, terminal = plugins.getplugin("capturemanager"), plugins.getplugin("terminalreporter")
 
     def say(text):
+        if terminal is None:  # a worker
+            return
         with capture.global_and_fixture_disabled():
             before = "\n" if terminal._tw.width_of_current_line else ""  # behind the dots of tests
             terminal.write(f"{before}{time.monotonic() - _began:5.1f} s  {text}\n", flush=True)

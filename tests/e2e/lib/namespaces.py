@@ -10,8 +10,12 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
-PREFIX = f"pk{os.getpid()}-"
+from lib.session import RUN, WORKER, is_dead
+
+_RUN_PREFIX = f"pk{RUN}-"
+PREFIX = f"{_RUN_PREFIX}{WORKER}-" if WORKER else _RUN_PREFIX
 CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 _live = {}
@@ -112,18 +116,39 @@ def delete_all():
         namespace.delete()
 
 
-def left_over():
+def _existing():
+    return sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else []
+
+
+def left_over(prefix=PREFIX):
     """Names of our namespaces that still exist."""
-    return sorted(name for name in os.listdir("/run/netns") if name.startswith(PREFIX)) if os.path.isdir(
-        "/run/netns") else []
+    return [name for name in _existing() if name.startswith(prefix)]
+
+
+def remove_left_over_of_run():
+    """What workers have left that could not clean up. The names."""
+    names = left_over(_RUN_PREFIX)
+    for name in names:
+        _remove(name)
+    return names
 
 
 def sweep_dead_runs():
     """Namespaces of earlier runs whose process is gone (killed with -9): nothing else would delete them."""
-    for name in os.listdir("/run/netns") if os.path.isdir("/run/netns") else []:
-        pid = name[2:].split("-")[0]
-        if name.startswith("pk") and "-" in name and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
-            run("ip", "netns", "del", name, check=False)
+    for name in _existing():
+        if name.startswith("pk") and "-" in name and is_dead(name[2:].split("-")[0]):
+            _remove(name)
+
+
+def _remove(name):
+    """A namespace that nobody looks after any more, with what runs in it."""
+    end_of_patience = time.monotonic() + 5
+    while (pids := run("ip", "netns", "pids", name, check=False).stdout.split()) and time.monotonic() < end_of_patience:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.01)
+    run("ip", "netns", "del", name, check=False)
 
 
 atexit.register(delete_all)

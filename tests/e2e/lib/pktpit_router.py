@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from lib.namespaces import end, run
+from lib.session import RUN, WORKER, is_dead
 from lib.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -15,6 +17,8 @@ BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
 DAEMON = BUILD / "router" / "pktpitd"
 TOOL = BUILD / "router" / "pktpit"
 DATA = os.environ.get("PKTPIT_DATA")
+# A router comes before what else a machine does: tests that run at the same time, above all.
+FIRST = ("nice", "-n", "-10")
 PINS = Path("/sys/fs/bpf/pktpit")
 SOCKETS = Path("/run/pktpit")
 
@@ -28,7 +32,8 @@ if DATAPLANE != "xdp":
     FORWARDING = "split"
 inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is forwarded inline outlives the daemon")
 
-INSTANCE_PREFIX = f"e2e{os.getpid()}"
+_RUN_PREFIX = f"e2e{RUN}x"
+INSTANCE_PREFIX = f"{_RUN_PREFIX}{WORKER}n"
 _count = 0
 
 
@@ -41,16 +46,17 @@ def real_data(name):
 def new_instance():
     global _count
     _count += 1
-    return f"{INSTANCE_PREFIX}n{_count}"
+    return f"{INSTANCE_PREFIX}{_count}"
 
 
 def on_dpdk(config, topology):
-    """The configuration for the dpdk dataplane: each port's device takes its packets from the host's veth."""
+    """The configuration for the dpdk dataplane: each port's device takes its packets from the host's veth. Ordinary pages:
+    of hugepages there is one pool, and of two instances that start at the same time both may count the same as free."""
     wires = {host.port: host.dpdk_device() for host in topology.hosts}
     interfaces = {name: settings if "parent" in settings or name not in wires else {"device": wires[name], **settings}
                   for name, settings in config.get("interfaces", {}).items()}
     largest = max([1500, *(host.mtu for host in topology.hosts)])
-    return {"dataplane": "dpdk", "dpdk": {"mbufs": 8191, "slot_bytes": -(-largest // 1024) * 1024},
+    return {"dataplane": "dpdk", "dpdk": {"memory": "pages", "mbufs": 8191, "slot_bytes": -(-largest // 1024) * 1024},
             **config, "interfaces": interfaces}
 
 
@@ -79,6 +85,7 @@ class PktpitRouter:
 
     def __init__(self, topology, config, directory, instance=None):
         self.topology = topology
+        topology.router = self  # of whose counters its streams ask
         self.namespace = topology.router_namespace
         self.config = {"instance": instance or new_instance(), "log_level": "debug", **for_this_run(config, topology)}
         self.instance = self.config["instance"]
@@ -102,7 +109,7 @@ class PktpitRouter:
     def launch(self, *options, before=()):
         """The daemon, started but perhaps not ready; `before` is a command that it is run through."""
         with open(self.log_file, "ab") as log:
-            self.process = self.namespace.start(*before, DAEMON, "--config", self.file, *options,
+            self.process = self.namespace.start(*FIRST, *before, DAEMON, "--config", self.file, *options,
                                                 stdout=log, stderr=subprocess.STDOUT)
         return self.process
 
@@ -180,8 +187,34 @@ def remove_pins(directory):
         directory.rmdir()
 
 
+def _existing():
+    """Pins and sockets of instances, and what DPDK keeps of each."""
+    return [path for folder in (PINS, SOCKETS, Path("/run/dpdk")) if folder.is_dir() for path in sorted(folder.iterdir())]
+
+
 def left_over():
-    """Pins and sockets of instances that this run has made."""
-    return sorted(str(path) for folder in (PINS, SOCKETS) if folder.is_dir()
-                  for path in folder.iterdir() if path.name.startswith(INSTANCE_PREFIX))
+    """What instances that this process has made have left."""
+    return [str(path) for path in _existing() if path.name.startswith(INSTANCE_PREFIX)]
+
+
+def remove_left_over_of_run():
+    """What workers have left that could not clean up. The paths."""
+    left = [path for path in _existing() if path.name.startswith(_RUN_PREFIX)]
+    for path in left:
+        _remove(path)
+    return [str(path) for path in left]
+
+
+def sweep_dead_runs():
+    """What earlier runs have left whose process is gone."""
+    for path in _existing():
+        if (found := re.match(r"e2e(\d+)[xn]", path.name)) and is_dead(found[1]):
+            _remove(path)
+
+
+def _remove(path):
+    if path.is_dir():
+        remove_pins(path)
+    else:
+        path.unlink(missing_ok=True)
 

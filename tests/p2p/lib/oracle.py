@@ -26,6 +26,10 @@ class Oracle:
                 found.append(hop)
         return found
 
+    def uncovered(self, family, candidates):
+        """The first of these addresses (integers) that no route covers."""
+        return next(address for address in candidates if not self.matches(family, address))
+
     def forwarded(self, frame):
         """(port, frame) as it must leave, or None without a route."""
         family = 4 if frame[12:14] == b"\x08\x00" else 6

@@ -7,6 +7,7 @@ from lib.waiting import wait_for
 
 INSTANCE = "p2p"
 SHOW = f"pktpit --instance {INSTANCE}"
+ACCEPTS = "00010000"  # the flags of a listening socket in /proc/net/unix
 LOG, PID, STATUS = "/run/pktpitd.log", "/run/pktpitd.pid", "/run/pktpitd.status"
 
 
@@ -40,9 +41,10 @@ class PktpitRouter:
 
     def wait_ready(self, deadline):
         """Asks the kernel, not `pktpit`: the tool's start is what costs most in an emulated machine. A daemon that was
-        killed has left its socket: only a newer one counts."""
+        killed has left its socket: only one that somebody listens on counts."""
         carriers = " ".join(f"/sys/class/net/p{port}/carrier" for port in range(PORTS))
-        ready = f"[ /run/pktpit/{INSTANCE}.sock -nt {PID} ] && [ $(cat {carriers} 2>/dev/null | grep -c 1) = {PORTS} ]"
+        listening = f"grep -q ' {ACCEPTS} .* /run/pktpit/{INSTANCE}.sock$' /proc/net/unix"
+        ready = f"{listening} && [ $(cat {carriers} 2>/dev/null | grep -c 1) = {PORTS} ]"
 
         def event():
             said = self.guest.output(f"if [ -s {STATUS} ]; then echo ended; elif {ready}; then echo ready; fi")

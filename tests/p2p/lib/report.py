@@ -20,6 +20,15 @@ class Report:
         """Something long, before the table."""
         self.passages.append(text)
 
+    def parts(self):
+        return self.rows, self.notes, self.passages
+
+    def add(self, rows, notes, passages):
+        """Another worker's. What all of them say is said once."""
+        self.rows += rows
+        self.notes += [note for note in notes if note not in self.notes]
+        self.passages += passages
+
     def lines(self):
         yield from self.passages
         if self.rows:

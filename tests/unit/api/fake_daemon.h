@@ -84,6 +84,7 @@ class FakeControl final : public Control {
     bool dry_run = false;
     std::optional<Error> refuse;
     config::Errors refuse_reload;
+    bool reload_unchanged = true;
     bool explode = false;
 
     nlohmann::json note(const std::string& call) {
@@ -128,12 +129,12 @@ class FakeControl final : public Control {
         if (refuse) return tl::unexpected(*refuse);
         return said;
     }
-    tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>& from,
-                                                        bool only_plan) override {
+    tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& from,
+                                                       bool only_plan) override {
         path = from;
         dry_run = only_plan;
         auto said = note("reload");
-        if (!refuse_reload.empty()) return tl::unexpected(refuse_reload);
+        if (!refuse_reload.empty()) return tl::unexpected(ReloadRefusal{refuse_reload, reload_unchanged});
         return said;
     }
 };

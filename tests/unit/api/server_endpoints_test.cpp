@@ -169,6 +169,8 @@ TEST_F(ServerTest, ReloadTakesPathAndDryRun) {
     const Reply reply = send_body("POST", "/v1/reload", "{}");
     EXPECT_EQ(reply.status, 422);
     EXPECT_EQ(reply.body["errors"].size(), 2U);
+    control.reload_unchanged = false;
+    EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 500) << "something was changed";
 }
 
 TEST_F(ServerTest, UnknownPathsAndMethods) {

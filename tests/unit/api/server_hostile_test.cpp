@@ -148,5 +148,15 @@ TEST_F(ServerTest, ManyClientsAtOnce) {
         ASSERT_EQ(id, loop.id());
 }
 
+TEST_F(ServerTest, nobody_gets_a_part_of_an_answer) {
+    start();
+    for (const std::string range : {"bytes=0-3", "bytes=2-", "bytes=-1,0-0", "bytes=999-"}) {
+        const Reply reply = exchange("GET /v1/ports HTTP/1.1\r\nHost: x\r\nRange: " + range + "\r\n\r\n");
+        EXPECT_EQ(reply.status, 200) << range;
+        EXPECT_EQ(reply.body, control.answer) << range;
+        EXPECT_EQ(reply.head.find("Content-Range"), std::string::npos) << range;
+    }
+}
+
 }  // namespace
 }  // namespace pktpit::router::testing

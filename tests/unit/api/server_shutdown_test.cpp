@@ -80,8 +80,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return std::make_shared<ObservationStream>();
         }
         Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
-        tl::expected<nlohmann::json, config::Errors> reload(const std::optional<std::string>&,
-                                                            bool) override {
+        tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>&, bool) override {
             return {};
         }
     } slow;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -64,11 +63,7 @@ TEST(Table, AnAbsentFileIsReplacedByAGeneratedTableThatSaysSo) {
 }
 
 TEST(Table, NextHopsAreSpreadOverAllAndNeighboursKeepTheirs) {
-    Table table = generate_internet(Family::ipv4, 50'000);
-    std::set<std::pair<unsigned, uint32_t>>
-        kin;  // what keeps one next hop in common: a /16's with the same one
-    for (const Route& route : table.routes)
-        kin.emplace(route.prefix.address.bytes[0] << 8 | route.prefix.address.bytes[1], route.group);
+    Table table = generate_internet(Family::ipv4, 200'000);  // some runs of neighbours for each next hop
     spread_next_hops(table, 3771);
     EXPECT_EQ(table.groups, 3771u);
     std::set<uint32_t> used;
@@ -76,9 +71,7 @@ TEST(Table, NextHopsAreSpreadOverAllAndNeighboursKeepTheirs) {
         used.insert(route.group);
     EXPECT_EQ(*used.begin(), 1u);
     EXPECT_EQ(*used.rbegin(), 3771u);
-    // As many as so many throws of a die with 3,771 sides show.
-    const double expected = 3771 * (1 - std::pow(1 - 1.0 / 3771, kin.size()));
-    EXPECT_NEAR(static_cast<double>(used.size()), expected, 0.02 * expected) << kin.size();
+    EXPECT_GT(used.size(), 3700u);
 
     Table two = table_of(Family::ipv4, {{"10.1.1.0/24", 5}, {"10.1.2.0/24", 5}, {"10.1.3.0/24", 6}});
     spread_next_hops(two, 1'000'000);

@@ -119,7 +119,7 @@ class PagedControl final : public Control {
         return std::make_shared<ObservationStream>();
     }
     Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
-    tl::expected<json, config::Errors> reload(const std::optional<std::string>&, bool) override {
+    tl::expected<json, ReloadRefusal> reload(const std::optional<std::string>&, bool) override {
         return json();
     }
 };
@@ -248,6 +248,10 @@ TEST_F(CliTest, Reload) {
     const Output refused = cli({"reload"});
     EXPECT_EQ(refused.status, 1);
     EXPECT_EQ(refused.err, "error: /routes/3: one\nerror: /routes/4: two\nnothing was changed\n");
+    control.reload_unchanged = false;
+    const Output half_undone = cli({"reload"});
+    EXPECT_NE(half_undone.status, 0);
+    EXPECT_EQ(half_undone.err, "error: /routes/3: one\nerror: /routes/4: two\n");
 }
 
 json counters_at(double time, uint64_t packets) {

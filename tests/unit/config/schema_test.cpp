@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "config/explain.h"
-#include "config/pointer.h"
+#include "base/json/explain.h"
+#include "base/json/pointer.h"
 #include "config/validate.h"
 #include "support.h"
 

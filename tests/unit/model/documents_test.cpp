@@ -58,7 +58,7 @@ TEST(Topologies, TellWhereTheyAreBroken) {
             topology_with(R"({"name": "n", "kind": "nic", "link": {"gen": 3, "lanes": 3}, "gbps": [1]})"))
             .error(),
         Contains(testing::AllOf(Field(&Error::where, "/root_ports/0/link/lanes"),
-                                Field(&Error::expected, "1, 2, 4, 8 or 16"))));
+                                Field(&Error::expected, "one of 1, 2, 4, 8, 16"))));
     EXPECT_THAT(
         Topology::parse(topology_with(R"({"name": "n", "kind": "nic", "link": {"gen": 3, "lanes": 8}})"))
             .error(),

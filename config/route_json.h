@@ -1,0 +1,14 @@
+/// A route as the API takes it and the daemon keeps it: the same JSON as one element of /routes in a
+/// configuration file, on its own. Pure function, any thread.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/config.h"
+
+namespace pktpit::config {
+
+/// All problems, each with its JSON pointer into `json`.
+tl::expected<StaticRoute, Errors> parse_route(const nlohmann::json& json);
+
+}  // namespace pktpit::config

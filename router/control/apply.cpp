@@ -1,0 +1,190 @@
+// A configuration becomes what runs: step by step, and whole or not at all.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "router/control/control_plane.h"
+
+namespace pktpit::router {
+
+config::Errors ControlPlane::fixed_settings(const config::Config& wanted) const {
+    config::Errors errors;
+    const auto fixed = [&](bool same, const char* where) {
+        if (!same)
+            errors.push_back(
+                {where, "cannot be changed while the daemon runs", "what runs now",
+                 "restart pktpitd: forwarding goes on meanwhile if it was started with --detach"});
+    };
+    fixed(config_.instance == wanted.instance, "/instance");
+    fixed(config_.dataplane == wanted.dataplane, "/dataplane");
+    fixed(config_.fib == wanted.fib, "/fib");
+    fixed(config_.xdp_dispatcher == wanted.xdp_dispatcher, "/xdp/dispatcher");
+    fixed(config_.workers == wanted.workers, "/workers");
+    fixed(config_.vfio == wanted.vfio, "/vfio");
+    fixed(config_.dpdk == wanted.dpdk, "/dpdk");
+    fixed(config_.model == wanted.model, "/model");
+    return errors;
+}
+
+tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted, bool first) {
+    // Files are read before anything is touched.
+    const auto routes = read_wanted_routes(wanted);
+    if (!routes) return tl::unexpected(Refusal{routes.error(), {}});
+
+    Transaction transaction;
+    config::Config next = wanted;
+    BestEffort steps;
+    steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
+    if (const auto applied = steps.result(); !applied) {
+        Refusal refusal{{applied.error()}, transaction.roll_back()};
+        // The new routes' had to go again.
+        if (auto released = release_route_counters(); !released) refusal.left.push_back(released.error());
+        for (auto& error : refusal.left) {
+            error.message = "could not be put back as it was: " + error.message;
+            spdlog::error("{}", error.to_string());
+        }
+        return tl::unexpected(std::move(refusal));
+    }
+    std::swap(config_, next);
+    generation_++;
+    auto left = transaction.commit();
+    if (auto released = release_route_counters(); !released) left.push_back(released.error());
+    for (const auto& error : left)
+        spdlog::warn("{}", error.to_string());
+    return left;
+}
+
+// What is wanted comes before what is wanted no more goes, and ports are attached last: at a restart the swap
+// of their programs is the moment when the new tables take over.
+Result<void> ControlPlane::apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
+                                       Transaction& transaction) {
+    // What earlier changes have brought about may not have been read yet.
+    if (auto followed = follow_kernel(); !followed) return followed;
+    transaction.on_rollback("routes", [this] { refresh_views(); });  // the last step of a way back
+    if (auto done = apply_interfaces(wanted, transaction); !done) return done;
+    if (auto done = apply_neighbours(wanted, transaction); !done) return done;
+    refresh_host_addresses();
+    apply_routing(wanted, transaction);
+    if (auto done = kernel_routes_.configure(wanted.kernel_routes, transaction); !done) return done;
+    if (auto done = install_wanted_routes(routing_, route_counters_, routes, transaction); !done) return done;
+    if (first)
+        cli_routes_.load();
+    else
+        cli_routes_.refresh();
+    routing_.resolve_missing();
+    if (auto done = ports_.attach_all(transaction); !done) return done;
+    if (first)
+        if (auto done = take_over(wanted, transaction); !done) return done;
+    drop_unwanted(wanted, transaction);
+    transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
+    slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue);
+    return {};
+}
+
+// What follows from which interfaces there are.
+void ControlPlane::refresh_views() {
+    refresh_host_addresses();
+    cli_routes_.refresh();
+    kernel_routes_.refresh();
+    routing_.resolve_missing();
+}
+
+void ControlPlane::apply_routing(const config::Config& wanted, Transaction& transaction) {
+    transaction.on_rollback("/routing", [this, before = routing_.resolve_via_default()] {
+        routing_.set_resolve_via_default(before);
+    });
+    transaction.on_rollback("/icmp",
+                            [this] { slow_path_.set_limits(config_.icmp, config_.neighbour_queue); });
+    routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
+}
+
+Result<void> ControlPlane::apply_neighbours(const config::Config& wanted, Transaction& transaction) {
+    for (const auto& neighbour : wanted.neighbours)
+        if (auto done = set_neighbour(neighbour, transaction); !done) return done;
+    for (const auto& known : config_.neighbours) {
+        const auto same_host = [&](const auto& kept) {
+            return kept.interface == known.interface && kept.address == known.address;
+        };
+        if (std::ranges::none_of(wanted.neighbours, same_host))
+            transaction.on_commit("neighbour " + known.address.to_string(),
+                                  [this, known] { return remove_neighbour(known); });
+    }
+    return {};
+}
+
+Result<void> ControlPlane::set_neighbour(const config::StaticNeighbour& wanted, Transaction& transaction) {
+    const L3Interface* on = routing_.interfaces().by_name(wanted.interface);
+    if (!on) return {};
+    const std::string what = "neighbour " + wanted.address.to_string();
+    const Neighbour* known = routing_.adjacencies().neighbour({on->id, wanted.address});
+    const Neighbour now{wanted.mac, NeighbourState::permanent, true};
+    if (!known || !known->configured || known->mac != now.mac) {
+        transaction.on_rollback(what, [this, id = on->id, address = wanted.address,
+                                       before = known ? std::optional(*known) : std::nullopt] {
+            routing_.remove_neighbour(id, address);
+            if (before) routing_.set_neighbour(id, address, *before);
+        });
+        routing_.set_neighbour(on->id, wanted.address, now);
+    }
+    if (on->ifindex == 0) return {};
+    const NeighbourEvent* in_kernel = state_.neighbour(on->ifindex, wanted.address);
+    const bool usable = in_kernel && Neighbour{{}, in_kernel->state, false}.usable();
+    const bool permanent = usable && in_kernel->state == NeighbourState::permanent;
+    if (permanent && in_kernel->mac == wanted.mac) return {};
+    const MacAddress mac = usable ? in_kernel->mac : MacAddress{};
+    return transaction.make(
+        what, [&] { return kernel_.set_neighbour(on->ifindex, wanted.address, wanted.mac); },
+        [this, ifindex = on->ifindex, address = wanted.address, usable, permanent, mac] {
+            if (permanent) return kernel_.set_neighbour(ifindex, address, mac);
+            return usable ? kernel_.set_stale_neighbour(ifindex, address, mac)
+                          : kernel_.remove_neighbour(ifindex, address);
+        });
+}
+
+Result<void> ControlPlane::remove_neighbour(const config::StaticNeighbour& unwanted) {
+    const L3Interface* on = routing_.interfaces().by_name(unwanted.interface);
+    if (!on) return {};
+    routing_.remove_neighbour(on->id, unwanted.address);
+    return on->ifindex == 0 ? Result<void>() : kernel_.remove_neighbour(on->ifindex, unwanted.address);
+}
+
+// What is not given back now is at the next time.
+Result<void> ControlPlane::release_route_counters() {
+    const auto in_use = [this](const CountedRoute& counted, uint16_t counter) {
+        const auto route = routing_.route(counted.prefix, counted.source);
+        return route && routing_.next_hop_sets().spec_of(route->next_hops).counter == counter;
+    };
+    BestEffort effort;
+    effort.attempt("route counters", [&] { route_counters_.release_unused(in_use); });
+    return effort.result();
+}
+
+// After a restart: the swap is done; what an earlier daemon has left and nobody wants any more goes.
+Result<void> ControlPlane::take_over(const config::Config& wanted, Transaction& transaction) {
+    std::vector<uint32_t> devices;
+    if (PortStages* stages = dataplane_.port_stages()) {
+        auto released = stages->commit();
+        if (!released) return tl::unexpected(released.error());
+        devices = std::move(*released);
+    }
+    transaction.on_commit("an earlier daemon's addresses",
+                          [this, devices, wanted] { return remove_former_addresses(devices, wanted); });
+    return {};
+}
+
+Result<void> ControlPlane::remove_former_addresses(const std::vector<uint32_t>& released,
+                                                   const config::Config& wanted) {
+    BestEffort effort;
+    const auto remove_ours = [&](uint32_t ifindex, const std::vector<InterfaceAddress>& keep) {
+        for (const auto& known : state_.addresses(ifindex))
+            if (known.ours && std::ranges::find(keep, known.address) == keep.end())
+                effort.attempt("address", [&] { return kernel_.remove_address(ifindex, known.address); });
+    };
+    for (const uint32_t ifindex : released)
+        remove_ours(ifindex, {});
+    for (const auto& [name, port] : ports_.all())
+        if (port.ifindex != 0) remove_ours(port.ifindex, wanted.interfaces.at(name).addresses);
+    return effort.result();
+}
+
+}  // namespace pktpit::router

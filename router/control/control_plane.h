@@ -1,0 +1,153 @@
+/// The control plane: what the configuration, the kernel and the CLI want, as interfaces, neighbours and
+/// routes in the FIB image, and a new configuration as one transaction over all of it. What it talks to
+/// (kernel, dataplane, switches, slow path, event loop) is handed to it, so that it is tested without root.
+///
+/// Used by the daemon, on its thread. It never waits but for those calls.
+///
+/// control_plane.cpp: putting it together. apply.cpp, apply_interfaces.cpp: a configuration. events.cpp: what
+/// the kernel says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "fib/image.h"
+#include "router/control/cli_routes.h"
+#include "router/control/descriptor_watcher.h"
+#include "router/control/host_switches.h"
+#include "router/control/kernel_routes.h"
+#include "router/control/ports.h"
+#include "router/control/slow_path_control.h"
+#include "router/control/static_routes.h"
+#include "router/control/transaction.h"
+#include "router/dataplane/dataplane.h"
+#include "router/kernel/kernel.h"
+#include "router/kernel/kernel_state.h"
+#include "router/routing/route_counters.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+/// A configuration that was refused. All is as it was before, but for what is `left`.
+struct Refusal {
+    config::Errors errors;
+    config::Errors left;  ///< what could not be undone
+    /// Both.
+    [[nodiscard]] config::Errors all() const;
+};
+
+class ControlPlane : private KernelListener {
+  public:
+    /// All of it lives longer.
+    struct Environment {
+        Kernel& kernel;
+        Dataplane& dataplane;
+        HostSwitches& switches;
+        SlowPathControl& slow_path;
+        DescriptorWatcher& watcher;
+        OpenKernel open_kernel;       ///< for the kernel's routes: a connection of their own
+        std::string cli_routes_path;  ///< file that keeps routes given by hand
+    };
+    /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
+    static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
+    ~ControlPlane() override;
+
+    /// Reads what the kernel has; once, before apply().
+    Result<void> read_kernel();
+    /// Handles what the kernel has said since.
+    Result<void> follow_kernel() { return follow(kernel_, state_); }
+
+    /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an
+    /// earlier daemon has left. Returns what could not be done though the configuration is taken over: has
+    /// been logged. Throws nothing that a call to the kernel or the dataplane throws: that is a refusal, too.
+    tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, bool first);
+    /// Settings that only a restart can change, and that differ.
+    [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
+
+    Result<bool> add_cli_route(const config::StaticRoute& route);
+    Result<bool> replace_cli_route(const config::StaticRoute& route);
+    Result<bool> remove_cli_route(const Prefix& prefix);
+    /// The daemon stops for good: nothing is kept.
+    void forget_cli_routes() const { cli_routes_.forget(); }
+
+    /// Every 100 ms.
+    void tick();
+    /// What the end leaves: devices in their role as a router's, or as they were.
+    void leave_running(bool leave) { ports_.leave_running(leave); }
+
+    [[nodiscard]] const config::Config& config() const { return config_; }
+    [[nodiscard]] uint64_t generation() const { return generation_; }
+    [[nodiscard]] const Ports& ports() const { return ports_; }
+    [[nodiscard]] const KernelState& kernel_state() const { return state_; }
+    [[nodiscard]] fib::FibImage& image() { return image_; }
+    [[nodiscard]] Routing& routing() { return routing_; }
+    [[nodiscard]] const Routing& routing() const { return routing_; }
+    [[nodiscard]] RouteCounters& route_counters() { return route_counters_; }
+    /// Of the image, for what auto ports' stages hold.
+    [[nodiscard]] fib::TableId hot_table() const { return tables_.hot; }
+
+  private:
+    /// Of the image, beside the one with all routes.
+    struct Tables {
+        fib::TableId port = PP_FIB_DEFAULT_TABLE;  ///< the host's addresses
+        fib::TableId hot = PP_FIB_DEFAULT_TABLE;
+    };
+    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables);
+
+    // apply.cpp
+    Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
+                             Transaction& transaction);
+    void apply_routing(const config::Config& wanted, Transaction& transaction);
+    Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
+    Result<void> set_neighbour(const config::StaticNeighbour& wanted, Transaction& transaction);
+    Result<void> remove_neighbour(const config::StaticNeighbour& unwanted);
+    Result<void> take_over(const config::Config& wanted, Transaction& transaction);
+    Result<void> remove_former_addresses(const std::vector<uint32_t>& released, const config::Config& wanted);
+    void refresh_views();
+    Result<void> release_route_counters();
+    Result<bool> changed_by_hand(Result<bool> changed);
+
+    // apply_interfaces.cpp
+    Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
+    void take_off_moved(const config::Config& wanted, Transaction& transaction);
+    void take_off(const config::Interface& interface, Transaction& transaction);
+    Result<void> bring(const config::Interface& wanted, Transaction& transaction);
+    Result<void> make_device(const config::Interface& interface);
+    void destroy_device(const config::Interface& interface);
+    void drop_unwanted(const config::Config& wanted, Transaction& transaction);
+
+    // events.cpp
+    void link_changed(const LinkEvent& link, const LinkEvent* before) override;
+    void link_removed(const LinkEvent& link) override;
+    void address_changed(const AddressEvent& address) override;
+    void address_removed(const AddressEvent& address) override;
+    void neighbour_changed(const NeighbourEvent& neighbour) override;
+    void neighbour_removed(const NeighbourEvent& neighbour) override;
+    void resolve(InterfaceId interface, const IpAddress& address);
+    Result<void> set_static_neighbours(const L3Interface& on);
+    void refresh_host_addresses();
+
+    Kernel& kernel_;
+    Dataplane& dataplane_;
+    SlowPathControl& slow_path_;
+    config::Config config_;
+    uint64_t generation_ = 0;
+    uint64_t ticks_ = 0;
+
+    // In order of construction: each needs those above it.
+    Tables tables_;
+    KernelState state_;
+    RouteCounters route_counters_;
+    fib::FibImage image_;
+    Routing routing_;
+    Ports ports_;
+    KernelRoutes kernel_routes_;
+    CliRoutes cli_routes_;
+    std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,113 @@
+// What the kernel tells the control plane while it runs.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "router/control/control_plane.h"
+
+namespace pktpit::router {
+namespace {
+
+// The all-ones address needs no telling; only another one does.
+std::optional<IpAddress> unusual_broadcast(const AddressEvent& address) {
+    return address.broadcast == address.address.net().last() ? std::nullopt : address.broadcast;
+}
+
+}  // namespace
+
+void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) {
+    const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex);
+    if (before && known && before->up != link.up)
+        spdlog::info("{}: link {}", link.name, link.up ? "up" : "down");
+    ports_.link_changed(link);
+    const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
+    if (now && now != known) {
+        if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
+        kernel_routes_.refresh();
+        refresh_host_addresses();
+    }
+}
+
+void ControlPlane::link_removed(const LinkEvent& link) {
+    if (const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex))
+        slow_path_.interface_gone(known->id);
+    ports_.link_removed(link);
+}
+
+void ControlPlane::address_changed(const AddressEvent& address) {
+    if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
+        if (!address.tentative)
+            routing_.add_address(interface->id, address.address, unusual_broadcast(address));
+    } else {
+        refresh_host_addresses();
+    }
+}
+
+void ControlPlane::address_removed(const AddressEvent& address) {
+    if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex))
+        routing_.remove_address(interface->id, address.address);
+    else
+        refresh_host_addresses();
+}
+
+void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
+    const L3Interface* interface = routing_.interfaces().by_ifindex(neighbour.ifindex);
+    if (!interface) return;
+    const Neighbour now{neighbour.mac, neighbour.state, false};
+    routing_.set_neighbour(interface->id, neighbour.address, now);
+    if (now.usable())
+        slow_path_.neighbour_resolved(*interface, neighbour.address);
+    else if (now.state == NeighbourState::failed)
+        slow_path_.neighbour_failed(*interface, neighbour.address);
+    // Forwarded packets do not pass the kernel, which therefore takes the neighbour for unused: it is asked
+    // to look again, so that a host that has gone or changed its MAC address is noticed.
+    if (now.state == NeighbourState::stale &&
+        routing_.adjacencies().in_use({interface->id, neighbour.address}))
+        (void)kernel_.probe_neighbour(neighbour.ifindex, neighbour.address);
+}
+
+void ControlPlane::neighbour_removed(const NeighbourEvent& neighbour) {
+    const L3Interface* interface = routing_.interfaces().by_ifindex(neighbour.ifindex);
+    if (!interface) return;
+    const Neighbour* known = routing_.adjacencies().neighbour({interface->id, neighbour.address});
+    if (known && !known->configured) routing_.remove_neighbour(interface->id, neighbour.address);
+}
+
+// A refusal, of whatever kind, shows as a neighbour that stays unresolved, and is asked for again. The
+// routing core calls this in the middle of its work, which must not end there.
+void ControlPlane::resolve(InterfaceId interface, const IpAddress& address) {
+    const L3Interface* on = routing_.interfaces().find(interface);
+    if (!on || on->ifindex == 0) return;
+    BestEffort effort;
+    effort.attempt("neighbour", [&] { return kernel_.probe_neighbour(on->ifindex, address); });
+}
+
+// On a device that has come anew: the routing core has lost those that it had, the kernel knows none.
+Result<void> ControlPlane::set_static_neighbours(const L3Interface& on) {
+    BestEffort effort;
+    for (const auto& neighbour : config_.neighbours) {
+        if (neighbour.interface != on.name) continue;
+        routing_.set_neighbour(on.id, neighbour.address, {neighbour.mac, NeighbourState::permanent, true});
+        if (on.ifindex == 0) continue;
+        const NeighbourEvent* known = state_.neighbour(on.ifindex, neighbour.address);
+        if (known && known->state == NeighbourState::permanent && known->mac == neighbour.mac) continue;
+        effort.attempt("neighbour",
+                       [&] { return kernel_.set_neighbour(on.ifindex, neighbour.address, neighbour.mac); });
+    }
+    return effort.result();
+}
+
+void ControlPlane::refresh_host_addresses() {
+    std::set<IpAddress> wanted;
+    for (const auto& link : state_.links())
+        if (!routing_.interfaces().by_ifindex(link.ifindex))
+            for (const auto& address : state_.addresses(link.ifindex))
+                if (!address.address.address.is_loopback()) wanted.insert(address.address.address);
+    for (const auto& address : host_addresses_)
+        if (!wanted.contains(address)) routing_.remove_host_address(address);
+    for (const auto& address : wanted)
+        if (!host_addresses_.contains(address)) routing_.add_host_address(address);
+    host_addresses_ = std::move(wanted);
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <memory>
+
+#include "router/control/static_routes.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr auto config_source = fib::RouteSource::config;
+
+/// What a prefix had before it was changed; holds the references that the old routes need to come back.
+class Journal {
+  public:
+    explicit Journal(Routing& routing) : routing_(routing) {}
+    ~Journal() {
+        for (const auto& [prefix, before] : entries_)
+            if (before) routing_.release_next_hops(before->next_hops);
+    }
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+
+    void remember(const Prefix& prefix, const std::optional<fib::Route>& before) {
+        if (before) routing_.add_next_hops_reference(before->next_hops);
+        entries_.emplace_back(prefix, before);
+    }
+    // Memory that the old routes had is free again by the time they come back.
+    Result<void> undo() {
+        BestEffort effort;
+        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+            effort.attempt("routes", [&]() -> Result<void> {
+                if (entry->second) return routing_.set_route(*entry->second);
+                const auto erased = routing_.erase_route(entry->first, config_source);
+                return erased ? Result<void>() : tl::unexpected(erased.error());
+            });
+        return effort.result();
+    }
+
+  private:
+    Routing& routing_;
+    std::vector<std::pair<Prefix, std::optional<fib::Route>>> entries_;
+};
+
+/// References on the wanted next-hop sets for as long as routes are being set.
+class AcquiredSets {
+  public:
+    AcquiredSets(Routing& routing, RouteCounters& counters) : routing_(routing), counters_(counters) {}
+    ~AcquiredSets() {
+        for (const auto id : ids_)
+            routing_.release_next_hops(id);
+    }
+    AcquiredSets(const AcquiredSets&) = delete;
+    AcquiredSets& operator=(const AcquiredSets&) = delete;
+
+    Result<void> acquire(const WantedRoutes& wanted) {
+        for (const auto& set : wanted.next_hop_sets) {
+            auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops);
+            if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
+            if (set.counted_for) {
+                const auto counter = counters_.acquire({*set.counted_for, config_source});
+                if (!counter) return tl::unexpected(counter.error());
+                spec->counter = *counter;
+            }
+            const auto id = routing_.acquire_next_hops(*spec);
+            if (!id) return tl::unexpected(for_user_of(wanted, id.error()));
+            ids_.push_back(*id);
+        }
+        return {};
+    }
+    [[nodiscard]] fib::NextHopSetId operator[](size_t index) const { return ids_[index]; }
+
+  private:
+    /// Names the first route that wants the set which could not be had.
+    [[nodiscard]] Error for_user_of(const WantedRoutes& wanted, const Error& error) const {
+        const auto user = std::ranges::find(wanted.routes, ids_.size(), &WantedRoutes::Wanted::next_hops);
+        return user == wanted.routes.end() ? error : for_route(user->prefix, error);
+    }
+
+    Routing& routing_;
+    RouteCounters& counters_;
+    std::vector<fib::NextHopSetId> ids_;
+};
+
+std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes& wanted) {
+    std::vector<Prefix> unwanted;
+    for (const Family family : {Family::ipv4, Family::ipv6})
+        routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
+            if (route.source == config_source &&
+                !std::ranges::binary_search(wanted.routes, route.prefix, {}, &WantedRoutes::Wanted::prefix))
+                unwanted.push_back(route.prefix);
+            return true;
+        });
+    return unwanted;
+}
+
+}  // namespace
+
+Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, const WantedRoutes& wanted,
+                                   Transaction& transaction) {
+    AcquiredSets sets(routing, counters);
+    if (auto acquired = sets.acquire(wanted); !acquired) return acquired;
+
+    auto journal = std::make_shared<Journal>(routing);
+    transaction.on_rollback("routes", [journal] { return journal->undo(); });
+    const bool had_routes = routing.rib().size(config_source) > 0;
+    for (const auto& route : wanted.routes) {
+        const fib::Route now{route.prefix, config_source, route.preference, route.metric,
+                             sets[route.next_hops]};
+        const auto before = had_routes ? routing.route(route.prefix, config_source) : std::nullopt;
+        if (before && before->preference == now.preference && before->metric == now.metric &&
+            before->next_hops == now.next_hops)
+            continue;
+        // First: the change may take the last reference off what it replaces.
+        journal->remember(route.prefix, before);
+        if (auto set = routing.set_route(now); !set) return set;
+    }
+    if (!had_routes) return {};
+    for (const auto& prefix : unwanted_prefixes(routing, wanted)) {
+        const auto before = routing.route(prefix, config_source);
+        journal->remember(prefix, before);
+        if (auto erased = routing.erase_route(prefix, config_source); !erased)
+            return tl::unexpected(erased.error());
+    }
+    return {};
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,105 @@
+// The dataplane on the ports.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "router/control/ports.h"
+
+namespace pktpit::router {
+Result<void> Ports::attach_all(Transaction& transaction) {
+    std::vector<Port*> unattached;
+    for (auto& [name, port] : ports_)
+        if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
+    for (Port* port : unattached) {
+        transaction.on_rollback(port->config.name, [this, name = port->config.name] {
+            if (const auto found = ports_.find(name); found != ports_.end()) detach(found->second);
+        });
+        if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config); !prepared)
+            return prepared;
+    }
+    for (Port* port : unattached)
+        if (auto attached = attach(*port); !attached) return attached;
+    return make_modes_alike(&transaction);
+}
+
+// A port in native mode cannot redirect to a device whose driver knows nothing of XDP: the frame would be
+// lost without a trace. So where one port had to go generic, the ports that may be either go with it.
+Result<void> Ports::make_modes_alike(Transaction* transaction) {
+    const auto forced = [](const auto& entry) {
+        return entry.second.attachment && !entry.second.attachment->why_generic.empty();
+    };
+    const auto culprit = std::ranges::find_if(ports_, forced);
+    if (culprit == ports_.end()) return {};
+    for (auto& [name, port] : ports_) {
+        if (!port.attachment || port.attachment->mode == AttachMode::generic ||
+            port.config.xdp_mode != config::XdpMode::automatic)
+            continue;
+        spdlog::warn("{}: generic mode, too, since {} could not be reached from native mode", name,
+                     culprit->first);
+        if (transaction)
+            transaction->on_rollback(
+                name, [this, name = name, before = *port.attachment] { return reattach(name, before); });
+        detach(port);
+        config::Interface generic = port.config;
+        generic.xdp_mode = config::XdpMode::generic;
+        auto attached = dataplane_.attach(port.port, port.ifindex, generic);
+        if (attached) {
+            port.attachment = *attached;
+            continue;
+        }
+        if (transaction) return tl::unexpected(attached.error());
+        spdlog::error("{}; trying again", attached.error().to_string());
+    }
+    return {};
+}
+
+void Ports::detach(Port& port) {
+    dataplane_.detach(port.port);
+    port.attachment.reset();
+}
+
+Result<void> Ports::attach(Port& port) {
+    auto attached = dataplane_.attach(port.port, port.ifindex, port.config);
+    if (!attached) return tl::unexpected(attached.error());
+    port.attachment = *attached;
+    port.failure_told = false;
+    const auto mode = to_string(attached->mode);
+    if (attached->adopted)
+        spdlog::info("{}: took over the running port stage ({} mode)", port.config.name, mode);
+    else
+        spdlog::info("{}: port stage attached ({} mode)", port.config.name, mode);
+    if (!attached->why_no_dispatcher.empty())
+        spdlog::warn("{}: {}; it has the device to itself, by a plain BPF link", port.config.name,
+                     attached->why_no_dispatcher);
+    if (attached->mode == AttachMode::generic && !attached->why_generic.empty())
+        spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower",
+                     port.config.name, attached->why_generic);
+    return {};
+}
+
+// In the way that it was before: also in generic mode for another port's sake. A port that is attached in
+// that mode gets its former program without a moment in between.
+Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachment& before) {
+    Port& port = ports_.at(name);
+    if (port.ifindex == 0) return {};
+    if (port.attachment && port.attachment->mode != before.mode) detach(port);
+    config::Interface settings = port.config;
+    if (settings.xdp_mode == config::XdpMode::automatic && before.mode == AttachMode::generic)
+        settings.xdp_mode = config::XdpMode::generic;
+    auto attached = dataplane_.attach(port.port, port.ifindex, settings);
+    if (!attached) return tl::unexpected(attached.error());
+    port.attachment = *attached;
+    port.attachment->why_generic = before.why_generic;
+    return {};
+}
+
+void Ports::retry() {
+    for (auto& [name, port] : ports_) {
+        if (!is_port(port.config) || port.attachment || port.ifindex == 0) continue;
+        if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))
+            spdlog::error("{}; trying again", attached.error().to_string());
+    }
+    (void)make_modes_alike(nullptr);
+}
+
+}  // namespace pktpit::router

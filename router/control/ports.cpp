@@ -1,0 +1,227 @@
+#include "router/control/ports.h"
+
+#include <algorithm>
+
+namespace pktpit::router {
+namespace {
+
+std::vector<InterfaceAddress> missing_in(const std::vector<InterfaceAddress>& those,
+                                         const std::vector<InterfaceAddress>& addresses) {
+    std::vector<InterfaceAddress> missing;
+    std::ranges::copy_if(addresses, std::back_inserter(missing), [&](const auto& address) {
+        return std::ranges::find(those, address) == those.end();
+    });
+    return missing;
+}
+
+}  // namespace
+
+Ports::~Ports() {
+    if (leave_running_) return;
+    for (auto& [name, port] : ports_)
+        (void)give_role_back(port);
+}
+
+Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
+    const std::string& name = wanted.name;
+    Port port;
+    port.config = wanted;
+    if (auto found = find_port(port, transaction); !found) return found;
+    if (!is_port(wanted)) make_vlan_device(port, transaction);
+    transaction.on_rollback(name, [this, name] { return discard(name, false); });
+    Port& added = ports_.insert_or_assign(name, std::move(port)).first->second;
+    const auto former = taken_off_.find(name);
+    const auto interface =
+        routing_.add_interface(name, added.port, wanted.vlan, wanted.vlan_protocol,
+                               former == taken_off_.end() ? InterfaceId{0} : former->second.interface);
+    if (!interface) return tl::unexpected(interface.error());
+    added.interface = *interface;
+
+    if (const LinkEvent* link = state_.link(name)) {
+        added.ifindex = link->ifindex;
+        if (auto taken = take_role(added); !taken) transaction.warn(taken.error());
+    }
+    update_link(added);
+    if (auto up = set_up(added, &transaction); !up) return up;
+    learn(added);
+    return add_addresses(added, wanted.addresses, &transaction);
+}
+
+// The port that carries it.
+Result<void> Ports::find_port(Port& port, Transaction& transaction) {
+    const config::Interface& wanted = port.config;
+    if (!is_port(wanted)) {
+        const auto parent = ports_.find(*wanted.parent);
+        if (parent == ports_.end())
+            return fail("/interfaces/" + wanted.name + "/parent", "no interface \"" + *wanted.parent + "\"",
+                        "a port of the configuration");
+        port.port = parent->second.port;
+        return {};
+    }
+    const LinkEvent* link = state_.link(wanted.name);
+    if (!link)
+        return fail("/interfaces/" + wanted.name, "there is no device \"" + wanted.name + "\"",
+                    "an existing Linux device", "ip link");
+    if (const auto former = taken_off_.find(wanted.name);
+        former != taken_off_.end() && is_port(former->second.config)) {
+        // Counted from now on; but if it is put back, it has its counts still.
+        port.port = former->second.port;
+        transaction.on_commit(wanted.name + ": counters",
+                              [this, id = port.port] { dataplane_.reset_counters(id); });
+        return {};
+    }
+    const auto id = choose_port(link->ifindex);
+    if (!id) return tl::unexpected(id.error());
+    port.port = *id;
+    return {};
+}
+
+void Ports::make_vlan_device(const Port& vlan, Transaction& transaction) {
+    const config::Interface& wanted = vlan.config;
+    if (state_.link(wanted.name) || wanted.vlan.size() != 1) return;
+    const auto made = transaction.make(
+        "VLAN device " + wanted.name, [&] { return add_vlan_link(wanted); },
+        [this, name = wanted.name] { return kernel_.remove_vlan_link(name); });
+    if (!made)
+        transaction.warn(
+            {wanted.name,
+             "the kernel makes no VLAN device (" + made.error().to_string() +
+                 "): transit works with static neighbours, the router itself cannot be reached there",
+             {},
+             {}});
+}
+
+Result<void> Ports::add_vlan_link(const config::Interface& vlan) {
+    return kernel_.add_vlan_link(vlan.name, ports_.at(*vlan.parent).ifindex, vlan.vlan[0],
+                                 vlan.vlan_protocol);
+}
+
+Result<void> Ports::change(const config::Interface& wanted, Transaction& transaction) {
+    Port& port = ports_.at(wanted.name);
+    const config::Interface before = port.config;
+    const auto attached = port.attachment;
+    const bool other_mode = is_port(wanted) && attached && wanted.xdp_mode != before.xdp_mode;
+    const bool other_forwarding = is_port(wanted) && attached && wanted.forwarding != before.forwarding;
+    transaction.on_rollback(before.name, [=, this]() -> Result<void> {
+        ports_.at(before.name).config = before;
+        if (!other_mode && !other_forwarding) return {};
+        return reattach(before.name, *attached);
+    });
+    port.config = wanted;
+    if (wanted.mtu != before.mtu)
+        if (auto up = set_up(port, &transaction); !up) return up;
+    if (auto done = add_addresses(port, missing_in(before.addresses, wanted.addresses), &transaction); !done)
+        return done;
+    if (const auto unwanted = missing_in(wanted.addresses, before.addresses); !unwanted.empty())
+        transaction.on_commit(before.name + ": addresses", [this, name = before.name, unwanted] {
+            return remove_addresses(ports_.at(name), unwanted);
+        });
+    // A link keeps the mode it was made with, so the port is without a program for a moment. For another way
+    // of forwarding there is another program on the same link: no packet passes without one.
+    if (other_mode)
+        detach(port);
+    else if (other_forwarding)
+        return attach(port);
+    return {};
+}
+
+void Ports::take_off(const std::string& name, Transaction& transaction) {
+    Port& port = ports_.at(name);
+    taken_off_.insert_or_assign(name, port);
+    transaction.on_rollback(name, [this, name] { return put_back(name); });
+    transaction.on_commit(name + ": addresses", [this, name]() -> Result<void> {
+        const Port former = std::move(taken_off_.extract(name).mapped());
+        const auto now = ports_.find(name);
+        if (now == ports_.end()) return remove_addresses(former, former.config.addresses);
+        return remove_addresses(now->second,
+                                missing_in(now->second.config.addresses, former.config.addresses));
+    });
+    if (auto given = give_role_back(port); !given) transaction.warn(given.error());
+    if (is_port(port.config)) dataplane_.detach(port.port);
+    routing_.remove_interface(port.interface);
+    ports_.erase(name);
+}
+
+// With the ids that it had. Every part is tried: what is missing then is said, and most of it comes back when
+// the kernel next tells of the device.
+Result<void> Ports::put_back(const std::string& name) {
+    const auto former = taken_off_.find(name);
+    if (former == taken_off_.end()) return {};
+    Port port = former->second;
+    BestEffort effort;
+    // If it was not taken off wholly.
+    effort.attempt(name, [&] { return discard(name, false); });
+    taken_off_.erase(name);
+    const auto attachment = std::exchange(port.attachment, std::nullopt);
+    const LinkEvent* link = state_.link(name);
+    const uint32_t former_ifindex = std::exchange(port.ifindex, link ? link->ifindex : 0);
+    const config::Interface& config = port.config;
+    const auto interface =
+        routing_.add_interface(name, port.port, config.vlan, config.vlan_protocol, port.interface);
+    if (!interface) return tl::unexpected(interface.error());
+    Port& again = ports_.insert_or_assign(name, port).first->second;
+    // A VLAN device goes with the device below. What it is to have comes when the kernel tells of it.
+    if (!link && former_ifindex != 0 && config.vlan.size() == 1)
+        effort.attempt(name, [&] { return add_vlan_link(config); });
+    effort.attempt(name, [&] { return again.ifindex == 0 ? Result<void>() : take_role(again); });
+    effort.attempt(name, [&] { update_link(again); });
+    effort.attempt(name, [&] { return set_up(again, nullptr); });
+    effort.attempt(name, [&] { learn(again); });
+    for (const auto& address : again.config.addresses)
+        effort.attempt(name, [&] { return add_addresses(again, {address}, nullptr); });
+    if (attachment) effort.attempt(name, [&] { return reattach(name, *attachment); });
+    return effort.result();
+}
+
+Result<void> Ports::remove(const std::string& name) {
+    return discard(name, true);
+}
+
+Result<void> Ports::discard(const std::string& name, bool addresses) {
+    const auto found = ports_.find(name);
+    if (found == ports_.end()) return {};
+    Port& port = found->second;
+    BestEffort effort;
+    effort.attempt(name, [&] { return give_role_back(port); });
+    if (is_port(port.config)) effort.attempt(name, [&] { dataplane_.detach(port.port); });
+    if (addresses) effort.attempt(name, [&] { return remove_addresses(port, port.config.addresses); });
+    effort.attempt(name, [&] { routing_.remove_interface(port.interface); });
+    ports_.erase(found);
+    return effort.result();
+}
+
+std::map<std::string, PortId> Ports::names() const {
+    std::map<std::string, PortId> names;
+    for (const auto& [name, port] : ports_)
+        if (is_port(port.config)) names.emplace(name, port.port);
+    return names;
+}
+
+const Ports::Port* Ports::by_interface(InterfaceId id) const {
+    const auto found =
+        std::ranges::find_if(ports_, [&](const auto& entry) { return entry.second.interface == id; });
+    return found == ports_.end() ? nullptr : &found->second;
+}
+
+// The same device keeps the id an earlier daemon gave it, and with it its counters.
+Result<PortId> Ports::choose_port(uint32_t ifindex) const {
+    static const std::map<uint32_t, uint16_t> none;
+    const PortStages* stages = dataplane_.port_stages();
+    const auto& previous = stages ? stages->previous_ports() : none;
+    const auto taken = [&](PortId id) {
+        const auto has_it = [&](const auto& entry) { return entry.second.port == id; };
+        return std::ranges::any_of(ports_, has_it) || std::ranges::any_of(taken_off_, has_it);
+    };
+    if (const auto known = previous.find(ifindex); known != previous.end() && !taken(known->second))
+        return known->second;
+    for (PortId id = 1; id < PP_MAX_PORTS; id++) {
+        const bool reserved =
+            std::ranges::any_of(previous, [&](const auto& entry) { return entry.second == id; });
+        if (taken(id) || reserved) continue;
+        dataplane_.reset_counters(id);
+        return id;
+    }
+    return fail("/interfaces", "too many ports", "at most " + std::to_string(PP_MAX_PORTS - 1));
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,111 @@
+/// The configuration's interfaces on the kernel's devices: brings the port stage onto a device, sets what the
+/// configuration wants of it, and does so again when the device vanishes and comes back. One thread.
+///
+/// ports.cpp: which interfaces there are. port_devices.cpp: what the kernel has to do for them, and what it
+/// says. port_attachment.cpp: the dataplane on them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "router/control/host_switches.h"
+#include "router/control/transaction.h"
+#include "router/dataplane/dataplane.h"
+#include "router/kernel/kernel.h"
+#include "router/kernel/kernel_state.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+class Ports {
+  public:
+    struct Port {
+        config::Interface config;
+        InterfaceId interface = 0;
+        PortId port = 0;       ///< of the device that carries it, also for a VLAN
+        uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
+        std::optional<Dataplane::Attachment> attachment;  ///< ports only
+        bool failure_told = false;
+        std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
+        bool vlan_offload_before = false;                    ///< receive VLAN offload was on
+    };
+
+    Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
+          HostSwitches& switches)
+        : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane), switches_(switches) {}
+    ~Ports();
+    Ports(const Ports&) = delete;
+    Ports& operator=(const Ports&) = delete;
+    /// The data path outlives the daemon: devices keep their role as a router's.
+    void leave_running(bool leave) { leave_running_ = leave; }
+
+    /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
+    /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
+    Result<void> add(const config::Interface& wanted, Transaction& transaction);
+    /// Takes over what changed of an interface that stays a port, or stays the same VLAN.
+    Result<void> change(const config::Interface& wanted, Transaction& transaction);
+    /// Ends forwarding and forgets the interface, which may be added again elsewhere in the same transaction:
+    /// it keeps its ids then, and with them its routes. VLANs before the port that carries them.
+    void take_off(const std::string& name, Transaction& transaction);
+    /// Brings the port stage onto every port that has none yet.
+    Result<void> attach_all(Transaction& transaction);
+    /// Ends forwarding and forgets the interface for good, with its kernel addresses of ours. The Error says
+    /// what of it is left.
+    Result<void> remove(const std::string& name);
+
+    // What the kernel says.
+    void link_changed(const LinkEvent& link);
+    void link_removed(const LinkEvent& link);
+    /// Tries again where a device came back and could not be attached.
+    void retry();
+
+    [[nodiscard]] const std::map<std::string, Port>& all() const { return ports_; }
+    /// Of the ports, without their VLANs.
+    [[nodiscard]] std::map<std::string, PortId> names() const;
+    [[nodiscard]] const Port* by_interface(InterfaceId id) const;
+
+  private:
+    static bool is_port(const config::Interface& interface) { return !interface.parent; }
+
+    // ports.cpp
+    [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
+    Result<void> find_port(Port& port, Transaction& transaction);
+    void make_vlan_device(const Port& vlan, Transaction& transaction);
+    Result<void> add_vlan_link(const config::Interface& vlan);
+    Result<void> discard(const std::string& name, bool addresses);
+    Result<void> put_back(const std::string& name);
+
+    // port_attachment.cpp
+    Result<void> attach(Port& port);
+    Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
+    void detach(Port& port);
+    Result<void> make_modes_alike(Transaction* transaction);
+
+    // port_devices.cpp. Without a transaction nothing is undone.
+    Result<void> take_role(Port& port);
+    Result<void> give_role_back(Port& port);
+    Result<void> set_up(const Port& port, Transaction* transaction);
+    Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
+                               Transaction* transaction);
+    Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);
+    void learn(const Port& port);
+    void bind(Port& port, const LinkEvent& link);
+    void unbind(Port& port);
+    void update_link(const Port& port);
+
+    Kernel& kernel_;
+    const KernelState& state_;
+    Routing& routing_;
+    Dataplane& dataplane_;
+    HostSwitches& switches_;
+    std::map<std::string, Port> ports_;
+    std::map<std::string, Port> taken_off_;  ///< as they were; until the transaction ends
+    bool leave_running_ = false;
+};
+
+}  // namespace pktpit::router

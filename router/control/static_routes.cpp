@@ -1,0 +1,116 @@
+#include "router/control/static_routes.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "fib/tables/table_file.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr size_t max_errors_per_file = 20;
+
+pp_adjacency_kind kind_of(config::RouteType type) {
+    switch (type) {
+        case config::RouteType::blackhole:
+            return PP_ADJ_BLACKHOLE;
+        case config::RouteType::unreachable:
+            return PP_ADJ_UNREACHABLE;
+        case config::RouteType::prohibit:
+            return PP_ADJ_PROHIBIT;
+        default:
+            return PP_ADJ_FORWARD;
+    }
+}
+
+/// Adds the routes of one file; ids become indices of next-hop sets.
+class FileReader {
+  public:
+    FileReader(const config::RoutesFile& file, WantedRoutes& wanted) : file_(file), wanted_(wanted) {}
+
+    config::Errors read(const std::string& path) {
+        config::Errors errors;
+        auto done = fib::read_table_file(
+            path, [&](const Prefix& prefix, std::string_view id, size_t line) -> Result<void> {
+                const auto set = set_of(id);
+                if (!set) {
+                    errors.push_back({path + ":" + std::to_string(line),
+                                      "no next hops for id \"" + std::string(id) + "\"",
+                                      "an id of /routes_files/…/next_hops, or \"*\" there", ""});
+                    if (errors.size() >= max_errors_per_file)
+                        return fail("", "too many errors, the rest is not read");
+                    return {};
+                }
+                wanted_.routes.push_back({prefix, *set, 0, file_.preference});
+                return {};
+            });
+        if (!done) errors.push_back(done.error());
+        return errors;
+    }
+
+  private:
+    std::optional<uint32_t> set_of(std::string_view id) {
+        const auto [known, added] = sets_.try_emplace(std::string(id));
+        if (!added) return known->second;
+        auto hops = file_.next_hops.find(std::string(id));
+        if (hops == file_.next_hops.end()) hops = file_.next_hops.find("*");
+        if (hops != file_.next_hops.end()) {
+            known->second = static_cast<uint32_t>(wanted_.next_hop_sets.size());
+            wanted_.next_hop_sets.push_back({config::RouteType::unicast, hops->second});
+        }
+        return known->second;
+    }
+
+    const config::RoutesFile& file_;
+    WantedRoutes& wanted_;
+    std::unordered_map<std::string, std::optional<uint32_t>> sets_;
+};
+
+}  // namespace
+
+tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Config& config) {
+    WantedRoutes wanted;
+    config::Errors errors;
+    for (const auto& route : config.routes) {
+        wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
+                                 route.metric, route.preference});
+        wanted.next_hop_sets.push_back(
+            {route.type, route.next_hops, route.counters ? std::optional(route.prefix) : std::nullopt});
+    }
+    for (const auto& file : config.routes_files) {
+        auto found = FileReader(file, wanted).read(config::path_of(file, config));
+        errors.insert(errors.end(), found.begin(), found.end());
+    }
+    if (!errors.empty()) return tl::unexpected(std::move(errors));
+
+    // Of equal prefixes the first stays: routes before files, files in their order.
+    std::ranges::stable_sort(wanted.routes, {}, &WantedRoutes::Wanted::prefix);
+    const auto same_prefix = [](const auto& a, const auto& b) { return a.prefix == b.prefix; };
+    wanted.routes.erase(std::unique(wanted.routes.begin(), wanted.routes.end(), same_prefix),
+                        wanted.routes.end());
+    return wanted;
+}
+
+Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
+                               const std::vector<config::NextHop>& next_hops) {
+    NextHopSetSpec spec{kind_of(type), {}, 0};
+    for (const auto& hop : next_hops) {
+        NextHopSpec wanted{hop.via, 0, hop.weight};
+        if (hop.interface) {
+            const L3Interface* interface = interfaces.by_name(*hop.interface);
+            if (!interface)
+                return fail(*hop.interface, "no such interface", "an interface of the configuration",
+                            "pktpit show ports");
+            wanted.interface = interface->id;
+        }
+        spec.next_hops.push_back(wanted);
+    }
+    return spec;
+}
+
+Error for_route(const Prefix& prefix, Error error) {
+    error.message = "route " + prefix.to_string() + ": " + error.message;
+    return error;
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,120 @@
+// Any bytes as what a client sends to the API's socket: requests of every method and path, queries, bodies.
+// An answer without a crash and without "500"; refusals say why, in JSON; the daemon is asked only by
+// requests that are answered as well-formed.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "router/api/server.h"
+#include "tests/unit/api/fake_daemon.h"
+
+namespace {
+
+using namespace pktpit;
+using nlohmann::json;
+
+void demand(bool holds, const char* what, const std::string& answer) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n%s\n", what, answer.c_str());
+    std::abort();
+}
+
+/// One server for all inputs; what it asks of the daemon is done at once, on its own thread.
+class Daemon {
+  public:
+    Daemon() : server_(control, [](const std::function<void()>& work) { work(); }) {
+        std::string folder = (std::filesystem::temp_directory_path() / "pktpit-api-fuzz-XXXXXX").string();
+        folder_ = ::mkdtemp(folder.data());
+        socket_ = folder_ + "/api.sock";
+        if (const auto listening = server_.listen(socket_); !listening)
+            demand(false, "the server listens", listening.error().to_string());
+    }
+    ~Daemon() {
+        server_.stop();
+        std::filesystem::remove_all(folder_);
+    }
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
+
+    /// All that comes back until the server closes.
+    [[nodiscard]] std::string exchange(const uint8_t* data, size_t size) const {
+        const int connection = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        socket_.copy(address.sun_path, sizeof address.sun_path - 1);
+        if (::connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+            demand(false, "the server takes connections", "");
+        while (size > 0) {
+            const ssize_t sent = ::send(connection, data, size, MSG_NOSIGNAL);
+            if (sent <= 0) break;
+            data += sent;
+            size -= static_cast<size_t>(sent);
+        }
+        ::shutdown(connection, SHUT_WR);
+        std::string all;
+        char buffer[16384];
+        for (ssize_t got = 0; (got = ::recv(connection, buffer, sizeof buffer, 0)) > 0;)
+            all.append(buffer, static_cast<size_t>(got));
+        ::close(connection);
+        return all;
+    }
+
+    router::testing::FakeControl control;
+
+  private:
+    std::string folder_;
+    std::string socket_;
+    router::ApiServer server_;
+};
+
+/// The first answer's body, if it is JSON and whole.
+json body_of(const std::string& answer) {
+    const size_t end = answer.find("\r\n\r\n");
+    if (end == std::string::npos) return json::value_t::discarded;
+    const std::string head = answer.substr(0, end);
+    const size_t length = head.find("Content-Length: ");
+    if (length == std::string::npos || head.find("application/json") == std::string::npos ||
+        head.find("Content-Encoding") != std::string::npos)
+        return json::value_t::discarded;
+    const std::string body = answer.substr(end + 4, std::stoul(head.substr(length + 16)));
+    const json parsed = json::parse(body, nullptr, false);
+    demand(!parsed.is_discarded(), "the body is JSON", answer);
+    return parsed;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    // Names in pcap filters would be looked up; filters without are in api_values_fuzz.
+    if (std::string_view(reinterpret_cast<const char*>(data), size).find("filter") != std::string_view::npos)
+        return 0;
+    static Daemon daemon;
+    daemon.control.calls.clear();
+    daemon.control.threads.clear();
+    daemon.control.stream = std::make_shared<router::ObservationStream>();
+    daemon.control.stream->end("that was all\n");
+    const std::string answer = daemon.exchange(data, size);
+    if (answer.empty()) return 0;  // not a whole request
+    demand(answer.starts_with("HTTP/1."), "the answer is HTTP", answer);
+    demand(answer.find("HTTP/1.1 500") == std::string::npos,
+           "nothing that a client sends is the daemon's bug", answer);
+    const std::string status = answer.substr(9, 3);
+    const bool is_head = size >= 4 && std::string_view(reinterpret_cast<const char*>(data), 4) == "HEAD";
+    if (is_head || status == "100") return 0;
+    const json body = body_of(answer);
+    if (status[0] == '4' && !body.is_discarded()) {
+        demand(body.contains("errors") && !body["errors"].empty(), "a refusal has reasons", answer);
+        for (const json& error : body["errors"])
+            demand(!error["message"].get<std::string>().empty(), "a reason is in words", answer);
+    }
+    const bool one_answer = answer.find("HTTP/1.1 ", 1) == std::string::npos;
+    if (one_answer && status[0] == '4')
+        demand(daemon.control.calls.empty(), "nothing is asked of the daemon by what is refused", answer);
+    return 0;
+}

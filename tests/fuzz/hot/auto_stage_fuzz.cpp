@@ -1,0 +1,152 @@
+// Any bytes where auto ports' stages write (bpf/auto.h): the tag in front of a frame, and a CPU's samples,
+// whose counters may jump and whose cells may be torn. Whatever they say, the blocks that are chosen from
+// them decide as the full table does, no more of them than allowed, and rates stay rates.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "router/hot/hot_choice.h"
+#include "router/hot/sample_reader.h"
+#include "router/loop/destination_log.h"
+#include "tests/unit/fib/test_image.h"
+
+namespace {
+
+using namespace pktpit;
+using namespace pktpit::router;
+
+constexpr size_t budget = 12;
+
+void demand(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what);
+    std::abort();
+}
+
+class Input {
+  public:
+    Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
+    [[nodiscard]] bool empty() const { return left_ == 0; }
+    template <class T>
+    T take() {
+        T value{};
+        const size_t count = std::min(sizeof value, left_);
+        std::memcpy(&value, data_, count);
+        data_ += count;
+        left_ -= count;
+        return value;
+    }
+
+  private:
+    const uint8_t* data_;
+    size_t left_;
+};
+
+/// The full table: routes of both families inside each other, some changed while blocks of them are
+/// installed.
+class Router {
+  public:
+    Router() : image_(small()), table_(image_->add_table().value()), routes_(*image_, table_) {
+        routes_.set_budget(budget);
+        for (const char* prefix : prefixes)
+            set(prefix);
+    }
+
+    /// Made anew for every input.
+    static fib::Capacity small() {
+        fib::Capacity capacity = test::TestImage::small();
+        capacity.buckets = 64;
+        capacity.node_bytes = 1 << 17;
+        return capacity;
+    }
+    void set(const char* text) {
+        const Prefix prefix = *Prefix::parse(text);
+        if (routes_.before_change(prefix))
+            demand(image_->set(prefix, groups_[next_++ % 3]).has_value(), "room");
+    }
+    /// A destination of the traffic: near a route, or anywhere.
+    static pp_destination destination(Input& input) {
+        const auto where = input.take<uint8_t>();
+        if (where >= std::size(prefixes)) return {input.take<uint64_t>(), input.take<uint64_t>()};
+        pp_destination near = destination_of(Prefix::parse(prefixes[where])->address);
+        near.low ^= input.take<uint16_t>();
+        return near;
+    }
+    void check() {
+        demand(routes_.size() <= budget, "no more blocks than allowed");
+        demand(choice_.hit_rate() >= 0 && choice_.hit_rate() <= 1, "a share is one");
+        routes_.for_each([this](const Prefix& block, HotBlock& state) {
+            demand(std::isfinite(state.score) && choice_.rate_of(state) >= 0, "a rate is one");
+            demand(image_->lookup(block.address, table_) == image_->lookup(block.address),
+                   "a block decides as the full table does");
+        });
+    }
+
+    HotChoice& choice() { return choice_; }
+
+    static constexpr const char* prefixes[] = {"10.0.0.0/8",      "10.1.0.0/16",       "10.1.2.0/24",
+                                               "192.0.2.0/25",    "192.0.2.1/32",      "2001:db8::/32",
+                                               "2001:db8:1::/48", "2001:db8:1:2::/64", "0.0.0.0/0"};
+
+  private:
+    test::TestImage image_;
+    fib::TableId table_;
+    fib::GroupId groups_[3] = {image_.add_group(), image_.add_group(), image_.add_group()};
+    size_t next_ = 0;
+    HotRoutes routes_;
+    HotChoice choice_{routes_};
+};
+
+void look_at_tag(Input& input) {
+    const auto bytes = input.take<pp_order_tag>();
+    uint8_t frame[sizeof bytes + 1];
+    std::memcpy(frame, &bytes, sizeof bytes);
+    uint32_t number = 0;
+    const bool found = DestinationLog::number_of(frame + sizeof bytes, number);
+    demand(found == (bytes.magic == PP_ORDER_MAGIC), "a tag is told by its magic number");
+    demand(!found || number == bytes.number, "its number is handed on");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Input input(data, size);
+    look_at_tag(input);
+    static const auto samples = std::make_unique<pp_samples>();
+    samples->packets = samples->taken = 0;
+    SampleReader reader;
+    Router router;
+    for (int steps = 0; !input.empty() && steps < 2000; steps++) {
+        switch (input.take<uint8_t>() % 8) {
+            case 0:
+            case 1:
+                samples->cells[samples->taken++ % PP_SAMPLES] = Router::destination(input);
+                samples->packets += input.take<uint8_t>();
+                break;
+            case 2:
+                router.choice().missed(Router::destination(input), input.take<uint16_t>());
+                break;
+            case 3:
+                samples->packets = input.take<uint64_t>();
+                break;
+            case 4:
+                samples->taken = input.take<uint64_t>();
+                break;
+            case 5:
+                router.set(Router::prefixes[input.take<uint8_t>() % std::size(Router::prefixes)]);
+                router.check();
+                break;
+            default:
+                const double passed = reader.read(*samples, router.choice());
+                demand(passed >= 0, "packets are counted upwards");
+                demand(samples->every >= 1, "sampling goes on");
+                router.choice().passed(passed, input.take<uint16_t>());
+                router.choice().tick();
+                router.check();
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,273 @@
+/// A Linux host without Linux: devices with addresses, neighbours and switches, routes; and connections to it
+/// that get its events, as netlink's do. Every call may be made to fail (faults.h).
+#pragma once
+
+#include <linux/rtnetlink.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "router/control/host_switches.h"
+#include "router/kernel/kernel.h"
+#include "tests/unit/control/faults.h"
+
+namespace pktpit::router::fake {
+
+class Host;
+
+/// One connection. Its descriptor is a number, which nobody reads.
+class HostKernel : public Kernel {
+  public:
+    HostKernel(Host& host, RouteFilter filter);
+    ~HostKernel() override;
+    [[nodiscard]] int descriptor() const override { return descriptor_; }
+    using Deliver = std::function<void(const KernelEvent&)>;
+    Result<void> dump(const Deliver& deliver) override;
+    Result<void> poll(const Deliver& deliver) override;
+    Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) override;
+    Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) override;
+    Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
+                                     const MacAddress& mac) override;
+    Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
+    Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) override;
+    Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
+    Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;
+    Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
+                               uint16_t protocol) override;
+    Result<void> remove_vlan_link(const std::string& name) override;
+
+    void tell(const KernelEvent& event) { events_.push_back(event); }
+
+  private:
+    Host& host_;
+    RouteFilter filter_;
+    int descriptor_;
+    std::deque<KernelEvent> events_;
+};
+
+class Host : public HostSwitches {
+  public:
+    struct Device {
+        LinkEvent link;
+        std::map<InterfaceAddress, AddressEvent> addresses;
+        std::map<IpAddress, NeighbourEvent> neighbours;
+        bool receive_vlan_offload = true;
+    };
+    explicit Host(Faults& faults) : faults_(faults) {}
+
+    uint32_t add_device(const std::string& name, const std::string& kind = "", uint32_t parent = 0,
+                        uint16_t vid = 0) {
+        Device device;
+        device.link.ifindex = ++last_ifindex_;
+        device.link.name = name;
+        device.link.kind = kind;
+        device.link.parent = parent;
+        device.link.vlan_id = vid;
+        device.link.mtu = 1500;
+        device.link.ethernet = true;
+        device.link.mac = {{2, 0, 0, 0, 1, static_cast<uint8_t>(std::hash<std::string>()(name))}};
+        for (const char* role : {"forwarding", "keep_addr_on_down"})
+            sysctls["ipv6/conf/" + name + "/" + role] = "0";
+        tell(device.link);
+        devices[last_ifindex_] = std::move(device);
+        return last_ifindex_;
+    }
+    void remove_device(const std::string& name) {
+        for (auto at = devices.begin(); at != devices.end(); ++at) {
+            if (at->second.link.name != name) continue;
+            LinkEvent gone = at->second.link;
+            gone.removed = true;
+            // VLAN devices go with the one below.
+            std::vector<std::string> above;
+            for (const auto& [ifindex, other] : devices)
+                if (other.link.parent == gone.ifindex) above.push_back(other.link.name);
+            for (const auto& vlan : above)
+                remove_device(vlan);
+            devices.erase(at);
+            std::erase_if(sysctls, [&](const auto& entry) {
+                return entry.first.starts_with("ipv6/conf/" + name + "/");
+            });
+            tell(gone);
+            return;
+        }
+    }
+    Device* device(const std::string& name) {
+        for (auto& [ifindex, device] : devices)
+            if (device.link.name == name) return &device;
+        return nullptr;
+    }
+    void set_address(uint32_t ifindex, const InterfaceAddress& address, bool ours) {
+        AddressEvent event;
+        event.ifindex = ifindex;
+        event.address = address;
+        event.ours = ours;
+        devices.at(ifindex).addresses[address] = event;
+        tell(event);
+    }
+    void put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
+                       NeighbourState state) {
+        const NeighbourEvent event{false, ifindex, address, mac, state};
+        devices.at(ifindex).neighbours[address] = event;
+        tell(event);
+    }
+    void tell(const KernelEvent& event) {
+        for (HostKernel* each : connections)
+            each->tell(event);
+    }
+
+    // HostSwitches.
+    std::optional<std::string> sysctl(const std::string& path) override {
+        faults_.call_without_result("read " + path);
+        const auto found = sysctls.find(path);
+        return found == sysctls.end() ? std::nullopt : std::optional(found->second);
+    }
+    Result<void> set_sysctl(const std::string& path, const std::string& value) override {
+        if (auto allowed = faults_.call("set " + path); !allowed) return allowed;
+        if (sysctls.contains(path)) sysctls[path] = value;
+        return {};
+    }
+    std::optional<bool> receive_vlan_offload(const std::string& name) override {
+        faults_.call_without_result("read offload of " + name);
+        const Device* found = device(name);
+        return found ? std::optional(found->receive_vlan_offload) : std::nullopt;
+    }
+    Result<void> set_receive_vlan_offload(const std::string& name, bool on) override {
+        if (auto allowed = faults_.call("set offload of " + name); !allowed) return allowed;
+        if (Device* found = device(name)) found->receive_vlan_offload = on;
+        return {};
+    }
+
+    std::map<uint32_t, Device> devices;
+    std::map<std::string, std::string> sysctls;
+    std::vector<RouteEvent> routes;
+    std::vector<HostKernel*> connections;
+
+  private:
+    friend HostKernel;
+    Faults& faults_;
+    uint32_t last_ifindex_ = 0;
+    int last_descriptor_ = 1000;
+};
+
+inline HostKernel::HostKernel(Host& host, RouteFilter filter)
+    : host_(host), filter_(std::move(filter)), descriptor_(++host.last_descriptor_) {
+    host_.connections.push_back(this);
+}
+
+inline HostKernel::~HostKernel() {
+    std::erase(host_.connections, this);
+}
+
+inline Result<void> HostKernel::dump(const Deliver& deliver) {
+    if (auto allowed = host_.faults_.call("dump"); !allowed) return allowed;
+    events_.clear();
+    deliver(ResyncBegin{});
+    for (const auto& [ifindex, device] : host_.devices)
+        deliver(device.link);
+    for (const auto& [ifindex, device] : host_.devices)
+        for (const auto& [key, address] : device.addresses)
+            deliver(address);
+    for (const auto& [ifindex, device] : host_.devices)
+        for (const auto& [key, neighbour] : device.neighbours)
+            deliver(neighbour);
+    if (filter_.enabled)
+        for (RouteEvent route : host_.routes) {
+            route.dumped = true;
+            if (route.table == filter_.table) deliver(route);
+        }
+    deliver(ResyncEnd{});
+    return {};
+}
+
+inline Result<void> HostKernel::poll(const Deliver& deliver) {
+    if (auto allowed = host_.faults_.call("poll"); !allowed) return allowed;
+    for (const auto& event : std::exchange(events_, {}))
+        deliver(event);
+    return {};
+}
+
+inline Result<void> HostKernel::probe_neighbour(uint32_t, const IpAddress& address) {
+    return host_.faults_.call("probe " + address.to_string());
+}
+
+inline Result<void> HostKernel::set_neighbour(uint32_t ifindex, const IpAddress& address,
+                                              const MacAddress& mac) {
+    if (auto allowed = host_.faults_.call("set neighbour " + address.to_string()); !allowed) return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    host_.put_neighbour(ifindex, address, mac, NeighbourState::permanent);
+    return {};
+}
+
+inline Result<void> HostKernel::set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
+                                                    const MacAddress& mac) {
+    if (auto allowed = host_.faults_.call("set stale neighbour " + address.to_string()); !allowed)
+        return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    host_.put_neighbour(ifindex, address, mac, NeighbourState::stale);
+    return {};
+}
+
+inline Result<void> HostKernel::remove_neighbour(uint32_t ifindex, const IpAddress& address) {
+    if (auto allowed = host_.faults_.call("remove neighbour " + address.to_string()); !allowed)
+        return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    auto& neighbours = host_.devices.at(ifindex).neighbours;
+    const auto found = neighbours.find(address);
+    if (found == neighbours.end()) return {};
+    NeighbourEvent gone = found->second;
+    gone.removed = true;
+    neighbours.erase(found);
+    host_.tell(gone);
+    return {};
+}
+
+inline Result<void> HostKernel::add_address(uint32_t ifindex, const InterfaceAddress& address) {
+    if (auto allowed = host_.faults_.call("add " + address.to_string()); !allowed) return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    host_.set_address(ifindex, address, true);
+    return {};
+}
+
+inline Result<void> HostKernel::remove_address(uint32_t ifindex, const InterfaceAddress& address) {
+    if (auto allowed = host_.faults_.call("remove " + address.to_string()); !allowed) return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    auto& addresses = host_.devices.at(ifindex).addresses;
+    const auto found = addresses.find(address);
+    if (found == addresses.end()) return {};
+    AddressEvent gone = found->second;
+    gone.removed = true;
+    addresses.erase(found);
+    host_.tell(gone);
+    return {};
+}
+
+inline Result<void> HostKernel::set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) {
+    if (auto allowed = host_.faults_.call("set link"); !allowed) return allowed;
+    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    LinkEvent& link = host_.devices.at(ifindex).link;
+    const LinkEvent before = link;
+    link.up = link.admin_up = link.running = up;
+    link.mtu = mtu.value_or(link.mtu);
+    if (link != before) host_.tell(link);
+    return {};
+}
+
+inline Result<void> HostKernel::add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
+                                              uint16_t) {
+    if (auto allowed = host_.faults_.call("make VLAN device " + name); !allowed) return allowed;
+    if (host_.device(name)) return fail("kernel", name + " exists");
+    host_.add_device(name, "vlan", parent, vid);
+    return {};
+}
+
+inline Result<void> HostKernel::remove_vlan_link(const std::string& name) {
+    if (auto allowed = host_.faults_.call("remove VLAN device " + name); !allowed) return allowed;
+    host_.remove_device(name);
+    return {};
+}
+
+}  // namespace pktpit::router::fake

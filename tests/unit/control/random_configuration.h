@@ -1,0 +1,120 @@
+/// Random configurations that make sense by themselves, for devices eth0 to eth3 (the last without native
+/// XDP) and VLANs on them; of `device` kind they name what each port stands for, too.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include "config/config.h"
+
+namespace pktpit::router::fake {
+
+class RandomConfiguration {
+  public:
+    RandomConfiguration(uint32_t seed, bool own_devices) : random_(seed), own_devices_(own_devices) {}
+
+    config::Config next() {
+        config::Config config;
+        config.kernel_routes.enabled = one_in(2);
+        config.kernel_routes.table = one_in(3) ? 100 : 254;
+        config.kernel_routes.preference = one_in(2) ? 20 : 5;
+        config.routing.resolve_via_default = one_in(2);
+        config.icmp.rate = 1000 + below(3);
+        config.neighbour_queue = 64 + below(3);
+        for (uint32_t i = 0; i < 4; i++)
+            if (!one_in(4)) add_port(config, i);
+        for (uint32_t i = 0; i < 3; i++)
+            if (one_in(2)) add_vlan(config, "v" + std::to_string(i), 10 + i);
+        // What was a port by itself may become a VLAN of another one.
+        if (!config.interfaces.contains("eth1") && one_in(2) && !own_devices_) add_vlan(config, "eth1", 20);
+        for (uint32_t i = below(4); i > 0; i--)
+            add_neighbour(config);
+        for (uint32_t i = below(6); i > 0; i--)
+            config.routes.push_back(route(config));
+        return config;
+    }
+
+    config::StaticRoute route(const config::Config& config) {
+        config::StaticRoute route;
+        route.prefix = prefix("20." + std::to_string(below(8)) + ".0.0/16");
+        if (one_in(8)) route.prefix = prefix("0.0.0.0/0");
+        route.preference = static_cast<uint8_t>(5 + below(3));
+        route.counters = one_in(3);
+        if (one_in(6)) {
+            route.type = config::RouteType::blackhole;
+            return route;
+        }
+        for (uint32_t hops = 1 + below(3); hops > 0; hops--) {
+            config::NextHop hop{address(gateway()), {}, static_cast<uint16_t>(1 + below(3))};
+            if (one_in(3) && !config.interfaces.empty()) hop.interface = some_interface(config);
+            if (std::ranges::find(route.next_hops, hop) == route.next_hops.end())
+                route.next_hops.push_back(hop);
+        }
+        return route;
+    }
+    /// A host on one of the nets that interfaces may have.
+    std::string gateway() {
+        return "10." + std::to_string(below(7)) + "." + std::to_string(below(2)) + "." +
+               std::to_string(10 + below(3));
+    }
+    uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+    bool one_in(uint32_t count) { return below(count) == 0; }
+
+    static IpAddress address(const std::string& text) { return IpAddress::parse(text).value(); }
+    static Prefix prefix(const std::string& text) { return Prefix::parse(text).value(); }
+
+  private:
+    void add_port(config::Config& config, uint32_t i) {
+        config::Interface port;
+        port.name = "eth" + std::to_string(i);
+        port.xdp_mode = one_in(3) ? config::XdpMode::generic : config::XdpMode::automatic;
+        if (one_in(6)) port.xdp_mode = config::XdpMode::native;
+        port.forwarding = static_cast<config::Forwarding>(below(3));
+        if (own_devices_) port.device = one_in(2) ? "a" : "b";
+        set_up(port, i);
+        config.interfaces[port.name] = port;
+    }
+    void add_vlan(config::Config& config, const std::string& name, uint32_t vid) {
+        std::vector<std::string> ports;
+        for (const auto& [parent, interface] : config.interfaces)
+            if (!interface.parent) ports.push_back(parent);
+        if (ports.empty()) return;
+        config::Interface vlan;
+        vlan.name = name;
+        vlan.parent = ports[below(static_cast<uint32_t>(ports.size()))];
+        vlan.vlan = {static_cast<uint16_t>(vid + (one_in(4) ? 100 : 0))};
+        if (one_in(5)) vlan.vlan.push_back(7);
+        set_up(vlan, 4 + vid % 10);
+        config.interfaces[name] = vlan;
+    }
+    void set_up(config::Interface& interface, uint32_t net) {
+        if (one_in(2)) interface.mtu = one_in(2) ? 1400 : 9000;
+        for (uint32_t i = 0; i < 2; i++)
+            if (!one_in(3))
+                interface.addresses.push_back(
+                    InterfaceAddress::parse("10." + std::to_string(net) + "." + std::to_string(i) + ".1/24")
+                        .value());
+        if (one_in(3))
+            interface.addresses.push_back(
+                InterfaceAddress::parse("2001:db8:" + std::to_string(net) + "::1/64").value());
+    }
+    void add_neighbour(config::Config& config) {
+        if (config.interfaces.empty()) return;
+        config::StaticNeighbour neighbour{
+            address(gateway()), {{2, 0, 0, 9, 0, static_cast<uint8_t>(below(3))}}, some_interface(config)};
+        for (const auto& known : config.neighbours)
+            if (known.address == neighbour.address && known.interface == neighbour.interface) return;
+        config.neighbours.push_back(neighbour);
+    }
+    std::string some_interface(const config::Config& config) {
+        return std::next(config.interfaces.begin(), below(static_cast<uint32_t>(config.interfaces.size())))
+            ->first;
+    }
+
+    std::mt19937 random_;
+    bool own_devices_;
+};
+
+}  // namespace pktpit::router::fake

@@ -1,0 +1,197 @@
+#include "tests/unit/control/snapshot.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "fib/lookup.h"
+
+namespace pktpit::router::fake {
+namespace {
+
+std::string mac_text(const uint8_t* bytes) {
+    MacAddress mac;
+    std::copy_n(bytes, mac.bytes.size(), mac.bytes.begin());
+    return mac.to_string();
+}
+
+/// What an image holds, read as readers do.
+class ImageReader {
+  public:
+    ImageReader(const fib::FibImage& image, const ControlPlane& control)
+        : memory_(image.memory().data()),
+          geometry_(image.geometry()),
+          image_(image),
+          routing_(control.routing()),
+          kernel_(control.kernel_state()) {}
+
+    std::string group(fib::GroupId id) const {
+        const uint64_t word = pp_fib_group_word(memory_, &geometry_, id);
+        const uint32_t first = PP_FIB_GROUP_FIRST(word), bits = PP_FIB_GROUP_BITS(word);
+        std::set<std::string> members;
+        if (bits == 0) members.insert(adjacency(first));
+        for (uint32_t i = 0; bits != 0 && i < (1U << bits); i++)
+            members.insert(adjacency(pp_fib_bucket(memory_, &geometry_, first, bits, i << (32 - bits))));
+        return fmt::format("{}{}", PP_FIB_GROUP_COUNTER(word) != 0 ? "counted " : "",
+                           fmt::join(members, " | "));
+    }
+    std::string interface(uint16_t id) const {
+        const L3Interface* found = routing_.interfaces().find(id);
+        return found ? found->name : id == 0 ? "-" : "gone";
+    }
+    void ports_and_vlans(Snapshot& lines) const {
+        const auto* ports = reinterpret_cast<const pp_fib_port*>(memory_ + geometry_.port_offset);
+        for (uint32_t id = 0; id < geometry_.port_count; id++)
+            if (ports[id].ifindex != 0 || ports[id].interface != 0)
+                lines.insert(fmt::format("image port {}: {} flags {} device {} {}", id,
+                                         mac_text(ports[id].mac), ports[id].flags, device(ports[id].ifindex),
+                                         interface(ports[id].interface)));
+        const auto* vlans = reinterpret_cast<const pp_fib_vlan*>(memory_ + geometry_.vlan_offset);
+        for (uint32_t i = 0; i < geometry_.vlan_count; i++)
+            if (vlans[i].interface != 0 && vlans[i].interface != PP_VLAN_TOMBSTONE)
+                lines.insert(fmt::format("image VLAN {} {} on port {}: {}", vlans[i].outer, vlans[i].inner,
+                                         vlans[i].port, interface(vlans[i].interface)));
+    }
+
+  private:
+    // One that is made anew has another index.
+    std::string device(uint32_t ifindex) const {
+        const LinkEvent* link = kernel_.link(ifindex);
+        return link ? link->name : "gone";
+    }
+    std::string adjacency(uint32_t id) const {
+        const pp_fib_adjacency& at = image_.adjacency(id);
+        return fmt::format("kind {} to {} from {} port {} tags {:x}/{:x} {:x}/{:x} mtu {} {}", at.kind,
+                           mac_text(at.dst_mac), mac_text(at.src_mac), at.port, at.tpid[0], at.tci[0],
+                           at.tpid[1], at.tci[1], at.mtu, interface(at.interface));
+    }
+
+    const std::byte* memory_;
+    const pp_fib_geometry& geometry_;
+    const fib::FibImage& image_;
+    const Routing& routing_;
+    const KernelState& kernel_;
+};
+
+std::string words_of(const NextHopSetSpec& spec, const ImageReader& reader) {
+    std::string words = fmt::format("kind {}{}", static_cast<int>(spec.kind), spec.counter ? " counted" : "");
+    for (const auto& hop : spec.next_hops)
+        words += fmt::format(" via {} on {} weight {}", hop.via ? hop.via->to_string() : "-",
+                             reader.interface(hop.interface), hop.weight);
+    return words;
+}
+
+void add_routes(Snapshot& lines, ControlPlane& control, const MemoryDataplane& dataplane) {
+    const Routing& routing = control.routing();
+    const fib::FibImage& image = control.image();
+    const ImageReader reader(image, control);
+    std::set<Prefix> prefixes;
+    for (const Family family : {Family::ipv4, Family::ipv6})
+        routing.rib().for_each(family, [&](const fib::Route& route, bool best) {
+            prefixes.insert(route.prefix);
+            lines.insert(fmt::format("route {} source {} preference {} metric {}{}: {}",
+                                     route.prefix.to_string(), static_cast<int>(route.source),
+                                     route.preference, route.metric, best ? " best" : "",
+                                     words_of(routing.next_hop_sets().spec_of(route.next_hops), reader)));
+            return true;
+        });
+    for (const auto& prefix : prefixes)
+        for (const fib::TableId table : {fib::TableId{PP_FIB_DEFAULT_TABLE}, dataplane.port_table})
+            if (const auto group = image.find(prefix, table))
+                lines.insert(
+                    fmt::format("image table {} {}: {}", table, prefix.to_string(), reader.group(*group)));
+    reader.ports_and_vlans(lines);
+    const auto usage = image.usage();
+    lines.insert(fmt::format("image: {} groups, {} adjacencies, {} VLANs, {} and {} prefixes", usage.groups,
+                             usage.adjacencies, usage.vlans, usage.prefixes4, usage.prefixes6));
+}
+
+}  // namespace
+
+Snapshot snapshot_of(const Host& host) {
+    Snapshot lines;
+    for (const auto& [ifindex, device] : host.devices) {
+        const LinkEvent& link = device.link;
+        lines.insert(fmt::format("kernel link {} {} mtu {} {} vid {} offload {}", link.name,
+                                 link.admin_up ? "up" : "down", link.mtu, link.kind, link.vlan_id,
+                                 device.receive_vlan_offload));
+        for (const auto& [address, event] : device.addresses)
+            lines.insert(fmt::format("kernel address {} on {}", address.to_string(), link.name));
+        for (const auto& [address, event] : device.neighbours)
+            lines.insert(fmt::format("kernel neighbour {} on {}: {} {}", address.to_string(), link.name,
+                                     event.mac.to_string(),
+                                     event.state == NeighbourState::permanent ? "permanent" : "learned"));
+    }
+    for (const auto& [path, value] : host.sysctls)
+        lines.insert(fmt::format("kernel switch {} = {}", path, value));
+    lines.insert(fmt::format("kernel connections: {}", host.connections.size()));
+    return lines;
+}
+
+Snapshot snapshot_of(const MemoryDataplane& dataplane) {
+    Snapshot lines;
+    for (const auto& [id, port] : dataplane.ports)
+        lines.insert(fmt::format("dataplane port {}: {} {} forwarding {}", id,
+                                 port.attached ? "attached" : "prepared", to_string(port.mode),
+                                 static_cast<int>(port.forwarding)));
+    for (const auto& [id, count] : dataplane.packets)
+        lines.insert(fmt::format("dataplane port {}: {} packets", id, count));
+    for (const auto& [name, device] : dataplane.devices)
+        lines.insert(fmt::format("dataplane device {} for {}", name, device));
+    return lines;
+}
+
+Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
+    Snapshot lines;
+    const Routing& routing = control.routing();
+    lines.insert("running " + config::to_json(control.config()).dump());
+    lines.insert(fmt::format("generation {}", control.generation()));
+    for (const auto& [name, port] : control.ports().all()) {
+        const L3Interface* on = routing.interfaces().find(port.interface);
+        if (!on) {
+            lines.insert("interface " + name + " is not known to routing");
+            continue;
+        }
+        auto addresses = on->addresses;
+        std::ranges::sort(addresses);
+        std::string line =
+            fmt::format("interface {} port {} tags {} {} mac {} mtu {}", name, port.port,
+                        fmt::join(on->vlan, "."), on->up ? "up" : "down", on->mac.to_string(), on->mtu);
+        for (const auto& address : addresses)
+            line += " " + address.to_string();
+        if (port.attachment)
+            line += fmt::format(" attached {} {}", to_string(port.attachment->mode),
+                                port.attachment->why_generic);
+        line += fmt::format(" offload {}", port.vlan_offload_before);
+        for (const auto& [path, value] : port.switches_before)
+            line += " " + path + "=" + value;
+        lines.insert(line);
+    }
+    for (const auto& [key, neighbour] : routing.adjacencies().neighbours())
+        if (const L3Interface* on = routing.interfaces().find(key.first); on && neighbour.usable())
+            lines.insert(fmt::format("neighbour {} on {}: {}{}", key.second.to_string(), on->name,
+                                     neighbour.mac.to_string(), neighbour.configured ? " configured" : ""));
+    for (const auto& [route, counter] : control.route_counters().all())
+        lines.insert(fmt::format("counter of {} source {}: {}", route.prefix.to_string(),
+                                 static_cast<int>(route.source),
+                                 control.route_counters().read(counter).packets));
+    add_routes(lines, control, dataplane);
+    lines.merge(snapshot_of(dataplane));
+    return lines;
+}
+
+std::string difference(const Snapshot& former, const Snapshot& latter) {
+    std::vector<std::string> only_former, only_latter;
+    std::ranges::set_difference(former, latter, std::back_inserter(only_former));
+    std::ranges::set_difference(latter, former, std::back_inserter(only_latter));
+    std::string text;
+    for (const auto& line : only_former)
+        text += "- " + line + "\n";
+    for (const auto& line : only_latter)
+        text += "+ " + line + "\n";
+    return text;
+}
+
+}  // namespace pktpit::router::fake

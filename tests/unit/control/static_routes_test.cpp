@@ -1,0 +1,209 @@
+#include "router/control/static_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "fib/lookup.h"
+#include "tests/unit/routing/memory_counters.h"
+
+namespace pktpit::router {
+namespace {
+
+Prefix prefix(const std::string& text) {
+    return Prefix::parse(text).value();
+}
+IpAddress ip(const char* text) {
+    return IpAddress::parse(text).value();
+}
+
+class StaticRoutesTest : public testing::Test {
+  protected:
+    StaticRoutesTest() {
+        std::filesystem::create_directories(directory);
+        config.base_directory = directory;
+        const auto id = routing.add_interface("lan", 1, {}, 0x8100).value();
+        routing.set_link(id, {11, true, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500});
+        routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    }
+    ~StaticRoutesTest() override { std::filesystem::remove_all(directory); }
+
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(directory + "/" + name) << text;
+    }
+    void add_file(const std::string& name, std::map<std::string, const char*> gateways) {
+        config::RoutesFile file{name, {}, 10};
+        for (const auto& [id, gateway] : gateways)
+            file.next_hops[id] = {{ip(gateway), {}, 1}};
+        config.routes_files.push_back(file);
+    }
+    Result<void> install() {
+        Transaction transaction;
+        auto result =
+            install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction);
+        if (result) {
+            EXPECT_TRUE(transaction.commit().empty());
+        }
+        return result;
+    }
+    std::map<std::string, std::string> installed() const {
+        std::map<std::string, std::string> routes;
+        for (const Family family : {Family::ipv4, Family::ipv6})
+            routing.rib().for_each(family, [&](const fib::Route& route, bool) {
+                const auto& hops = routing.next_hop_sets().spec_of(route.next_hops).next_hops;
+                if (route.source == fib::RouteSource::config)
+                    routes[route.prefix.to_string()] =
+                        hops.empty() ? "special" : hops.front().via->to_string();
+                return true;
+            });
+        return routes;
+    }
+
+    std::string directory = testing::TempDir() + "static_routes_" + std::to_string(getpid());
+    config::Config config;
+    fib::Capacity capacity{
+        .groups = 16, .buckets = 256, .adjacencies = 32, .tables = 2, .roots = 0, .node_bytes = 16 << 10};
+    pp_fib_geometry geometry = fib::plan_geometry(capacity);
+    std::vector<std::byte> memory{geometry.image_bytes + 64};
+    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
+                                 geometry.image_bytes};
+    fib::FibImage image{aligned, geometry, [] {}};
+    MemoryCounters store;
+    RouteCounters counters{store};
+    Routing routing{image, [](InterfaceId, const IpAddress&) {},
+                    [](const Error& error) { FAIL() << error.to_string(); }};
+};
+
+TEST_F(StaticRoutesTest, RoutesGoBeforeFilesAndFilesBeforeLaterOnes) {
+    write("a.txt", "10.0.0.0/8 1\n10.1.0.0/16 2\n");
+    write("b.txt", "10.1.0.0/16 9\n10.2.0.0/16 9\n");
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
+    add_file("b.txt", {{"*", "192.0.2.19"}});
+    config.routes.push_back(
+        {prefix("10.0.0.0/8"), config::RouteType::unicast, {{ip("192.0.2.77"), {}, 1}}, 10, 0});
+    ASSERT_TRUE(install());
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.77"},
+                                                               {"10.1.0.0/16", "192.0.2.12"},
+                                                               {"10.2.0.0/16", "192.0.2.19"}}));
+}
+
+TEST_F(StaticRoutesTest, EveryBadLineOfAFileIsAnErrorWithItsPlace) {
+    write("a.txt", "10.0.0.0/8 1\n10.1.0.0/16 7\n10.2.0.0/16 8\n");
+    add_file("a.txt", {{"1", "192.0.2.11"}});
+    const auto wanted = read_wanted_routes(config);
+    ASSERT_FALSE(wanted);
+    ASSERT_EQ(wanted.error().size(), 2U);
+    EXPECT_THAT(wanted.error()[0].where, testing::EndsWith("a.txt:2"));
+    EXPECT_THAT(wanted.error()[0].message, testing::HasSubstr("\"7\""));
+    EXPECT_THAT(wanted.error()[1].where, testing::EndsWith("a.txt:3"));
+}
+
+TEST_F(StaticRoutesTest, AFileThatIsNotThereIsAnError) {
+    add_file("absent.txt", {{"*", "192.0.2.11"}});
+    const auto wanted = read_wanted_routes(config);
+    ASSERT_FALSE(wanted);
+    EXPECT_THAT(wanted.error()[0].to_string(), testing::HasSubstr("absent.txt"));
+}
+
+TEST_F(StaticRoutesTest, AChangeReplacesAddsAndRemoves) {
+    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 1\n");
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
+    ASSERT_TRUE(install());
+    write("a.txt", "10.0.0.0/8 2\n12.0.0.0/8 1\n");
+    ASSERT_TRUE(install());
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"},
+                                                               {"12.0.0.0/8", "192.0.2.11"}}));
+}
+
+TEST_F(StaticRoutesTest, ANextHopThatNobodyElseUsesIsReplaced) {
+    const auto route_via = [&](const char* gateway) {
+        config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, {{ip(gateway), {}, 1}}, 10, 0}};
+    };
+    route_via("192.0.2.11");
+    ASSERT_TRUE(install());
+    const auto usage = image.usage();
+    route_via("192.0.2.12");
+    ASSERT_TRUE(install());
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
+    EXPECT_EQ(image.usage().groups, usage.groups) << "the old group has gone";
+    {
+        route_via("192.0.2.13");
+        Transaction given_up;
+        ASSERT_TRUE(install_wanted_routes(routing, counters, read_wanted_routes(config).value(), given_up));
+    }
+    EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
+    EXPECT_EQ(image.usage().groups, usage.groups);
+}
+
+TEST_F(StaticRoutesTest, RefusedChangeLeavesEverythingAsItWas) {
+    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 1\n12.34.0.0/20 1\n");
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
+    ASSERT_TRUE(install());
+    const auto before = installed();
+    const auto usage = image.usage();
+
+    std::string too_much = "10.0.0.0/8 2\n";
+    for (int i = 0; i < 200; i++)
+        too_much += "20." + std::to_string(i) + ".1.0/24 2\n";
+    write("a.txt", too_much);
+    const auto refused = install();
+    ASSERT_FALSE(refused) << "16 KiB cannot hold /24s of 200 different /16s";
+    EXPECT_THAT(refused.error().to_string(), testing::HasSubstr("table_memory_mib"));
+    EXPECT_EQ(installed(), before);
+    const auto after = image.usage();
+    EXPECT_EQ(after.prefixes4, usage.prefixes4);
+    EXPECT_EQ(after.groups, usage.groups);
+    EXPECT_EQ(after.adjacencies, usage.adjacencies);
+    EXPECT_TRUE(install().has_value() == false) << "and it is refused again";
+    write("a.txt", "10.0.0.0/8 2\n");
+    EXPECT_TRUE(install()) << "and a change that fits is taken";
+}
+
+TEST_F(StaticRoutesTest, NoRoomForAGroupNamesTheRoute) {
+    for (int i = 0; i < 40; i++)
+        config.routes.push_back({prefix("10." + std::to_string(i) + ".0.0/16"),
+                                 config::RouteType::unicast,
+                                 {{ip(("192.0.2." + std::to_string(100 + i)).c_str()), {}, 1}},
+                                 10,
+                                 0});
+    const auto refused = install();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("route 10."));
+    EXPECT_TRUE(installed().empty());
+}
+
+TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
+    const std::vector<config::NextHop> hops{{ip("192.0.2.11"), {}, 1}};
+    config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true},
+                     {prefix("11.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, false},
+                     {prefix("12.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true}};
+    ASSERT_TRUE(install());
+    const auto counter_of = [&](const char* text) {
+        const auto group = image.find(prefix(text)).value();
+        return PP_FIB_GROUP_COUNTER(pp_fib_group_word(aligned.data(), &geometry, group));
+    };
+    EXPECT_EQ(counter_of("11.0.0.0/8"), 0U);
+    const auto first = counter_of("10.0.0.0/8");
+    EXPECT_EQ(counters.all().at({prefix("10.0.0.0/8"), fib::RouteSource::config}), first);
+    EXPECT_NE(first, 0U);
+    EXPECT_NE(counter_of("12.0.0.0/8"), first);
+    config.routes[0].next_hops = {{ip("192.0.2.12"), {}, 1}, {ip("192.0.2.13"), {}, 1}};
+    ASSERT_TRUE(install());
+    EXPECT_EQ(counter_of("10.0.0.0/8"), first) << "other next hops, the same counter";
+    config.routes[0].counters = false;
+    ASSERT_TRUE(install());
+    EXPECT_EQ(counter_of("10.0.0.0/8"), 0U);
+}
+
+TEST_F(StaticRoutesTest, UnknownInterfaceIsAnError) {
+    config.routes.push_back({prefix("10.0.0.0/8"), config::RouteType::unicast, {{{}, "nowhere", 1}}, 10, 0});
+    const auto refused = install();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().to_string(), testing::HasSubstr("nowhere"));
+}
+
+}  // namespace
+}  // namespace pktpit::router

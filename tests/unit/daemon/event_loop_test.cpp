@@ -1,0 +1,46 @@
+#include "router/daemon/event_loop.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <set>
+#include <string>
+
+namespace pktpit::router {
+namespace {
+
+Fd ready_descriptor() {
+    return Fd(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+// As where a reload exchanges the connection for kernel routes while that has events, too.
+TEST(EventLoop, a_watch_may_end_while_its_descriptor_is_readable) {
+    EventLoop loop;
+    const Fd one = ready_descriptor(), other = ready_descriptor();
+    std::set<int> called;
+    const auto end_the_other = [&](int own, int the_other) {
+        called.insert(own);
+        loop.unwatch(the_other);
+        loop.post([&] { loop.stop(); });  // after the rest of this turn
+    };
+    loop.watch(one.get(), [&] { end_the_other(one.get(), other.get()); });
+    loop.watch(other.get(), [&] { end_the_other(other.get(), one.get()); });
+    loop.run();
+    EXPECT_EQ(called.size(), 1U);
+}
+
+TEST(EventLoop, a_callback_may_end_its_own_watch) {
+    EventLoop loop;
+    const Fd descriptor = ready_descriptor();
+    std::string after;
+    loop.watch(descriptor.get(), [&, said = std::string(100, 'x')] {
+        loop.unwatch(descriptor.get());
+        after = said;  // still there
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_EQ(after, std::string(100, 'x'));
+}
+
+}  // namespace
+}  // namespace pktpit::router
