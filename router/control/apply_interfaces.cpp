@@ -16,7 +16,8 @@ bool same_place(const config::Interface& a, const config::Interface& b) {
 
 /// VLANs before the ports that carry them.
 void order_for_removal(std::vector<config::Interface>& interfaces) {
-    std::ranges::stable_partition(interfaces, [](const auto& each) { return each.parent.has_value(); });
+    std::stable_partition(interfaces.begin(), interfaces.end(),
+                          [](const auto& each) { return each.parent.has_value(); });
 }
 
 }  // namespace

@@ -137,9 +137,9 @@ class World {
 
   private:
     fake::RandomConfiguration random_;
-    static inline unsigned worlds_ = 0;
+    static inline unsigned worlds = 0;
     std::string path_ = testing::TempDir() + "reconfiguration_" + std::to_string(getpid()) + "_" +
-                        std::to_string(worlds_++) + ".json";
+                        std::to_string(worlds++) + ".json";
 
   public:
     Faults faults;
