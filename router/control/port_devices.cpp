@@ -1,4 +1,5 @@
 // What the kernel's devices are made to be, and what the kernel says of them.
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -19,9 +20,9 @@ constexpr std::array role_switches{"forwarding", "keep_addr_on_down"};
 Result<void> Ports::take_role(Port& port) {
     BestEffort effort;
     const std::string& name = port.config.name;
-    for (const std::string role : role_switches)
+    for (const std::string_view role : role_switches)
         effort.attempt(name, [&]() -> Result<void> {
-            const std::string path = "ipv6/conf/" + name + "/" + role;
+            const std::string path = fmt::format("ipv6/conf/{}/{}", name, role);
             const auto before = switches_.sysctl(path);
             if (!before) return {};
             port.switches_before.try_emplace(path, *before);
@@ -39,8 +40,8 @@ Result<void> Ports::take_role(Port& port) {
 Result<void> Ports::give_role_back(Port& port) {
     BestEffort effort;
     const std::string& name = port.config.name;
-    for (const auto& [path, before] : std::exchange(port.switches_before, {}))
-        effort.attempt(name, [&] { return switches_.set_sysctl(path, before); });
+    for (const auto& before : std::exchange(port.switches_before, {}))
+        effort.attempt(name, [&] { return switches_.set_sysctl(before.first, before.second); });
     if (std::exchange(port.vlan_offload_before, false))
         effort.attempt(name, [&] { return switches_.set_receive_vlan_offload(name, true); });
     return effort.result();

@@ -160,13 +160,13 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
             fmt::format("interface {} port {} tags {} {} mac {} mtu {}", name, port.port,
                         fmt::join(on->vlan, "."), on->up ? "up" : "down", on->mac.to_string(), on->mtu);
         for (const auto& address : addresses)
-            line += " " + address.to_string();
+            line += fmt::format(" {}", address.to_string());
         if (port.attachment)
             line += fmt::format(" attached {} {}", to_string(port.attachment->mode),
                                 port.attachment->why_generic);
         line += fmt::format(" offload {}", port.vlan_offload_before);
         for (const auto& [path, value] : port.switches_before)
-            line += " " + path + "=" + value;
+            line += fmt::format(" {}={}", path, value);
         lines.insert(line);
     }
     for (const auto& [key, neighbour] : routing.adjacencies().neighbours())
@@ -188,9 +188,9 @@ std::string difference(const Snapshot& former, const Snapshot& latter) {
     std::ranges::set_difference(latter, former, std::back_inserter(only_latter));
     std::string text;
     for (const auto& line : only_former)
-        text += "- " + line + "\n";
+        text += fmt::format("- {}\n", line);
     for (const auto& line : only_latter)
-        text += "+ " + line + "\n";
+        text += fmt::format("+ {}\n", line);
     return text;
 }
 

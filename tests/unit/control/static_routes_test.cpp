@@ -34,7 +34,7 @@ class StaticRoutesTest : public testing::Test {
     void write(const std::string& name, const std::string& text) const {
         std::ofstream(directory + "/" + name) << text;
     }
-    void add_file(const std::string& name, std::map<std::string, const char*> gateways) {
+    void add_file(const std::string& name, const std::map<std::string, const char*>& gateways) {
         config::RoutesFile file{name, {}, 10};
         for (const auto& [id, gateway] : gateways)
             file.next_hops[id] = {{ip(gateway), {}, 1}};
