@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the eBPF port stage and the daemon share beside the FIB image: map names, counters, punt records.
  * Plain C: compiled for BPF and into C++. */
 #ifndef PKTPIT_BPF_ABI_H

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The arrows between folders, one definition of a name, then clang-tidy over every C++ source that the build directory compiles, in the units that it
 compiles them in; any finding is an error.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`make test`: every check. Two lanes run beside each other: what computes (builds of the sanitizers, lint, property and
 unit tests), with a low priority, and what mostly waits (end-to-end tests). Each step is announced when it begins and when it
 ends, its output follows whole when it has ended; at the end a table of steps, slowest first, and the sum over all runners.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Start, stop, kill -9, restart: forwarding outlives the daemon, and a clean stop leaves nothing."""
 
 import contextlib

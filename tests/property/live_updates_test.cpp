@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The real tables under ten million updates while threads look up in batches, in every variant: an address
 // whose routes do not change is never answered wrong; one whose routes do is answered by an old or a new one.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes where auto ports' stages write (bpf/auto.h): the tag in front of a frame, and a CPU's samples,
 // whose counters may jump and whose cells may be torn. Whatever they say, the blocks that are chosen from
 // them decide as the full table does, no more of them than allowed, and rates stay rates.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random MRT files read by us and by bgpdump: the same routes and updates, line by line.
 #include <gtest/gtest.h>
 #include <unistd.h>
