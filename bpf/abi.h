@@ -8,8 +8,9 @@
 
 #include "bpf/verdict.h"
 
-/* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what the
- * pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes' sources. */
+/* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what
+ * the pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes'
+ * sources. */
 #define PP_ABI_VERSION 2
 
 /* Ports a daemon can drive. Port 0 is invalid, so that a zeroed entry never names a port. */
