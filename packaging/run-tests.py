@@ -9,7 +9,6 @@ generated ones. Where there are recorded ones, what depends on them runs once wi
 """
 
 import os
-import queue
 import re
 import signal
 import subprocess
@@ -99,12 +98,12 @@ class Run:
             else:
                 self.run(step, niceness)
 
-    def watch(self, threads):
-        while any(thread.is_alive() for thread in threads):
-            for thread in threads:
-                thread.join(0.5)
-            if time.monotonic() - self.last_told > QUIET_FOR:
-                now = time.monotonic()
+    def watch(self):
+        """Of a thread that ends with the program: says what is still running where nothing has been said for a while."""
+        while True:
+            time.sleep(1)
+            now = time.monotonic()
+            if now - self.last_told > QUIET_FOR and self.running:
                 self.say("running: " + ", ".join(f"{step.name} for {now - since:.0f} s"
                                                  for step, since in list(self.running.items())))
 
@@ -130,6 +129,7 @@ class Run:
 def main():
     os.chdir(ROOT)
     run = Run()
+    threading.Thread(target=run.watch, daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, run.stop)
     data = os.environ.get("PKTPIT_DATA")
@@ -163,7 +163,9 @@ def main():
     lanes = [threading.Thread(target=run.lane, args=lane) for lane in ((computing, 15), (waiting, 0))]
     for thread in lanes:
         thread.start()
-    run.watch(lanes)
+    for thread in lanes:
+        while thread.is_alive():
+            thread.join(0.5)  # a signal is handled between two waits
     return run.close()
 
 
