@@ -264,8 +264,8 @@ struct ApiServer::State {
         add_body("POST", "/v1/reload", [this](const json& body) {
             const auto request = parse_reload(body);
             if (!request) return refusal(400, request.error());
-            return ask([&] {
-                auto done = control.reload(request->path, request->dry_run);
+            return ask([this, path = request->path, dry_run = request->dry_run] {
+                auto done = control.reload(path, dry_run);
                 if (done) return Answer{200, std::move(*done)};
                 return refusal(done.error().unchanged ? 422 : 500, done.error().errors);
             });

@@ -61,7 +61,9 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
                                        Transaction& transaction) {
     // What earlier changes have brought about may not have been read yet.
     if (auto followed = follow_kernel(); !followed) return followed;
-    transaction.on_rollback("routes", [this] { refresh_views(); });  // the last step of a way back
+    // The last step of a way back. With a million routes of the kernel it takes a second.
+    if (wanted.interfaces != config_.interfaces)
+        transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_interfaces(wanted, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
