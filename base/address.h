@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// IPv4, IPv6 and MAC addresses and prefixes as plain values. Any thread; nothing here allocates but
 /// to_string().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The clock that packets, observations and latencies are stamped with. Any thread.
 #pragma once
 

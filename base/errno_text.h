@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Words for an errno. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Anonymous memory for a FIB image outside of a BPF map: aligned to 2 MiB and, where the kernel has them, in
 /// transparent huge pages, since a lookup's loads are so far apart that 4 KiB pages cost TLB misses. One
 /// owner. Zero; pages are taken when first written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a user or a file said, made fit to stand in an error message. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How an operation that a user, a peer or the machine can make fail reports it: a value or an Error.
 /// Exceptions are for start-up, assertions for what only a bug can cause.
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the eBPF port stage and the daemon share beside the FIB image: map names, counters, punt records.
  * Plain C: compiled for BPF and into C++. */
 #ifndef PKTPIT_BPF_ABI_H
@@ -7,8 +8,9 @@
 
 #include "bpf/verdict.h"
 
-/* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what the
- * pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes' sources. */
+/* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what
+ * the pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes'
+ * sources. */
 #define PP_ABI_VERSION 2
 
 /* Ports a daemon can drive. Port 0 is invalid, so that a zeroed entry never names a port. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What an auto port does more than a split one: it says where its packets go, so that the daemon knows what
  * is worth being decided here, and it keeps the order of packets whose destination comes to be decided here
  * while some before them are still with the control loop. Included by BPF code only. */

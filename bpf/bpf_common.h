@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What every header of the port stage builds on: hints, byte order, and the frame as the stages hand it on.
  * Included by BPF code only. */
 #ifndef PKTPIT_BPF_COMMON_H

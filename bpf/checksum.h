@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The Internet checksum (RFC 1071) and its incremental update (RFC 1624). Plain C: used by BPF and by tests.
  * Sums are over 16-bit words in whatever byte order memory has them: one's complement addition does not care.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The flow hash that picks a member of a next-hop group. A packet of a flow always gets the same value, on
  * every port and in router/forward, which has the same function; only the top bits choose, so they must be
  * good.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The port stage's maps and the constants that it is loaded with. Included by BPF code only. */
 #ifndef PKTPIT_BPF_MAPS_H
 #define PKTPIT_BPF_MAPS_H

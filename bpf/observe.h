@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Observation: what the port stage writes down of a packet for `pktpit trace` and `pktpit capture`. Only the
  * program port_observed has these steps, which the daemon puts in the place of port_stage while somebody
  * looks; port_stage has not one instruction of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* IPv4: header validation (RFC 1812 5.2.2), where the packet goes, and what may not go there. */
 #ifndef PKTPIT_BPF_PARSE_IPV4_H
 #define PKTPIT_BPF_PARSE_IPV4_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* IPv6: header validation (RFC 8200 3), where the packet goes, and what may not go there. */
 #ifndef PKTPIT_BPF_PARSE_IPV6_H
 #define PKTPIT_BPF_PARSE_IPV6_H

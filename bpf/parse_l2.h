@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Ethernet and VLAN tags: whom the frame is for, which L3 interface it arrived on, where its IP header
  * starts. */
 #ifndef PKTPIT_BPF_PARSE_L2_H

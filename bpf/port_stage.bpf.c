@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The port stage: what an XDP port does with each frame, inline, from the FIB image in a map.
  *
  * Loaded once a port, with the port's id and the image's geometry as constants: the verifier then proves

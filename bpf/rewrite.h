@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The link layer of a frame that leaves: MAC addresses, and VLAN tags removed and added as its adjacency
  * says. */
 #ifndef PKTPIT_BPF_REWRITE_H

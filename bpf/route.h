@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* From a FIB group to the adjacency that a packet leaves by, and what its kind means for the packet.
  *
  * The order of reasons, the same for IPv4 and IPv6: what the kernel is to have (its own addresses, own-subnet

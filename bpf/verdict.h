@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the port stage decides about a frame, and the name of every reason.
  *
  * One list, used by the eBPF program, by router/forward (C++), by the counters and by the documentation,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The configuration as plain values, after the file has been parsed, validated against the schema and
 /// checked for meaning. Knows nothing of the kernel; which interfaces exist is asked through InterfaceExists.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "config/dpdk_device.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A DPDK device as a configuration names it: "net_af_packet,iface=veth0", "0000:03:00.0,rxq_pkt_pad_en=1".
 /// Plain text; DPDK itself is not asked. Any thread.
 #pragma once

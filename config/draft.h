@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The configuration on its way from JSON to plain values: each part with the place it came from, so that
 /// what is found about its meaning can name that place. Internal to config/.
 ///

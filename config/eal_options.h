@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The options of DPDK's EAL (22.11), as far as they can be told apart without EAL: it prints its usage and
 /// gives up at an unknown one, and ends the process at --help. Internal to config/. Any thread.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DINPUT=schema.json -DOUTPUT=schema_text.cpp -P embed_schema.cmake: the schema as a C++ string.
 file(READ ${INPUT} text)
 file(WRITE ${OUTPUT} "// Made from config/schema.json.

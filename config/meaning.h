@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a schema cannot say: whether the parts of a configuration fit together. Internal to config/. Each
 /// check adds every problem it finds, at the place of what has to change. Any thread.
 #pragma once

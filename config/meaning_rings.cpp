@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the dataplanes that drive NICs themselves have in common.
 #include <algorithm>
 #include <bit>

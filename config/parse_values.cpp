@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "config/parse_values.h"
 
 #include "base/json/pointer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Text → address, prefix, with errors that say what was most likely meant. Internal to config/.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "config/protocols.h"
 
 #include <linux/rtnetlink.h>

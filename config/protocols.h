@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Names and numbers of the kernel's routing protocols, as in rt_protos (RTPROT_* of linux/rtnetlink.h).
 /// Called by the checks here and by whoever filters kernel routes. Any thread.
 #pragma once

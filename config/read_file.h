@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Whole files into memory, with errors in words. Internal to config/.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A route as the API takes it and the daemon keeps it: the same JSON as one element of /routes in a
 /// configuration file, on its own. Pure function, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// nlohmann's SAX parser behind five virtual functions, so that it is compiled once. Internal to config/.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// JSON text → a JSON value, strictly: RFC 8259, no comments, no key twice in an object. Internal to config/.
 /// Any thread; knows nothing of what the values mean.
 #pragma once

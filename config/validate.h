@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A JSON value against the published schema. Internal to config/. Any thread.
 #pragma once
 

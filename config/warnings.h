@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a configuration is allowed to say and most likely does not mean. Internal to config/. Any thread.
 #pragma once
 

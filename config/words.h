@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The configuration's values in the words of its JSON, and next hops as a person would say them. Internal to
 /// config/. Any thread.
 #pragma once

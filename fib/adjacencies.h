@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The adjacencies of a FIB image. Used by FibImage alone. Writer's thread only.
 #pragma once
 

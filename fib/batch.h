@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lookups of 64 addresses at once, in three variants; FibReader calls them. Each is a file of its own,
  * compiled for its own instructions, and therefore includes nothing that other files share inline code with.
  *

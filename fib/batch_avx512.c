@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch lookups with AVX-512 (F, BW, DQ, VL) and BMI2. */
 #include <immintrin.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch lookups without vector instructions. */
 #include "fib/batch.h"
 #include "fib/batch_steps.h"

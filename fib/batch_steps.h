@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The steps of batch lookups that all variants share; the compiler makes the most of each variant's
  * instructions. Included by fib/batch_*.c alone. */
 #ifndef PKTPIT_FIB_BATCH_STEPS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A set of small numbers that finds its least member in a few steps whatever its size: bits in words, and
 /// above them, for each word, a bit that says whether it holds any. Writer's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How many buckets each member of a group is to have, given what it has: the arithmetic of
 /// fib/bucket_share.h. Pure, any thread.
 #pragma once

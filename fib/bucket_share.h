@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Sharing a group's buckets out among its members after their weights, and again when the members change,
 /// with as few flows moved as can be. Pure functions, any thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Ranges of buckets in a FIB image: power-of-two sizes, split and merged as in a buddy allocator, the lowest
 /// that fits first; reused once no reader can hold them. A call takes a few dozen steps whatever the number
 /// of ranges, except one that must wait for a grace period: it merges all that was given back. Of free

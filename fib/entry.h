@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reading and making table entries (fib/layout.h) in C++, and the sizes of the nodes they lead to. Any
 /// thread; plain values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The grace period for C++ readers of memory that a writer changes under them: epochs. A reader thread holds
 /// an EpochReader and says when it begins and ends reading; the writer gets a ticket for what it has unlinked
 /// and asks whether the ticket has passed, which is when no reader can hold what was unlinked. Readers never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The next-hop groups of a FIB image and their buckets. Used by FibImage alone. Writer's thread only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Ids of blocks, groups and adjacencies: handed out, given back, and used again once no reader can hold
 /// them. Writer's thread only.
 #pragma once

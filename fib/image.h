@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The writer of a FIB image (fib/layout.h): one thread writes, any number of readers look up meanwhile.
 ///
 /// The memory is the caller's: a heap block, hugepages, a mmapped BPF array, device memory. FibImage keeps

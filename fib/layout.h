@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The FIB image: one position-independent block of memory that holds everything a forwarding decision needs.
  *
  * Read by C++ (router/forward), by eBPF (bpf/) and by devices, in the same bytes; written by one writer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Reading the FIB image: longest-prefix match, next-hop group, VLAN interface.
  *
  * Plain C, inlined into eBPF (bpf/) and C++ alike. `image` is the image's first byte; `g` its geometry. In

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The memory of a FIB image's nodes: places of 2^4 to 2^10 bytes, and the 256 KiB of roots. Bounded: when it
 /// is full, take() says so. What is given back is used again when no reader can hold it any more.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The nodes of a FIB image as the writer sees them: made, read, changed, copied and taken out of use, in the
 /// memory that readers look at. It knows no prefixes: that is fib/prefix_table.h. Writer's thread only.
 ///

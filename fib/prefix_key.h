@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Prefixes of one family in as few bytes as they need, as keys of large tables. Any thread; nothing
 /// allocates.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Prefixes of one family with a value each: exact match, and the longest match by probing the lengths that
 /// occur. For the writer's side (FibImage, Rib), not for packets. One thread.
 #pragma once

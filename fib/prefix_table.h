@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The prefixes of one table and family in a FIB image: which there are, and the nodes made of them.
 ///
 /// Used by fib/tables.h alone. Writer's thread only. A change is made in two steps. The first makes room:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Making nodes: the right kind and size for the prefixes inside them, with the answers of what stood there.
 #include <algorithm>
 #include <array>

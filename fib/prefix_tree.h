@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The prefixes of one table and family in order, with their groups: what is there, what covers a prefix,
 /// what lies inside it. The FIB's writer asks it; readers never do. One thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A reader's view of a FIB image: longest-prefix match of one address, or of a batch at once, by the widest
 /// instructions that the CPU has. Any number of threads, beside one writer (fib/image.h); reads only, never
 /// locks, never allocates.

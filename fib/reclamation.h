@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// When the writer's allocators may reuse what readers may still hold: by tickets of an Epochs, which never
 /// make the writer wait while anything else is free, or by a function that waits out a grace period. Used by
 /// IdPool, BucketSpace and the prefix tables. Writer's thread only.

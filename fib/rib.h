@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The RIB: every route of every source, and which one of each prefix is used.
 ///
 /// One thread. It knows next-hop sets by id only: whoever owns them (router/routing) says which are usable,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The routes of one family in a Rib: candidates by prefix, and the prefixes by next-hop set. Used by Rib
 /// alone. One thread.
 ///

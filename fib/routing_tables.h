@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The routing tables of a FIB image: which there are, and changes of one table that become visible together.
 /// Used by FibImage alone. Writer's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How the writer of a FIB image stores into memory that readers look at meanwhile. Writer's thread only.
 #pragma once
 

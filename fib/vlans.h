@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The VLAN table of a FIB image: open addressing as fib/lookup.h reads it. Used by FibImage alone.
 /// Writer's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DMA address spaces: what devices reach, and where. Setting up is one thread's, the daemon's; what is
 /// mapped may be used by any.
 #pragma once

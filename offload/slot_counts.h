@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where a worker's slots are, counted by each side for itself. Shown to people and checked by tests.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Who includes whom, by folder; fails where an arrow runs up (docs/architecture.md).
 
 A folder may include itself, `base`, and what stands beside it below. What a test or a benchmark includes is free.

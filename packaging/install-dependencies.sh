@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs the packages of packaging/debian-packages.txt that are missing, and nothing else.
 set -eu
 list=$(dirname "$0")/debian-packages.txt

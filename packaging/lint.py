@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""The arrows between folders, one definition of a name, then clang-tidy over every C++ source that the build directory compiles, in the units that it
-compiles them in; any finding is an error.
+# SPDX-License-Identifier: BSD-3-Clause
+"""The arrows between folders, one definition of a name, then clang-tidy over every C++ source that the build directories
+compile, in the units that they compile them in; any finding is an error.
 
 A unit that was found clean is not looked at again while what its preprocessor makes of it (comments included), the checks and
 clang-tidy's version stay the same: that is remembered in PKTPIT_LINT_CACHE, by default ~/.cache/pktpit-lint.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Fails where two types of one namespace have one name: across a program that is an error which no compiler tells.
 
 Reads the sources as text, which clang-format has made regular: what stands in a namespace begins in column 0.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`make test`: every check. Two lanes run beside each other: what computes (builds of the sanitizers, lint, property and
 unit tests), with a low priority, and what mostly waits (end-to-end tests). Each step is announced when it begins and when it
 ends, its output follows whole when it has ended; at the end a table of steps, slowest first, and the sum over all runners.
@@ -8,7 +9,6 @@ generated ones. Where there are recorded ones, what depends on them runs once wi
 """
 
 import os
-import queue
 import re
 import signal
 import subprocess
@@ -98,12 +98,12 @@ class Run:
             else:
                 self.run(step, niceness)
 
-    def watch(self, threads):
-        while any(thread.is_alive() for thread in threads):
-            for thread in threads:
-                thread.join(0.5)
-            if time.monotonic() - self.last_told > QUIET_FOR:
-                now = time.monotonic()
+    def watch(self):
+        """Of a thread that ends with the program: says what is still running where nothing has been said for a while."""
+        while True:
+            time.sleep(1)
+            now = time.monotonic()
+            if now - self.last_told > QUIET_FOR and self.running:
                 self.say("running: " + ", ".join(f"{step.name} for {now - since:.0f} s"
                                                  for step, since in list(self.running.items())))
 
@@ -129,6 +129,7 @@ class Run:
 def main():
     os.chdir(ROOT)
     run = Run()
+    threading.Thread(target=run.watch, daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, run.stop)
     data = os.environ.get("PKTPIT_DATA")
@@ -162,7 +163,9 @@ def main():
     lanes = [threading.Thread(target=run.lane, args=lane) for lane in ((computing, 15), (waiting, 0))]
     for thread in lanes:
         thread.start()
-    run.watch(lanes)
+    for thread in lanes:
+        while thread.is_alive():
+            thread.join(0.5)  # a signal is handled between two waits
     return run.close()
 
 

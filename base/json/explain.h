@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a JSON Schema demands at a place, in words: for errors. Reads the schema as JSON. Called by schema.h.
 /// Any thread.
 #pragma once

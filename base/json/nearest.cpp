@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/json/nearest.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Which known word somebody who wrote an unknown one most likely meant. Called where an error
 /// is put into words. Any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// JSON pointers (RFC 6901) as text. Called by whoever tells somebody where in a document something is wrong.
 /// Any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The only compile unit that includes valijson: its headers take seconds.
 #include "base/json/schema.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A JSON Schema (draft 7) that comes with the program, and values held against it with valijson; findings in
 /// the shape of our errors. Called by config/ and by the fabric model, whose documents come from outside. Any
 /// thread. Never reads a file, and never parses the document.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* A router in XDP on the kernel's own FIB: bpf_fib_lookup() for route and neighbour, then a redirect through
  * a devmap keyed by ifindex. Of the four ways (rules or the main table directly, bpf_redirect() or a devmap)
  * this was the fastest.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The upper bound: no lookup at all. MACs, TTL and checksum are rewritten, and every IP packet leaves by the
  * same port through a devmap. What a router does beyond this is what its lookups and checks cost.
  */

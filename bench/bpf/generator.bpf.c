@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The traffic source: run by BPF_PROG_RUN with live frames, sends each out of the source's port.
  *
  * The kernel recycles the frame's page, with the router's edits in it, so every header is written anew.

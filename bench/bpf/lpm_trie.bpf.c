@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* A router in XDP on eBPF's own longest-prefix map, then a redirect through a devmap. Every route leads to
  * the same next hop, so the map's value is the egress' number alone. IPv4 headers are taken for valid.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The headers that every eBPF program of the benchmark starts from. BPF only. */
 #ifndef PKTPIT_BENCH_PROGRAM_H
 #define PKTPIT_BENCH_PROGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The rewrite that every forwarder must do, at its cheapest: MAC addresses, TTL, checksum. For the peers
  * only: they validate nothing, which makes them faster than a router may be. BPF only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The traffic sink: counts what arrives, looks at a sample of it in full, and drops it.
  * `count` is for rates; `sequence` also follows every flow's sequence numbers.
  */

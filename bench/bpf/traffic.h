@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* What the benchmark's generator, forwarders and sink agree on: the frame, and the counters.
  * Plain C: compiled for BPF and into C++.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The frames of the CPU benchmark, as net_pcap reads them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_cpu: what a packet costs one core, in ns, and above what testpmd's bare receiving and sending costs.
 // No kernel I/O: its rates and those of bench_wire belong in different tables.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the command line of bench_cpu asks for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Pktpit's row: the daemon on its dpdk dataplane, on the same virtual devices as DPDK's own programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/cpu/rows.h"
 
 #include <fmt/format.h>

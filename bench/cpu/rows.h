@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The rows of the CPU benchmark: programs that forward from memory (net_pcap, which repeats its frames) to
 /// nowhere (net_null), one lcore each.
 #pragma once

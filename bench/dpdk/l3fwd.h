@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// l3fwd, built from DPDK's own example source as Debian ships it (package dpdk-doc), as it is or with the
 /// smallest patch that lets it run on virtual devices and hold a full table. Builds are kept below the cache
 /// directory, by the text of source and patch. No DPDK code is part of this project: the patch is a list of

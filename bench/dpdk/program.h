@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A DPDK program in a process of its own, on a terminal of its own (so that it writes by the line), in a
 /// network namespace if one is given. It ends with this process, however that ends. One thread uses this.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/dpdk/source_edit.h"
 
 #include "bench/harness/failure.h"

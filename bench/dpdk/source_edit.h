@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Small edits of foreign source text, each of which must find exactly what it replaces: a harness that
 /// patches a program must not silently measure another one. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Counters of a DPDK program, asked for through its telemetry socket. The program needs no change for it.
 #pragma once
 

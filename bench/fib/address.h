@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Addresses as lookups take them: IPv4 as host-order numbers, IPv6 as 16 bytes in network order. What is
 /// written once for both families takes the address type as its template parameter. Any thread.
 #pragma once

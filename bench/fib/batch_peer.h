@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The loops around a peer's batch lookup: the same for all peers, so that only the lookup differs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The churn benchmark of one family: one writer as fast as it can, in Pktpit's case beside a reader that
 /// looks up all the while on another core. Main thread, pinned.
 #pragma once

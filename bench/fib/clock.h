@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Clocks of the measurements. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How long a full table takes to load, from sorted routes in memory to the first right lookup: the
 /// structure's making, its memory and every route. Main thread, pinned.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The lookup benchmark of one family: checks every peer's every answer, finds each one's best setting, then
 /// measures all in one interleaved run. Main thread, pinned.
 #pragma once

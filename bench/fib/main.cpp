@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_fib: Pktpit's FIB against DPDK's longest-prefix matches, as ratios in the same run. Ends with 1 if
 // anything answers wrong; a missed target is told and is no failure.
 

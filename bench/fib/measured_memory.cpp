@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/fib/measured_memory.h"
 
 #include <fstream>

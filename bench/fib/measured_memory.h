@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Memory for what is measured: in huge pages where the kernel has them free, so that TLB misses are those of
 /// the structure and not of 4 KiB pages. One owner.
 #pragma once

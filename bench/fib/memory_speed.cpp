@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/fib/memory_speed.h"
 
 #include <fmt/format.h>

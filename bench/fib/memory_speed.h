@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How fast this machine loads from memory at random right now: what it has of a shared last-level cache
 /// changes from minute to minute, and lookup rates with it. Main thread, pinned.
 #pragma once

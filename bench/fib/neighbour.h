@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A thread on another core that keeps writing to its own memory, line by line at random, as the other cores
 /// of a router do with packets: what a lookup structure has of the shared cache is then what is left to it.
 #pragma once

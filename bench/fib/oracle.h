@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What every lookup must answer, found in a way that no peer shares: the table flattened to ranges of
 /// addresses with one answer each, and a binary search. Read-only after construction; any thread.
 #pragma once

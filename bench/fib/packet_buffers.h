@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packet buffers as a poll-mode driver hands them out: a metadata line, headroom, then the frame, at mbufs'
 /// distances, in the shuffled order that a mempool comes to. Reading destinations from there and writing
 /// results back costs cache that the lookup structure would like to have: every peer pays it in the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What one interleaved run found: rows of work, columns of peers, the samples of each cell. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A lookup structure under measurement, loaded with one table. The measuring thread calls everything but
 /// look_up() and quiescent(), which the reader's thread of the churn benchmark calls as well.
 #pragma once

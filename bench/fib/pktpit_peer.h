@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Pktpit's own FIB as a peer: the one place that knows its API.
 #pragma once
 

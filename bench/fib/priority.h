@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where the benchmark's threads run. What was raised falls back when the value goes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Random numbers that are the same with every standard library: <random>'s distributions are not.
 #pragma once
 

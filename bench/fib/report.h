@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a run found, for people (tables on stdout) and for programs (JSON).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Google Benchmark, told to measure in random order, round by round, and to hand the samples over instead of
 /// printing them. Main thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The routing table that all peers get: sorted, each prefix once, next hops numbered densely from 1. Plain
 /// values; made once at start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What Pktpit's FIB is to reach.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Sequences of route changes for the churn benchmark. Plain values; the same for every peer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The streams of destinations that lookups are measured on. Deterministic: the same table and seed give the
 /// same addresses. Plain values; made once at start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A change of the machine that is undone however the process ends, SIGKILL included: a child process makes
 /// it, waits until its parent is gone or lets go, and undoes it. Create it before any thread.
 #pragma once

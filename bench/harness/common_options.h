@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The options that benchmarks have in common, each defined once: the same name takes and means the same in
 /// all of them. Called by each program's parse_options(), on its main thread, before anything is measured.
 /// What an option is bound to is written while parse_arguments() runs, and must live until then.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Settings of one network device that rtnetlink does not have: GRO, NAPI threads, per-namespace sysctls. The
 /// calling thread must be in the device's namespace.
 #pragma once

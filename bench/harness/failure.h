@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How the harness reports that a measurement cannot be set up: an exception that names the step and errno's
 /// text. Everything it built goes away with its owners while the exception passes through.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A forwarder's process stands still while others are measured. The calling thread is of the process that
 /// started it.
 #pragma once

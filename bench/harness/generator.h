@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The traffic source: BPF_PROG_RUN with live frames in the source namespace, on a thread of its own that is
 /// pinned to one CPU. Frame n goes to destination n modulo their number, so that every flow's sequence
 /// numbers run.

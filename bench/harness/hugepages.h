@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// 2 MiB pages for DPDK, taken from the kernel at start and given back however the process ends
 /// (bench/harness/caretaker.h). Create it before any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Latencies as the sink counts them: buckets of at most 6 % width (bench/bpf/traffic.h). Pure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The machine that figures come from, for the head of a report: figures without it mean nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One measurement: traffic through one topology for one window of time. Used by the measuring thread, which
 /// itself only sleeps meanwhile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/harness/namespaces.h"
 
 #include <fcntl.h>

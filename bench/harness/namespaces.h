@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Network namespaces without names: held by a descriptor alone, so that they and the devices in them vanish
 /// with the process however it ends. Needs CAP_SYS_ADMIN. Never touches the namespace that the process
 /// started in.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the benchmark asks of the kernel's network configuration, over rtnetlink: veth pairs, addresses,
 /// static neighbours, and routes by the hundred thousand. Blocking; one thread. Works on the namespace that
 /// the thread was in when the object was made.

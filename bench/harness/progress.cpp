@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/harness/progress.h"
 
 #include <fmt/format.h>

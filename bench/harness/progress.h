@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Tells on stderr how far a run is and how long it will still take. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The kernel's limit on real-time threads (sched(7), "Limiting the CPU usage of real-time and deadline
 /// processes"), out of the way while a benchmark runs. By default it stops them, generator, routers and all,
 /// for 50 ms of each second: some windows of measurement have such a gap and others have not, which showed as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Recorded tables and updates that benchmarks measure with, where somebody has them. Any thread.
 #pragma once
 

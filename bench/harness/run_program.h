@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// main() of a benchmark: what all of them do around parsing and measuring.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The traffic sink: an XDP program on the sink's port that counts what arrives, looks at a sample of it in
 /// full (length, MACs, TTL, checksum) and drops it. One at a time on a topology. Used by the measuring
 /// thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// source -> router -> sink: three network namespaces joined by two veth pairs, addressed from the ranges set
 /// aside for benchmarks (RFC 2544, RFC 5180). One forwarder is measured on one topology. One thread.
 ///

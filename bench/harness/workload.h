@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What is routed and what is sent: a table of prefixes and the destinations that traffic goes to.
 /// Deterministic: the same options give the same workload on every machine that has the same table file.
 /// Plain values, no kernel.

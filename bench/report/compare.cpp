@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/report/compare.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What changed between two runs of the same benchmark, from their JSON files.
 #pragma once
 

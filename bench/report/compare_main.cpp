@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_compare A.json B.json: what changed between two reports of the same benchmark.
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/report/kill_restart_result.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a test of kill -9 and restart found. Plain values.
 #pragma once
 

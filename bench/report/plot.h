@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Plots, drawn by gnuplot: each as SVG and as PNG. Where gnuplot is missing none is drawn, and that is said
 /// once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where the time of a forwarder's process goes under load: perf's samples of its threads, sorted into the
 /// steps that a packet takes. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a run of bench_wire or bench_cpu found, for people (a table on stdout) and for programs (JSON). Plain
 /// values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The files that a run leaves: BENCHMARK-TIME.txt (the tables), .json, .svg and .png in one folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_rfc2544: what a forwarder carries without loss, how long frames take, what is lost beyond.
 
 #include <fmt/format.h>

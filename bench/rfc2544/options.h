@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the command line of bench_rfc2544 asks for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a run of bench_rfc2544 found, as a table, JSON and plots. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The search for throughput: the highest load that loses no more than a given share of frames. After
 /// MLRsearch (draft-ietf-bmwg-mlrsearch): goals with several loss ratios share their trials, early trials are
 /// short, and a bound counts only when a trial of full length stands for it. Pure: trials are a function.

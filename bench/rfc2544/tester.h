@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The trials themselves: paced traffic through one forwarder in its lab, counted by the sink. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/wire/dpdk_forwarders.h"
 
 #include <fmt/format.h>

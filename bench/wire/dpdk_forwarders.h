@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's forwarders over the same devices: l3fwd with its lookups, testpmd without any.
 #pragma once
 

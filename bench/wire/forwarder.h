@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A forwarder under measurement: what makes a topology's router namespace route. One object stays on one
 /// topology for the whole run, so that measuring in turns needs no attaching and detaching. What would take a
 /// core from the others meanwhile is stopped between its turns.

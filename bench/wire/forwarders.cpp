@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/wire/forwarders.h"
 
 #include "bench/harness/failure.h"

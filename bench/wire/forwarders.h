@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Every forwarder by its name on command lines.
 #pragma once
 

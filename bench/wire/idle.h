@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a daemon with split ports and no traffic takes of a CPU, in each way of polling.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Makes the kernel of a router namespace route a workload, set up as well as a kernel router can be:
 /// forwarding on, no reverse-path filter, no early demultiplexing for local sockets, no netfilter rules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Does forwarding outlive the daemon? Traffic at half the rate that Pktpit forwards at, every frame numbered
 /// within its flow; meanwhile the daemon is killed with SIGKILL and started again, several times.
 #pragma once

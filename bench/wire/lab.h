@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One forwarder on its own topology, with a generator: ready to be
 /// measured as often as wanted.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_wire: how fast Pktpit forwards 64-byte frames, as ratios to other forwarders in the same run. Ends
 // with 2 if a sink saw wrong frames or none; a missed target is told and is no failure.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The real daemon in a topology's router namespace: configured, started, killed and started again as a user
 /// would, with a routes file a family and the sink as a static neighbour. Its files lie below /run, which
 /// must be the benchmark's own (make_private_mounts()). One thread.

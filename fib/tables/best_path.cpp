@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/best_path.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Which of a prefix's entries in a table dump is the route. Pure, any thread.
 ///
 /// A simplification of RFC 4271 section 9.1: the router that wrote the dump knew more than the dump does (its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a table reader and an update reader need of BGP: prefixes, next hops and the path attributes that
 /// choose a route (RFC 4271, RFC 4760, RFC 8950). Pure parsing over a ByteCursor: faults go there. Any
 /// thread.

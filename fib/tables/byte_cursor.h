@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reads foreign bytes from front to back without ever leaving them. The first thing wrong is kept in a Fault
 /// shared with all cursors over the same record; after it every read gives zeros and nothing is left, so that
 /// parsers ask once at the end and their loops end by themselves. Network byte order. One thread; does not

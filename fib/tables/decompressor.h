@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Takes compressed bytes apart piece by piece. Used by FileSource alone. One thread. Memory: what the
 /// format's window takes, at most 256 MiB.
 #pragma once

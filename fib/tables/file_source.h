@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A file's bytes in pieces, unpacked on the way where it is compressed with xz, gzip or bzip2 (by its magic,
 /// not by its name). One thread. Never holds more than a piece of the file in memory, and what the
 /// decompressor's window takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// In what form a file of routes or updates is: told by its first bytes, never by its name. Pure values, any
 /// thread.
 #pragma once

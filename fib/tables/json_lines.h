@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Tables and updates as JSON lines, one object a line:
 ///   {"prefix": "192.0.2.0/24", "next_hop": "198.51.100.1"}
 ///   {"time": 1470009600, "announce": "192.0.2.0/24", "next_hop": "198.51.100.1"}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/line_splitter.h"
 
 namespace pktpit::fib {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Whole lines out of pieces of text as they come. Used by the readers of text and JSON lines. One thread;
 /// keeps at most one line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The outermost layer of MRT (RFC 6396 section 2): a stream of records, each with its time, type and length.
 /// Used by the readers of tables and of updates. One thread. Keeps at most one record, and of those that
 /// nobody wants nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/mrt_table.h"
 
 namespace pktpit::fib {

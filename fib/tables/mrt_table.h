@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes out of MRT TABLE_DUMP_V2 (RFC 6396 section 4.3, ADD-PATH: RFC 8050): one route a prefix, the best
 /// of its entries (fib/tables/best_path.h) or that of a peer asked for. A route's id is its next hop's
 /// address. One thread; keeps the list of peers and one record.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Updates out of MRT BGP4MP and BGP4MP_ET (RFC 6396 section 4.4, ADD-PATH: RFC 8050). Prefixes of IPv4 and
 /// IPv6 unicast; an announcement's id is its next hop's address. What is said about other families, state
 /// changes and BGP's other messages are counted and passed over. One thread; keeps one record.

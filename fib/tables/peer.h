@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The BGP peers of an MRT file, and which of them a reader is to listen to. Plain values, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/read_any.h"
 
 #include "fib/tables/file_source.h"

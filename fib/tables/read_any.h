@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Chooses the reader that a file's content asks for, and feeds it. Internal to fib/io.
 #pragma once
 

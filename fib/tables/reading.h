@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What all readers of tables and updates share: options, what they counted, and their common face. Plain
 /// values, one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A fingerprint of a routing table: CRC-64/XZ over its lines `prefix next-hop-id\n`, IPv4 before IPv6, each
 /// family ascending by address, then by length, each prefix once. The same as of the bytes that
 /// `pktpit table convert --sorted` writes. No protection against forgery. One thread.

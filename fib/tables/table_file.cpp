@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/table_file.h"
 
 #include "fib/tables/file_source.h"

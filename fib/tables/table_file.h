@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Route files: one `prefix next-hop-id` a line, blank-separated. '#' starts a comment; blank lines are
 /// skipped; the file may be compressed with xz, gzip or bzip2. Read by the daemon (routes_file), tests,
 /// benchmarks; fib/tables/table_reader.h reads these and the other forms of a table.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routing tables shaped like the Internet's, for tests, benchmarks and the demo where no real one is at
 /// hand. Any thread. Deterministic: the same arguments give the same table everywhere.
 #pragma once

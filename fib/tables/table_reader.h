@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routing tables in any form: text, JSON lines, MRT TABLE_DUMP_V2; plain or compressed; told by their
 /// content. Used by `pktpit lookup --table` and `pktpit table`, tests, benchmarks. One thread. A file of any
 /// size takes constant memory. docs/tables.md describes the formats.

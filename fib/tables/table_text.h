@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Tables as text: one `prefix next-hop-id` a line, blank-separated. '#' starts a comment; blank lines are
 /// skipped. One thread; keeps one line.
 #pragma once

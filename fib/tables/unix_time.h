@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Points in time as update files write them: seconds since 1970 (UTC), a fraction of up to six digits
 /// allowed. Pure, any thread.
 #pragma once

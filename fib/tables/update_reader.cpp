@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/update_reader.h"
 
 #include "fib/tables/json_lines.h"

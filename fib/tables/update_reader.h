@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Streams of route updates in any form: text, JSON lines, MRT; plain or compressed; told by their content.
 /// Used by `pktpit table replay` and `convert`, tests, benchmarks. One thread. A file of any size takes
 /// constant memory. docs/tables.md describes the formats.

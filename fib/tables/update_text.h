@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Updates as text, one a line: `unixtime a prefix next-hop-id` announces, `unixtime w prefix` withdraws (an
 /// id behind it says nothing). '#' starts a comment; blank lines are skipped. One thread; keeps one line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Blank-separated words of a line. Pure, any thread.
 #pragma once
 

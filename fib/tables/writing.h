@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Writes routes and updates in the forms that the readers read. Appends to a string which the caller empties
 /// when it has grown. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What stands behind a payload memory: an open file or device, where in it, and at which bus address.
 /// Finding it enables the device where it has to, and undoes that at the end. Control plane; one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/memory/cpu_mapping.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Memory in this process's address space: a file's, a device's, or anonymous. For payload memory the CPU has
 /// no business with it is mapped PROT_NONE, so that a touch is a SIGSEGV. Owned by one; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where main memory is put in the address space that devices see. Behind a PCIe switch an address is also a
 /// route: one inside a bridge window or a BAR goes to that device instead of up to the root, so such ranges
 /// are kept free. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/memory/memory_source.h"
 
 namespace pktpit::offload {

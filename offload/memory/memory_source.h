@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Which memory payloads are to wait in: what a configuration names, before any of it is touched.
 #pragma once
 

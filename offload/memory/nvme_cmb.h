@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where an NVMe controller's memory buffer lies, from the controller's own registers (NVMe Base
 /// Specification 2.0, 3.1.3 and 8.5). The registers are untrusted.
 #pragma once

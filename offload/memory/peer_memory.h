@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Payload memory and its life, after PeerDirect's: acquire → get pages → map for devices → unmap → put pages
 /// → release. A device or its driver can go away: revoke() then ends all use before the memory can become
 /// anybody else's, so that nothing is ever written into what has been reused.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The free slots of one payload memory. Constant time, no locks, no allocation after the start; one thread,
 /// the worker that owns the ports. Last in, first out: the slot that was free last is the one whose header
 /// cell is still in the cache.

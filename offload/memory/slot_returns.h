@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Slots on their way back to the worker that they belong to, from the one that saw them sent: a ring for
 /// each pair of workers. One producer and one consumer each, no waiting; a ring holds all of a worker's
 /// slots, so that none can be full. Made by a dataplane whose workers share transmit completions.

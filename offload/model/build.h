@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// From a topology and a profile to a fabric that runs. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// `pktpit model check`: the measurements of the research and what the model says of them. Each line has its
 /// source, and whether the model's number was put in (calibrated), follows from the protocol alone (exact),
 /// or comes out (emergent). One thread; takes seconds to minutes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 2: effective bandwidth of Gen 3 x8 over the size of transfers, P2P against bounce.
 #include <cmath>
 

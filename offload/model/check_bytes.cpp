@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows 1 and 3: what a frame puts on each link, against the closed form.
 #include "offload/model/check.h"
 #include "offload/model/closed_form.h"

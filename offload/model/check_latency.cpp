@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 7: SmartIO's switch chips, and what redirection through the root complex costs.
 #include <cmath>
 

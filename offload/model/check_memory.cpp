@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 4: what the CPU's own use of main memory does to devices' DMA.
 #include <cmath>
 

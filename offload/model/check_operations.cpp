@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 8: peer operations (PeerDirect Async).
 #include "offload/model/check.h"
 

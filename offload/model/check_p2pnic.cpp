@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 5: P2PNIC and the CPU-driven router under traffic.
 #include <cmath>
 

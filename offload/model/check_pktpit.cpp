@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Row 6: Pktpit and the CPU-driven router with the Internet's routes.
 #include <cmath>
 

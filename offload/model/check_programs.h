@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What rows 5 and 6 share: contenders, their settings, what limits a run. One thread.
 #pragma once
 

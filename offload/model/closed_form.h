@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Bytes that a forwarded frame puts on each link, by type, from the formulas of offload/pci/bandwidth.h and
 /// the programs' descriptors: independent of the fabric, which is held against it. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How a completer answers reads: where the answer is cut, and the completions that carry it. Endpoints and
 /// the root complex use it. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/model/cpu_times.h"
 
 #include <nlohmann/json.hpp>

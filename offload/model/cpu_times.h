@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The CPU's time for a packet, from what this machine measured: `bench_cpu --json` forwards on one core from
 /// memory to memory, by l3fwd and by Pktpit's own loop. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A device that does the same DMA operations for packet after packet, as fast as the fabric lets it: what
 /// pcie-bench does, and a NIC without its wire. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Writes a C++ file that holds text files: cmake -DOUTPUT=… -DINPUTS=a.json;b.json -P embed_texts.cmake
 set(body "#include \"offload/model/texts.h\"\n\nnamespace pktpit::model {\n\nconst std::map<std::string, std::string_view>& embedded_texts() {\n    static const std::map<std::string, std::string_view> texts = {\n")
 string(REPLACE "," ";" INPUTS "${INPUTS}")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/model/endpoint.h"
 
 #include <bit>

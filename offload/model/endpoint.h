@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A device on the fabric: memory behind one BAR that others write and read, and a DMA engine. What it does
 /// with what it is told is its Device's: a NIC, or a test. One thread.
 #pragma once

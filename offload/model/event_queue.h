@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The simulation's heart: events in the order of their virtual time, and of their making where the times are
 /// equal, so that a run is the same each time. A 4-ary heap of plain values: scheduling allocates nothing
 /// once the heap has grown to a run's size. One thread.

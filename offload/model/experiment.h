@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One run of the model: a topology, a profile, a NIC program, traffic; and what came out of it. One thread;
 /// the same settings give the same result.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The modelled PCIe fabric: a root complex, switches, endpoints and the links between them, with everything
 /// they share: events, TLPs, the address map, routes. Built once, then run; one thread, and nothing in it
 /// asks a real clock or device. Whoever builds it passes only what topology.h has checked: wrong indices are

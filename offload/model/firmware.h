@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A program that runs on a modelled NIC: what happens to a frame between the wire, the fabric and the wire.
 /// It is called for events and starts what follows; its computing time is charged by Nic::compute(). One
 /// thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Bytes that begin as zeros and take up memory only where they were touched. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The modelled CPU: cores that poll receive rings in main memory, take bursts, decide, and ring doorbells.
 /// Its time is that of the profile: a part for each burst and one for each packet. It reads and writes main
 /// memory through its caches, at no cost but that; its doorbells are writes to devices. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/model/hot_add.h"
 
 namespace pktpit::model {

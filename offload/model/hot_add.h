@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A NIC that is added while everything runs: until then its link is down and no route leads to it. The link
 /// comes up, the CPU configures the device (a configuration write, answered by a completion), the driver
 /// starts it, and then routes lead to it. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// An IOMMU with its IOTLB: sets of four, least recently used goes; misses wait for one of a few page
 /// walkers. Translation is the identity (as the vfio dataplane maps BARs); what is modelled is its time. One
 /// thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// JSON from outside for the model: parsed, held against a schema, every finding told with its JSON
 /// pointer. Internal to offload/model. Any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/model/l3fwd.h"
 
 #include <algorithm>

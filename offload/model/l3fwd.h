@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The CPU-driven router: the NIC fetches receive descriptors, writes frames and write-backs to main memory;
 /// the CPU polls, looks up, fills a transmit ring, rings a doorbell; the egress NIC fetches descriptors and
 /// frames. NIC's part and CPU's part. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Main memory as devices see it: bytes, a latency, and a bandwidth that devices share with the CPU's own
 /// loads and stores. A background load takes part of it, by factors of the profile. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A modelled NIC: ports with a line rate, packet memory behind its BAR, a DMA engine, threads that run a
 /// firmware program. What it does with frames is its Firmware's. One thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Whatever has PCIe ports in the fabric model: endpoint, switch, root complex. One thread.
 #pragma once
 

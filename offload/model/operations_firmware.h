@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// P2PNIC by peer operations: the ingress NIC looks the route up and hands batches of packets to the engine
 /// (peer_engine.h), which executes what the control loop compiled for the egress; the egress NIC learns of a
 /// batch by its doorbell and reads the descriptors in front of the frames in its own memory. Each NIC plays

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// P2PNIC: the ingress NIC looks the route up itself and hands the frame to the egress NIC (KAKENHI report,
 /// section 4). One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The control loop's part in peer operations: it compiles a program for each pair of NICs, writes it into
 /// the ingress NIC's memory, and tells the NICs when the FIB's generation has changed, so that what was
 /// compiled before is not executed any more. It has no part in any packet's way. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The part of a modelled NIC that executes peer operations (offload/peer_ops): it loads programs that were
 /// decoded and verified, and executes each step over the fabric with the NIC's own DMA engine; the CPU has no
 /// part in it. A lane for each egress device: a poll that waits holds up its own lane alone. One thread.

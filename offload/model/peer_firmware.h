@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// NIC-to-NIC transfer, which all peer-to-peer programs share: the ingress NIC writes the frame into the
 /// egress NIC's landing area (write), or tells it where to read it (read), or leaves it in main memory
 /// (bounce); a descriptor follows; credits for the egress NIC's ring come back in batches. Each NIC plays

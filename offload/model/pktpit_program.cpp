@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/model/pktpit_program.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Pktpit: the frame stays in the ingress NIC; a descriptor with its destination, or with the header slice,
 /// goes to a ring in main memory; the CPU looks it up and answers in a ring of egress descriptors, with one
 /// doorbell a burst; then the frame goes from NIC to NIC (peer_firmware.h). NIC's part and CPU's part. One

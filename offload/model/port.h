@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One end of a link: its transmitter, with queues by class, ordering rules and the credits that the other
 /// end's receiver has advertised; and the receiver's side of giving credits back. What is sent is counted by
 /// type. Used by nodes; one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A hardware profile: the constants of one machine, each with its source and whether it was calibrated. Read
 /// from JSON, whose bytes are not trusted; immutable afterwards; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A DMA engine: cuts writes by Max_Payload_Size and reads by Max_Read_Request_Size, never across 4 KiB (PCIe
 /// Base 5.0, section 2.2.7), keeps several reads outstanding by their tags, and puts what completions bring
 /// where it was wanted. Writes leave in the order they were asked for. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Results of the model as JSON, for `pktpit model --json` and for plots. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A queue of plain values in a ring that grows when it is full and never shrinks: nothing is allocated once
 /// a run has found its size. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The root complex: root ports, the IOMMU, main memory, and the CPU's way to devices. Requests from one root
 /// port to a device (peer requests, whether ACS sent them up or the device is elsewhere) are passed on in
 /// pieces where the hardware splits them, as Xeons were seen to (SmartIO, section 7.1.3 and 8). One thread.

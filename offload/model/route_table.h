@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A routing table for experiments, as a FIB image (fib/image.h), and destinations drawn from it. Programs
 /// look real addresses up in real images: the CPU in the whole one, a NIC in one that lies in its own memory
 /// and holds as much as fits. IPv4. Immutable once made; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A PCIe switch: cut-through with a fixed latency, one queue for each pair of ports and class, round robin
 /// between the ports that want the same link, ACS redirection by port. A request for nobody goes up. One
 /// thread.

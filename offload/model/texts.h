@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The schemas, topologies and profiles that come with the program, as text. Written by embed_texts.cmake.
 /// Any thread.
 #pragma once

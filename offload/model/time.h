@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Virtual time of the fabric model: picoseconds since the simulation began. Nothing in offload/model ever
 /// asks a real clock. Any thread.
 #pragma once

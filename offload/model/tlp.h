@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A transaction layer packet of the fabric model, and the pool that all of them come from. A TLP is owned by
 /// exactly one place at a time: a queue, a link, or the node that handles it. Its payload is one block that
 /// is filled where the TLP is made and copied where it ends, and never in between. One thread.

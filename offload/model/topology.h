@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A topology: what hangs below which root port, by what links. Read from JSON, whose bytes are not trusted,
 /// or made from a machine's PCI tree. Plain values; any thread.
 #pragma once

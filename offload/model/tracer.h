@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Writes down the journey of chosen packets, TLP by TLP. Nodes and ports call it for TLPs that belong to a
 /// packet; it never changes what happens. One thread.
 #pragma once

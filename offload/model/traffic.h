@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What comes in at modelled ports and what is seen at the other end: UDP frames, numbered and stamped with
 /// their time, whose every byte the receiver looks at. One thread.
 #pragma once

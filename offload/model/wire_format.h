@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a TLP costs on a link: its bytes with header, padding to double words, ECRC and framing, and their
 /// time. What the data link layer takes is charged in one of two ways: as a share of the rate, as pcie-bench
 /// counts it (offload/pci/bandwidth.h), or by ACK and flow control DLLPs, one by one. Pure; any thread.

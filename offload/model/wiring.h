@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How the NICs of a machine and their rings in main memory are put together, the same for an experiment and
 /// for the daemon on modelled hardware: settings out of the profile, addresses out of a plan. Whoever runs
 /// programs on modelled NICs calls it, once, before virtual time begins. Never loads a program. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Descriptor words in memory that the device reads and writes at the same time: 64-bit, little-endian,
 /// naturally aligned. Packet path; nothing here knows what the words mean.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A NIC's registers with what each access needs: reads that notice a device that has gone, and waits that
 /// end. Used by the drivers' control code, by the thread that owns the port; the packet path writes only
 /// doorbells through it.

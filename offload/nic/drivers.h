@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// make_nic() with the clock put in, for tests.
 #pragma once
 

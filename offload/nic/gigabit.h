@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What Intel's gigabit controllers have in common: reset, MAC address, filters, link, coming to rest.
 /// Control plane, by the thread that owns the port; all waits end.
 ///

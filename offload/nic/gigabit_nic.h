@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The driver for Intel's gigabit controllers: one class over a chip description (e1000e.h, igb.h). The
 /// worker that owns the port calls it. Virtual calls are one a batch; the loops over descriptors are
 /// compiled for their chip.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The Intel 82576 and I350, for GigabitNic: registers and descriptor formats. The packet-path parts are
 /// inline; nothing here is believed that the device wrote (RxRing checks).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What every chip asks of a layout and of the memory for its rings. Setting up only.
 #pragma once
 

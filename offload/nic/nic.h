@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A NIC driven from user space, for P2P: it splits each received frame into a header, which goes to main
 /// memory, and a payload, which goes wherever the slot's payload memory is, and gathers the two again to
 /// send.

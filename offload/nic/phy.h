@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The copper PHY behind a gigabit controller, over MDIO (IEEE 802.3 clause 22; 82574 datasheet 10.2.2.7,
 /// MDIC). Control plane only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A receive ring: which slot is in which descriptor, what goes in and what comes out, for every chip. The
 /// worker that owns the port calls it; the device is the other side. The device is believed only that a
 /// descriptor is done: a slot is found by the descriptor's place, lengths are checked, and no head or tail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/nic/statistics.h"
 
 #include "offload/nic/gigabit.h"

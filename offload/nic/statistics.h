@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The statistics registers of Intel's gigabit controllers, added up: they are 32 bits wide and clear when
 /// they are read (82574 datasheet 10.2.7, 82576 datasheet 8.19). Read often enough that none wraps: packet
 /// counters stick at their end after minutes at line rate. Control plane.

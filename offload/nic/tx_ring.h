@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A transmit ring: which slot ends in which descriptor, for every chip. The worker that owns the port calls
 /// it; the device is the other side, believed only that a descriptor is done. A frame is one descriptor, or
 /// two if it has payload; the last of each batch, and some in between, ask the chip to report.

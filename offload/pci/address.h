@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where a PCI function is: domain, bus, device, function, as the kernel and lspci write it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a PCIe link carries: raw rate, what data link layer and framing leave of it, and payload rates of
 /// posted writes and of reads. The formulas are pcie-bench's (Neugebauer et al., Understanding PCIe
 /// performance for end host networking, SIGCOMM 2018, section 3); what the protocol costs is as in PCIe Base

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What configuration space says of a function, as values: PCIe capability, ACS, ATS, bridge windows. Parsed
 /// from untrusted bytes; what is not there is absent, what is reserved is 0. Pure; any thread.
 #pragma once

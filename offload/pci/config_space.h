@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A PCI function's configuration space as bytes that are not trusted: 64 of them where the reader was not
 /// root, 256 for conventional PCI, 4,096 for PCIe, or anything a file says. Every read is bounds-checked, and
 /// capability lists that loop end. Pure; any thread.

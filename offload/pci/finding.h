@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Something about a machine that P2P DMA depends on, told so that a person can mend it and a program can
 /// tell it apart.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One PCI function, understood: what sysfs and configuration space say of it, as values. Made by PciTree
 /// from a snapshot, whose bytes are not trusted. Immutable afterwards; any thread.
 #pragma once

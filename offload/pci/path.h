@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The way of DMA requests from one PCI function to another, and whether P2P DMA goes that way. Asked by the
 /// `vfio` dataplane for each port and payload memory when it starts, and by `pktpit doctor`. Pure: knows only
 /// the tree it is handed; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The parts that find_path() puts its findings together from. Internal to offload/pci.
 #pragma once
 

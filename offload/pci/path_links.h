@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The PCIe links that a path passes, and what they carry. Pure; any thread.
 #pragma once
 

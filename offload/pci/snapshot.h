@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A machine's PCI functions as sysfs tells them, before anybody has made sense of it: read from the live
 /// /sys, or from a recording of another machine's. A recording holds just what was read. Reads nothing but
 /// attributes: no device is touched, nothing is written. One thread.

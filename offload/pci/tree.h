@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A machine's PCI functions and what hangs below what. Made once from a snapshot, immutable afterwards; any
 /// thread. Nothing of the snapshot is trusted: a function whose bridges are missing, or hang below
 /// themselves, counts as on its root bus.

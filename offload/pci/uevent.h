@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the kernel says of a PCI function that goes away: the text of its event (uevent). Pure; any thread.
 /// The bytes are not trusted.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Peer programs as bytes, as they are handed from the CPU to a device: a header of 24 bytes and 32 for each
 /// operation, little-endian. decode() trusts nothing; what it accepts is well formed, but may still reach for
 /// any address: see verifier.h. Any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// From an egress to the program that ingress devices execute for its packets. Called by the control loop
 /// when the FIB's generation changes. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Peer operations: what one device (the peer) does to another's rings and doorbells by itself, after a
 /// program that the CPU compiled before. The kinds are those of PeerDirect Async (OpenFabrics workshop 2017;
 /// ibv_peer_commit_qp() and ibv_peer_peek_cq() yield such programs), and one for doorbells of its own, so

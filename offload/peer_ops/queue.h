@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A queue pair in PeerDirect Async's way: the CPU posts work requests, which rings no doorbell; commit()
 /// makes one program of all that are pending, for the peer to execute when it has the data; peek() makes a
 /// program that waits for completions; later the CPU consumes them with poll(). No CPU between post() and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a program must be before a device executes it: every address, for every place in a ring, within one
 /// registered window that allows the access; aligned; operands where they mean something; and a fence between
 /// relaxed writes and the doorbell that tells of them. Pure; any thread.

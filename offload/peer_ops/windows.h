@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The memory that a device's programs may reach, registered by the control loop as PeerDirect registers a
 /// peer's memory (acquire, get_pages, dma_map): what is not inside a window is nobody's business. The owner's
 /// thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A VFIO container: the IOMMU address space that all ports and payload memories of the router share
 /// (Documentation/driver-api/vfio.rst of the kernel). Needs an IOMMU: without one, a device could write
 /// anywhere. Control plane; one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/vfio/device.h"
 
 #include <linux/pci_regs.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A PCI device driven from user space through VFIO: its registers, its configuration space, its interrupt.
 /// Opening takes it from its kernel driver; closing resets it and gives it back. Registers may be used by the
 /// worker that owns the port; all else is the control plane's, one thread.

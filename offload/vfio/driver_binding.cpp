@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/vfio/driver_binding.h"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Which kernel driver a PCI device is with, and taking it to vfio-pci and back through sysfs
 /// (driver_override). Control plane; one thread.
 #pragma once

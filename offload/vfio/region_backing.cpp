@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/vfio/region_backing.h"
 
 #include <fcntl.h>

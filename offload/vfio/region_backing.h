@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Payload memory that is a BAR of a device at vfio-pci. Control plane; one thread.
 #pragma once
 

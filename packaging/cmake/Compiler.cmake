@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Flags that every target of the project is compiled with, and add_pktpit_library().
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Pktpit routes real packets on this machine: two hosts, a server and the router, each in a network namespace, IPv4 and
 IPv6, with a table the size of the Internet's. Every step says what it does, shows the command and what came out.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The demo's little internet: hosts, a server and a router, each a network namespace, joined by veth pairs."""
 
 import os

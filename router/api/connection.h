@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One API connection as cpp-httplib's Stream, bounded in every direction: bytes read, time to read a
 /// request, time without progress while writing. Used by one worker thread; `stopping` may be set by another.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the API can ask of the daemon. Implemented by the daemon, called by the API server; always on the
 /// daemon's own thread (the server hands calls over), so an implementation needs no locks.
 ///

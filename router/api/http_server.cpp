@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/api/http_server.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// HTTP/1.1 over a listening UNIX socket: cpp-httplib parses, routes and answers; the sockets, their limits
 /// and an end without waiting are here, because cpp-httplib 0.11 bounds neither connections nor chunked
 /// bodies and its stop() waits for idle clients.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/api/loop_call.h"
 
 #include <condition_variable>

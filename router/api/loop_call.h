@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Hands work from an API thread to the daemon's loop thread and waits for it.
 ///
 /// run() is called on the API's worker threads, stop() on any thread. Work that was given up on never starts,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What stands behind the `?` of a request, checked and as plain values. Pure functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the API's bodies have of routes and errors. Pure functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The API: HTTP and JSON over a UNIX socket (docs/api.md). Owned by the daemon, which implements Control.
 ///
 /// Requests are parsed and answers are written on threads of the server's own; Control is called on the

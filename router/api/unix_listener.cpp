@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/api/unix_listener.h"
 
 #include <fcntl.h>

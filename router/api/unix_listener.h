@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A listening UNIX stream socket in the file system, whose file exists only while someone listens.
 ///
 /// Any one thread. Refuses a path where somebody listens already; replaces the file that a dead process left.

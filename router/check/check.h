@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// `pktpit check FILE`: everything that can be known about a configuration without running it, its routes
 /// files read to the end, for people and as JSON. Called by the CLI and by tests. Any thread; changes
 /// nothing.

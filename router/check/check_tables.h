@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The routes files of a configuration, read to their ends. Internal to router/check/.
 #pragma once
 

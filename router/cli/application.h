@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The CLI as a function: understands the arguments and runs the command. One call a process; tests call it
 /// often.
 #pragma once

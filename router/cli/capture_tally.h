@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a pcapng stream says of itself while it passes by: packets, and losses as its interface statistics
 /// have them. Takes the stream in pieces of any size, and any bytes. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Asks the daemon: one HTTP request over its UNIX socket (docs/api.md). One thread.
 #pragma once
 

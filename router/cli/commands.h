@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the CLI's commands do, after their arguments have been understood. Each returns the exit status.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// `pktpit bench`: finds the benchmark's program and becomes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What `pktpit doctor` finds out, and how it tells it. Pure but for commands_doctor.cpp, which reads the
 /// machine; one thread.
 #pragma once

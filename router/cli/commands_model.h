@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// `pktpit model`: experiments on modelled hardware. Needs no daemon and no root; nothing of it touches a
 /// device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <ostream>
 
 #include "fib/tables/table_generator.h"

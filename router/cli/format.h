@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Numbers for people: three significant digits, SI prefixes (k = 1000), units. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reading the daemon's answers without trusting them: a member that is absent or of another type is its
 /// default.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Percentiles of durations. One thread; 4 bytes a duration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Lines from a file descriptor, in blocks, none copied but the ones that a block cuts. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// From the words of `pktpit model run` to an experiment. Pure but for reading files.
 #pragma once
 

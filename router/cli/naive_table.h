@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Longest-prefix matching as its definition says: one hash table a length, asked from the longest to the
 /// shortest. What `--check` holds a FIB image against; shares nothing with it but the address type. One
 /// thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/cli/next_hops.h"
 
 #include "router/cli/json_text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How next hops are written for people: as iproute2 writes them. Pure functions.
 #pragma once
 

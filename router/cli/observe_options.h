@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What was typed behind `trace` and `capture`. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What happened between two answers of /v1/counters, per second. Pure; any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Applies updates to a FIB image, as a router would after its RIB has seen that something changed, and
 /// measures each change. One thread, no readers.
 #pragma once

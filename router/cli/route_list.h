@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes of a file in memory, next-hop ids as small numbers. Used by the table commands and by
 /// `lookup --table`. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A table's file in memory as a FIB image, for looking addresses up without a daemon. One thread.
 #pragma once
 

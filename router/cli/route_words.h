@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The grammar of `pktpit route add …`, which is iproute2's where both have the thing. Pure; any thread.
 ///
 ///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [preference N] [metric N] [counters]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What was read of a file, for people and as JSON. Used by the table commands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Text tables: aligned columns, UTF-8, cut to a terminal's width. Pure; one thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A FIB image in anonymous memory, without ports and adjacencies: one group per next-hop id. Used by the
 /// table commands and by `lookup --table`. One thread; nobody else reads the image.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where a command's output goes, and what may be done to it there. One per run of the CLI; tests inject
 /// strings.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One packet of a trace (docs/api.md) as lines for people. Pure.
 #pragma once
 

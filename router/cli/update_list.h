@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Updates of a file in memory, next-hop ids as small numbers: 24 bytes each, so that they can be replayed
 /// without their file being read meanwhile. One thread.
 #pragma once

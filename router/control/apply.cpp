@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A configuration becomes what runs: step by step, and whole or not at all.
 #include <spdlog/spdlog.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The interfaces of a configuration: those that move are taken off first, VLANs before the ports that carry
 // them; then ports come, then VLANs; what nobody wants any more goes when all else has succeeded.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/cli_routes.h"
 
 #include <nlohmann/json.hpp>

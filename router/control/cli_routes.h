@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes of source `cli`: changed by hand while the daemon runs, and kept in a file below /run so that they
 /// survive a restart of the daemon, but not of the machine. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/control_plane.h"
 
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The control plane: what the configuration, the kernel and the CLI want, as interfaces, neighbours and
 /// routes in the FIB image, and a new configuration as one transaction over all of it. What it talks to
 /// (kernel, dataplane, switches, slow path, event loop) is handed to it, so that it is tested without root.

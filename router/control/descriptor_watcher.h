@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Who calls back when a descriptor becomes readable: the daemon's event loop. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel tells the control plane while it runs.
 #include <spdlog/spdlog.h>
 

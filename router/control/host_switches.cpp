@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/host_switches.h"
 
 #include <linux/ethtool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Switches of the host's devices that the control plane turns without netlink: sysctls and offloads.
 /// Injected, so that the control plane is tested without root. One thread.
 #pragma once

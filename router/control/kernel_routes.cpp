@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/kernel_routes.h"
 
 #include <linux/rtnetlink.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes of the kernel's table (`ip route`, BIRD, FRR's zebra), followed live into the RIB as source
 /// `kernel`.
 ///

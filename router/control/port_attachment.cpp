@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The dataplane on the ports.
 #include <spdlog/spdlog.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel's devices are made to be, and what the kernel says of them.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The configuration's interfaces on the kernel's devices: brings the port stage onto a device, sets what the
 /// configuration wants of it, and does so again when the device vanishes and comes back. One thread.
 ///

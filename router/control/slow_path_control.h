@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The slow path as the control plane sees it: limits, and what becomes of packets that wait for a neighbour.
 /// Implemented by the daemon, which tells traces of it, too. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/static_routes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes of the configuration, from its text to the RIB: reads routes files, and makes the RIB's routes of
 /// source `config` those that are wanted, touching only what differs. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A change that is made step by step and kept whole or not at all: each step leaves behind how to undo it,
 /// and unless commit() is called all is undone, last step first. A step that cannot be undone does not keep
 /// the others from it, and is named. One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/capture_observer.h"
 
 #include "router/forward/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A capture: pcapng at the points that its client has asked for. The daemon's thread.
 #pragma once
 

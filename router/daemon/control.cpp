@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The API's questions and orders, answered in the shapes of docs/api.md.
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// pktpitd: puts kernel, configuration, control plane, slow path, dataplane and API together. One thread owns
 /// all of it (EventLoop); the API's threads hand their calls over.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/event_loop.h"
 
 #include <signal.h>

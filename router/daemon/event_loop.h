@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The daemon's loop: file descriptors, a tick, signals, and closures that other threads hand over.
 /// Everything that owns state runs on the one thread inside run(); post() is the only way in from outside.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What auto ports' stages hold, kept up to date: every 100 ms it asks the dataplane where packets went and
 /// lets HotChoice promote and evict. It also remembers the last seconds, for `pktpit show offload`. The
 /// daemon's thread.

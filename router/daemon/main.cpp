@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pktpitd: the daemon. Foreground; logs to stderr, or to the journal under systemd.
 #include <CLI/CLI.hpp>
 #include <net/if.h>

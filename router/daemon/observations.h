@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// All observers of packets together: what they want of the dataplane in sum, and what comes back to each.
 /// Without any, the dataplane observes nothing. The daemon's thread.
 #pragma once

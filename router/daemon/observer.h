@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One client's view of the packets that are observed: what it wants, what it has got, what was lost on the
 /// way. The daemon's thread; never waits for the client (router/observe/stream.h).
 #pragma once

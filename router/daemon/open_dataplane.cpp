@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/open_dataplane.h"
 
 #ifdef PKTPIT_XDP

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The dataplane that a configuration asks for, of those that were built in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Routes, next hops and neighbours as JSON, in the shapes of docs/api.md. Reads the routing core only. One
 /// thread.
 #pragma once

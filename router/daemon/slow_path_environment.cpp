@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/slow_path_environment.h"
 
 #include <arpa/inet.h>

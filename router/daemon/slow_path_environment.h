@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The slow path's view of the running daemon: FIB image, transmission, neighbours. One thread.
 #pragma once
 

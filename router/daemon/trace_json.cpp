@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/trace_json.h"
 
 #include "router/daemon/show_routes.h"

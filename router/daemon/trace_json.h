@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a trace says of one packet, in the shape of docs/api.md. Reads the routing core; the daemon's thread.
 #pragma once
 

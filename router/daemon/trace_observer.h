@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A trace: one JSON object a line for each packet, with every step that it took (docs/api.md). A packet that
 /// goes on to the slow path is held back until that has told what it did. The daemon's thread.
 #pragma once

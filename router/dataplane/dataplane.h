@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A dataplane as the daemon sees it: what moves the packets between ports, with the FIB image that it reads
 /// and what it counts. `xdp` implements it; `vfio`, `dpdk` and `model` by way of stageless.h. The packets
 /// themselves never pass through here, but for those that the daemon has to handle.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One daemon an instance: whoever holds its lock file. Used by the dataplanes at their start.
 #pragma once
 

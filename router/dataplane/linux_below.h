@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The Linux device that a driver takes its packets from (net_af_packet, net_af_xdp): the kernel sees its
 /// packets, too, and is kept from answering them, since the port's tap stands for the host. Its switches are
 /// given back at the end. The daemon's thread.

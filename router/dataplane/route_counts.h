@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Counters of routes where the worker counts. They end with the daemon. The daemon's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Files of a running instance: lock, API socket, routes given by the CLI. All below /run/pktpit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What dataplanes have in common whose ports decide nothing themselves: workers decide about every packet
 /// (router/loop), each port has a tap for the host's own traffic, and all of it ends with the daemon. `vfio`,
 /// `dpdk` and `model` derive from it and bring ports, and what the workers take packets from.

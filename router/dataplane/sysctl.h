@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The kernel's per-device switches below /proc/sys/net, of the daemon's network namespace. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The Linux device that stands for a NIC which the kernel does not have: the host's own traffic (ARP, ND,
 /// ping, BGP) goes through it. Gone when this is. The daemon's thread.
 #pragma once

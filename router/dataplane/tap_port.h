@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A port with a NIC that the kernel does not have: its tap stands for it there. Dataplanes derive what
 /// drives the NIC. The daemon's thread, with the workers paused where a dataplane says so.
 #pragma once

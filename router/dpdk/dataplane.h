@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The `dpdk` dataplane: any Ethernet device that DPDK has a driver for. A port is such a device and a tap of
 /// the port's name, for the host's own traffic; a worker's control loop decides about every packet. It ends
 /// with the daemon.

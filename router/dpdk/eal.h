@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's EAL in this process. It can be started once, and never again after its end; devices come and go
 /// while it runs. The daemon's thread, which keeps the CPUs that it may run on.
 #pragma once

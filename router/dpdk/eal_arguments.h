@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The command line that DPDK's EAL is started with: what Pktpit needs, then what the configuration adds.
 /// Pure; any thread.
 #pragma once

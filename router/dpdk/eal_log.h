@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What DPDK says goes to the daemon's log, and into the errors of what failed meanwhile. Any thread may make
 /// DPDK speak; a flood (a driver that complains of every packet) is cut to a few lines a second.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/dpdk/eth_device.h"
 
 #include <rte_bus_vdev.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One Ethernet device of DPDK: opened by its text in the configuration, configured with what its driver
 /// offers, started, stopped and given back. Receives nothing before start(). The daemon's thread, with the
 /// worker paused where it says so.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How an Ethernet device is configured: what we wish for, cut down to what its driver offers. Whatever it
 /// does not offer is done in software. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/dpdk/mbuf_pool.h"
 
 #include <rte_errno.h>

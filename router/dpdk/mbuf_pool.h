@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A pool of mbufs. Made by the daemon; its mbufs are the worker's and the drivers'.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Slots of a control loop whose packets are mbufs: which mbuf a slot stands for, from receive() until it is
 /// sent or released. Constant time, no allocation, one thread; last in, first out, so that a batch stays in
 /// the cache.

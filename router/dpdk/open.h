@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The way into the `dpdk` dataplane for those who are not compiled with DPDK's flags and headers: the
 /// daemon.
 #pragma once

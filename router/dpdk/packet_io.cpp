@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/dpdk/packet_io.h"
 
 #include <rte_ethdev.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's Ethernet devices as a control loop sees them (router/loop/packet_io.h): a slot is an mbuf, whose
 /// header is rewritten in place. Nothing behind the header slice is touched, but for a frame that the host or
 /// the slow path gets, and for segments that an egress driver cannot send. The worker's, but for add() and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Payload memory of a device for DPDK: made known to it, mapped for the ports' devices, and a pool of mbufs
 /// over it for drivers that split receive buffers. Sealed afterwards: the CPU's mapping of it is PROT_NONE.
 /// The daemon's thread.

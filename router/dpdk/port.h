@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A port of the dpdk dataplane: its Ethernet device and its tap, which has the device's MAC address and MTU,
 /// and whose later ones the device follows. The daemon's thread, with the worker paused where it says so.
 #pragma once

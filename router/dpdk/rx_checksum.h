@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a driver says of a packet's IPv4 header checksum. Pure; any thread.
 #pragma once
 

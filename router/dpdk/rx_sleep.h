@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How a worker sleeps until its Ethernet devices have something: by receive interrupts where a driver has
 /// them. One that has none is asked again after a while, the longer the longer nothing came, and at most
 /// after `longest_nap`. The worker's thread; add() and remove() while it is paused.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// forward() for a batch of frames: the same decisions, with all longest-prefix matches made at once by the
 /// widest instructions that the CPU has (fib/reader.h), so that their cache misses overlap. One thread a
 /// Forwarder; it reads the image, and never allocates, locks, logs or touches payload.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Numbers in network byte order at any alignment. The caller has checked that they lie inside its span.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/forward/forward.h"
 
 #include <algorithm>

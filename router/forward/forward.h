@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// forward(): what the router decides about one frame. The C++ twin of the eBPF port stage
 /// (bpf/port_stage.bpf.c): same verdict, same bytes, proven by tests/differential.
 ///

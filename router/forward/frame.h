@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One frame on its way through forward(): what each step found out, for the next. Internal to
 /// router/forward; each step is a function of its own file, returns PP_NONE to go on, and fills in the
 /// Decision as it learns.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The same decision for the packet that most are: IPv4 without options, untagged, to the port's own MAC
 /// address, forwarded by a group of one adjacency without tags. It keeps nothing between the two steps but
 /// the destination and writes the header by words. Whatever is different in any respect is "not plain", and

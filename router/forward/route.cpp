@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/lookup.h"
 #include "router/forward/frame.h"
 

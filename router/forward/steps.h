@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// forward() in two steps with the lookup between them, for one frame or for a batch whose lookups are made
 /// at once. Internal to router/forward.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Destinations as packets' samples carry them (bpf/abi.h), and what they are counted by. Plain values; any
 /// thread.
 #pragma once

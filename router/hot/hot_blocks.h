@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Prefixes of one family that do not overlap, each with what HotRoutes keeps of it: which one covers an
 /// address, which lie inside a prefix. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Chooses what the port stage of auto ports holds: counts where packets go, keeps the busiest blocks
 /// installed (hot_routes.h) and evicts the cold.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the port stage of auto ports holds: a second table of the FIB image, filled with blocks of addresses.
 ///
 /// A block is *uniform*: every address in it has the same next-hop group in the full table, whatever prefixes

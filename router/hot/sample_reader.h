@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reads what one CPU's port stages have sampled of where their packets went (pp_samples, bpf/abi.h), while
 /// they go on writing. Called by the dataplane that has such stages, once a tick; the daemon's thread. What
 /// the memory holds is taken for what it is worth: a torn or wrong sample misplaces a block, and no more.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reading netlink attributes that nobody vouches for: bounds and sizes are checked before a byte is read.
 /// Private to router/kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the daemon needs from the kernel, as an interface: links, addresses, neighbours and routes come in as
 /// events; a few requests go out. The netlink implementation is router/kernel/netlink.h; tests inject their
 /// own, so that the control plane is tested without root.

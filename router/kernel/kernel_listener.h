@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What KernelState reports: normalised changes of the kernel's tables. Implemented by the daemon; called on
 /// the thread that feeds KernelState, from within consume() or settle(). Must not call back into either.
 #pragma once

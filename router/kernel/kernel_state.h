@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The kernel's links, addresses, neighbours and routes as tables, fed with KernelEvents, and their changes
 /// told to a KernelListener. Pure: makes no system call; any Kernel, or a test, feeds it. One thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NetlinkKernel's events and dumps; its requests are in netlink_requests.cpp.
 #include "router/kernel/netlink.h"
 

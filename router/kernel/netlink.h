@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Kernel over rtnetlink: two sockets, one for events, one for requests and dumps, in the network namespace
 /// of the thread that opened it. Used by the daemon's loop; one thread. Reads and changes links, addresses
 /// and neighbours; never changes routes. Needs CAP_NET_ADMIN for its requests, and to force the size of its

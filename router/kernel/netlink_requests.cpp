@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NetlinkKernel's requests; its events and dumps are in netlink.cpp.
 // clang-format off: net/if.h, for if_indextoname(), goes together with linux/if.h only in this order
 #include <net/if.h>

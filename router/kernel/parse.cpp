@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/kernel/parse.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Bytes of one netlink message → a KernelEvent. Pure; any thread. The bytes are untrusted: a truncated or
 /// wrongly sized attribute is an answer (Skip::malformed), never an over-read. Called by NetlinkKernel and by
 /// the fuzzer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Routes and nexthop objects; the rest is in parse.cpp.
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What routes have in common, kept once: a full table has a million prefixes and a few thousand distinct
 /// sets of next hops. Used by RouteTable alone; one thread; knows nothing of prefixes.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RouteTable: what the kernel does to routes without telling, when devices, addresses and nexthop objects
 // change. Each case was observed on Linux 6.18; the functions that do it are named.
 #include "router/kernel/route_table.h"

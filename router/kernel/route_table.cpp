@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/kernel/route_table.h"
 
 #include <linux/rtnetlink.h>

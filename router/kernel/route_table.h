@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The kernel's routes of one table, as the kernel has them: several for a prefix, by metric and order; and
 /// which of them counts. Follows what the kernel does without telling: routes that vanish with a device, an
 /// address or a nexthop object. Used by KernelState alone; one thread; pure.

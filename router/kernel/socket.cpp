@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/kernel/socket.h"
 
 #include <linux/netlink.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One rtnetlink socket: requests with acknowledgement, dumps, and raw reception. Private to NetlinkKernel;
 /// one thread. Messages that do not come from the kernel are dropped unread.
 #pragma once

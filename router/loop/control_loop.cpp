@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/loop/control_loop.h"
 
 #include <cstring>

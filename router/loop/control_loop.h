@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The control loop: header slices in, forward(), egress descriptors out, a batch at a time. One worker
 /// thread, which owns its dataplane's ports (router/loop/packet_io.h). It never touches payload; a frame that
 /// the daemon has to handle is copied for it, whole, into a queue.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The CPUs that worker threads may be put on. Asked at the daemon's start.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Whose turn it is among ports that have packets waiting: deficit round robin (Shreedhar and Varghese,
 /// 1995), by bytes on the wire, so that each port gets the same share of a worker whatever the size of its
 /// frames. Asked by dataplanes in receive(); the worker's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a worker tells of auto ports' packets: where they go, for the daemon to choose what their port stages
 /// hold (router/hot), and up to which number they have left, for the stages to keep their order
 /// (pp_order, bpf/abi.h). The worker writes, the daemon reads, without a lock; memory is taken when the first

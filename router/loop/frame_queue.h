@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Whole frames from one thread to another, in order, through a ring of bytes: frames for the daemon from a
 /// worker, and frames to send from the daemon. One producer, one consumer; neither ever waits, allocates or
 /// locks. A frame that does not fit is refused, for the producer to count.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How long packets take, as counts in log-linear buckets: eight to each power of two, so that a percentile
 /// is told with an error of at most 12.5 % over the whole range. A worker counts, alone; the daemon reads, at
 /// any time and without a lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What every dataplane gives to a control loop: header slices in, egress descriptors out, batch by batch.
 ///
 /// One object a worker thread; all calls from that thread. Virtual calls are made once a batch, never once a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a worker writes down of packets while somebody traces or captures: records as the port stage's
 /// (struct pp_observation, then the frame), through a queue to the daemon. Made by the daemon and handed to a
 /// worker while that is paused; then decided() and finished() are the worker's, pop() and lost() the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How counters of ports add up: of CPUs, of workers, of ports. Plain values; any thread.
 #pragma once
 

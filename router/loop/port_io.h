@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a worker needs of its ports beside their packets: frames of the daemon's to send, and how to sleep
 /// until something comes. The worker's thread.
 #pragma once

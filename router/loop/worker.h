@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The thread that owns ports' rings: turns of the control loop, frames of the daemon's to send, sleep when
 /// there is nothing to do. The daemon pauses it to change what it works on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The counters of all workers of a dataplane: each worker writes its own, the daemon reads the sums.
 #pragma once
 

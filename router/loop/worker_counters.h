@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a worker counts: written by it alone, read by the daemon at any time. No lock and no atomic
 /// read-modify-write: the worker is the only writer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The `model` dataplane: ports of modelled NICs on a modelled PCIe fabric (offload/model), in virtual time,
 /// with the daemon's own control loop deciding about real frames. No packet of it is on a real bus, and no
 /// figure of it is a measurement. It ends with the daemon.

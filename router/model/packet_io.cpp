@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/model/packet_io.h"
 
 #include <sys/epoll.h>

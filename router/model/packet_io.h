@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Modelled NICs as a control loop sees them (router/loop/packet_io.h): frames of wires come in by modelled
 /// ports, header slices cross the modelled fabric to the modelled CPU, answers go back with new headers,
 /// payloads go from NIC to NIC, and what leaves the modelled ports goes out by their wires. Virtual time goes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/model/port.h"
 
 #include <spdlog/spdlog.h>

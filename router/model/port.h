@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A port of the model dataplane: a port of a modelled NIC, the wire that its frames come from and go to, and
 /// its tap, which has the wire's MAC address and MTU. The daemon's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The modelled CPU of a router whose decisions are the real control loop's: its bursts of header slices are
 /// handed over when their modelled time is over, and virtual time stands until they have been answered. The
 /// worker's thread.

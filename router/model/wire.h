@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where the frames of a modelled port come from and go: a Linux device, or pcap files. Opened by the daemon;
 /// then the worker's, but for what the daemon does while the worker is paused.
 #pragma once

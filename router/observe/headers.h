@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The headers of a frame as JSON, for people: Ethernet, VLAN tags, ARP, IPv4, IPv6, ports, ICMP. Takes any
 /// bytes and reads only those there are. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One packet as a port stage or a worker has written it down (struct pp_observation in bpf/abi.h), checked.
 /// Read by the daemon's thread; the bytes stay the ring's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/observe/packet_filter.h"
 
 #include <pcap/pcap.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A pcap filter (man pcap-filter), compiled by libpcap and run in user space. Made on any thread, used by
 /// one; never changes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// pcapng, written block by block into strings (draft-ietf-opsawg-pcapng, as tshark reads it), little-endian.
 /// Pure functions; any thread. libpcap writes no pcapng, and could write no comments.
 #pragma once

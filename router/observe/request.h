@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a client wants to see of the packets: the query of GET /v1/trace and GET /v1/capture, as plain
 /// values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What an observation yields, on its way from the daemon's thread to the thread that answers a client. Never
 /// holds more than its bound: the daemon never waits for a client, it counts what does not fit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/adjacencies.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Adjacencies: for each next hop in use, the entry of the FIB image that says how a packet leaves. Follows
 /// neighbours and interfaces; a change is one or two stores into the image, however many routes use it.
 ///

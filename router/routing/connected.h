@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Connected routes: what the addresses of interfaces and the neighbours on their nets put into the RIB.
 ///
 /// Several things can want the same prefix (two addresses in one net, a host route that is also a broadcast

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Gateways without an interface, and what each resolves to: the longest match of the RIB, over a connected
 /// net to its interface, else over that route's next hops in turn. Used by NextHopSets. One thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The router's own L3 interfaces: ports and VLANs on them, as the control plane sees them. Plain values and
 /// a table with stable ids. One thread.
 #pragma once

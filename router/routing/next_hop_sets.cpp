@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/next_hop_sets.h"
 
 #include <algorithm>

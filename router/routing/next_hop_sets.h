@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Next-hop sets: what routes point to. Equal sets are one; each is one group of the FIB image. When a link,
 /// a neighbour or a route to a gateway changes, the sets that it can matter to are resolved anew and their
 /// groups rewritten: the cost does not depend on how many routes use them.

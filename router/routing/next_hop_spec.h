@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What a route's next hops are asked to be, before anything is resolved. Plain values; any thread.
 #pragma once
 

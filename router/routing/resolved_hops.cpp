@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/resolved_hops.h"
 
 #include <algorithm>

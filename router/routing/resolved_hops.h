@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Next hops as they leave the router, after recursion, and how the weights of several levels become one.
 /// Used by the routing core. Plain values and a pure function; any thread.
 #pragma once

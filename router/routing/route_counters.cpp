@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/route_counters.h"
 
 #include "bpf/abi.h"

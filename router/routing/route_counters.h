@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Counters of routes: which route has which, and what they count. The counting itself is the dataplane's,
 /// behind RouteCounterStore. Used by the daemon; one thread.
 #pragma once

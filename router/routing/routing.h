@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The routing core: interfaces, neighbours and routes in; FIB image out.
 ///
 /// It puts the pieces of this folder together with the RIB and the image. It talks to nobody: the daemon

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Every outcome that the slow path counts, by name. One thread; plain numbers.
 #pragma once
 

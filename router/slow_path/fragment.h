@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// IPv4 fragmentation, RFC 791 section 3.2. Pure: header and payload in, fragments out through a function.
 #pragma once
 

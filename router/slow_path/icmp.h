@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Builds ICMP error messages: RFC 792, 1191, 1812 4.3.2, 4443. Bytes in, bytes out; whether one may be sent
 /// is icmp_silence.h's and rate_limiter.h's matter.
 #pragma once

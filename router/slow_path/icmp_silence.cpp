@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/slow_path/icmp_silence.h"
 
 namespace pktpit::router {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// When a router must not answer a packet with an ICMP error: RFC 1812 4.3.2.7, RFC 4443 2.4 (e).
 #pragma once
 

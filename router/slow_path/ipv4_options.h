@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// IPv4 options that a router acts on: record route and timestamp (RFC 791 section 3.1, RFC 1812 5.3.13).
 /// Source routes never get here: forward() drops them. Unknown options pass unchanged.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// From the FIB image to an Ethernet header, for packets that do not leave by forward(): the router's own,
 /// and fragments.
 #pragma once

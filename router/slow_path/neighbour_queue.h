@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packets that wait until the MAC address of their next hop is known.
 ///
 /// One thread. Bounded per neighbour, in bytes, in neighbours and in time; where there is no room, the oldest

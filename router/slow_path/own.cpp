@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that the router itself sends: which way, from which address, in which frame.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Bytes of a packet: the Internet checksum, and an IP packet found in a frame.
 /// Nothing here reads beyond the span that it is given.
 #pragma once

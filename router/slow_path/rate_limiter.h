@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How many ICMP errors may leave: a token bucket per destination prefix (/24, /64) and one for all.
 ///
 /// One thread. The table has a fixed size, so that spoofed sources cannot make it grow: a full set gives up

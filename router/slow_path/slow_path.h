@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The slow path: all that a redirect cannot finish. Punted frames wait for their neighbour, are fragmented,
 /// have their options processed, or are answered with an ICMP error.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the slow path holds, and the steps of its work. Private to router/slow_path.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transit packets: what forward() says about them now, and what has to be done about it.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for neighbours, and what happens when that ends.
 #include <cstring>
 #include <utility>

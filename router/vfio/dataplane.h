@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The `vfio` dataplane: NICs driven from user space, payloads from NIC to NIC through peer memory, headers
 /// to a worker's control loop. A port is a NIC, known by its PCI address, and a tap of the port's name.
 ///

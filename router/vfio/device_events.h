@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What the kernel says of devices that come and go (uevents): a payload memory whose device is unplugged has
 /// to be revoked. One thread, the daemon's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/vfio/packet_io.h"
 
 #include <algorithm>

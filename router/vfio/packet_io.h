@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// NICs as a control loop sees them (router/loop/packet_io.h). The worker's, but for add() and remove(),
 /// which the daemon calls while the worker is paused.
 #pragma once

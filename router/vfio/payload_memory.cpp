@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/vfio/payload_memory.h"
 
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The payload memory that a configuration names, opened for the ports' address space. The daemon's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/vfio/port.h"
 
 #include <sys/eventfd.h>

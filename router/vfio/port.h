@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A port of the vfio dataplane: the NIC behind VFIO, its driver, its rings in main memory, its tap. Opening
 /// takes the NIC from its kernel driver and resets it; it receives nothing before start(). The daemon's
 /// thread, with the worker paused where it says so.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/vfio/slot_memory.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// All slots of a vfio dataplane, by index: the header cell of each in main memory, its payload in main
 /// memory (region 0) or in peer memory (region 1), and who has which. Addresses are computed, never looked
 /// up.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/auto_ports.h"
 
 #include <algorithm>

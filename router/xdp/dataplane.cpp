@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/dataplane.h"
 
 #include <bpf/bpf.h>

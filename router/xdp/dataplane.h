@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The `xdp` dataplane: port stages on Linux devices, the maps they share, and what the daemon does with
 /// them.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/device_sockets.h"
 
 #include <linux/ethtool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The AF_XDP sockets of one device: for each queue one that receives and sends, which is one worker's, and
 /// for each worker without a queue of its own there one more to send by. All are on the device's own
 /// registration of the packet memory, so that each device has zero-copy if its driver can, and goes without a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Attachment through libxdp's dispatcher, for devices that other XDP programs share (/xdp/dispatcher in the
 /// configuration). The dispatcher needs freplace programs; where the kernel refuses those, the caller goes on
 /// with a plain BPF link. One thread.

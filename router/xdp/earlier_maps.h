@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What an earlier daemon has counted, and which ids its ports had: the maps that it left pinned, adopted
 /// only if they are of this version (PP_ABI_VERSION) and all there. Called by the dataplane, once before it
 /// makes its own maps and once when it commits; its thread. Never touches links: whatever version a port's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The maps that all port programs of one generation share, made as the object file declares them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Observation on the `xdp` dataplane: other programs at the ports, rings to read from, and the worker's part.
 #include <sys/epoll.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/packet_memory.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The memory of split ports' packets: chunks of 4 KiB, 64 MiB for each worker, in huge pages of the pool if
 /// it has enough, else in transparent ones where the kernel can make them. All devices share it as their
 /// UMEM, so that a frame leaves from where it came in, whatever the port. A chunk is a slot; its offset says

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Where the data path lives on when the daemon does not: the pin directory of one instance in bpffs.
 ///
 /// Layout below /sys/fs/bpf/pktpit/<instance>/: `v2_counters`, `v2_route_counters`, `v2_counted_routes` and

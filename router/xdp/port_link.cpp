@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/port_link.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The attachment of a port stage to a device: a BPF link, which the pin directory keeps alive.
 #pragma once
 

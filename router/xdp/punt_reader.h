@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Frames that the port stage hands to the daemon, read from a perf ring per CPU. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Slots that were in the rings of closed sockets: kept until the kernel has let go of the queue, which it
 /// does some time after the close, and given back then. The daemon's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/route_counter_maps.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The counters of routes where the port stages count, and the pinned list of whose each one is. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/skeleton.h"
 
 #include <bpf/libbpf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The port stage's eBPF object, opened and bound to shared maps but not loaded. Private to router/xdp.
 #pragma once
 

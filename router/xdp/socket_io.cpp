@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/socket_io.h"
 
 #include <linux/if_xdp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Ports as one worker's control loop sees them through AF_XDP (router/loop/packet_io.h): its receive queues,
 /// and for each port a socket to send by. A chunk of the packet memory is a slot: header and payload lie in
 /// one piece, and a frame leaves from where it came in. The worker's thread, but for what says that the

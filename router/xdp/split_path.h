@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The way of split ports' packets on the `xdp` dataplane: packet memory, sockets, workers. Made when the
 /// first port is split; the daemon's thread.
 #pragma once

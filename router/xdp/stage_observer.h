@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What port stages write down while somebody observes (bpf/observe.h): what they are to write, and the perf
 /// rings that it comes by, which are there only as long as this is. The daemon's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/xdp/transmitter.h"
 
 #include <linux/if_packet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Sends frames that the daemon makes or releases: whole Ethernet frames out of a device, by AF_PACKET. One
 /// thread.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the machine gave while something was measured: without it, a rate that a test finds too low says nothing."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The harness's machinery, not its times: every benchmark runs, its report is what the schema says and fits together, plots
 are drawn, and nothing is left behind. Times on a machine that runs tests mean nothing and are not looked at.
 """

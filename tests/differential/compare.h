@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// One frame through the eBPF port stage and through forward(): the same verdict, the same bytes, one
 /// counter.
 #pragma once

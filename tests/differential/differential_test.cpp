@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random FIBs, random and broken frames: the eBPF port stage and forward() must agree on every one of them.
 #include <gtest/gtest.h>
 

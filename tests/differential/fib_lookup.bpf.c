@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The longest-prefix match of fib/lookup.h as eBPF executes it, for fib_lookup_test.cpp alone: the packet
  * holds addresses, and each one's group id is written over it. The port stage inlines the same functions.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the test program fib_lookup.bpf.c takes and leaves in its packet. */
 #ifndef PKTPIT_TESTS_FIB_LOOKUP_H
 #define PKTPIT_TESTS_FIB_LOOKUP_H

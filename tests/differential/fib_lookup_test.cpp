@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One image, read by eBPF and by every variant of FibReader: all say what the oracle says.
 #include <gtest/gtest.h>
 

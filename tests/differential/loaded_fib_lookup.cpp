@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/differential/loaded_fib_lookup.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The longest-prefix match in eBPF (fib_lookup.bpf.c) over one image, run through BPF_PROG_TEST_RUN. Needs
 /// root. One thread.
 #pragma once

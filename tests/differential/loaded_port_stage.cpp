@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/differential/loaded_port_stage.h"
 
 #include <bpf/bpf.h>

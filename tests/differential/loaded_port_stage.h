@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The eBPF port stage, loaded for some ports over one image, and run packet by packet through
 /// BPF_PROG_TEST_RUN. Needs root. One thread, which it pins to its CPU: counters are per CPU, and so is the
 /// punt ring.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The observed port stage does what the plain one does, and writes down what it did.
 #include <gtest/gtest.h>
 

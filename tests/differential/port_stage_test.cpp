@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the eBPF port stage does with the vectors, with frames in fragments, and where it has no twin:
 // counters of the egress port, a missing devmap entry, no daemon to punt to.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Random FIB contents and random frames that fit them: valid ones of every kind, then broken in every way
 /// that a field can be. Everything follows from the seed.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Topologies, routers and the house rules of the end-to-end tests.
 
 One router and one topology serve a test module; a module that needs others asks `build_net` for them. Everything runs

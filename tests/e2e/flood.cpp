@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends frames out of a device as fast as the kernel takes them, without a socket: an XDP program run over
 // live frames (BPF_PROG_RUN), which redirects each to the device. The queue that they arrive on is that of
 // the CPU.

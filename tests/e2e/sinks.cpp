@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends packets to many destinations and says by which next hop each of them came out.
 //
 //   sinks SENDER_NETNS DEV SRC_MAC DST_MAC RECEIVER_NETNS DEV FILE zipf|uniform PACKETS RATE WINDOW [LOG]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Auto ports: the port stage decides about the busiest destinations, the control loop about all others.
 
 The next hops are static neighbours on one wire, told apart by their MAC addresses (sinks.cpp). What is right is said

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command-line tool: tables for people, JSON for programs, and exit statuses that scripts can trust."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What only the dpdk dataplane does: devices of drivers' own, EAL's errors in our words, nothing left behind."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ICMPv4 errors for transit packets: what they say, and when a router stays silent. RFC 792, 1812 4.3, 1191."""
 
 import struct

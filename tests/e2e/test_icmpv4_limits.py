@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ICMP errors are limited, in all and for each destination prefix, and the limits hold one another apart."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ICMPv6 errors for transit packets: what they say, and when a router stays silent. RFC 4443, 4291, 8201."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Interfaces that go down, vanish, change and come back while the router runs."""
 
 import pytest

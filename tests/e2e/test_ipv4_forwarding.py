@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a router does to an IPv4 packet on its way: RFC 1812 section 5.2 and 5.3, RFC 791, RFC 1624."""
 
 import random

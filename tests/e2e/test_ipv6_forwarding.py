@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a router does to an IPv6 packet on its way: RFC 8200, and which extension headers it looks at."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Frames larger than a page, which XDP sees in fragments."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Routes taken over from the kernel's table, live: `ip route`, and with it BIRD and FRR."""
 
 import pytest

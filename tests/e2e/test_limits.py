@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables that are full: the route is refused and named, and everything else goes on."""
 
 import pytest

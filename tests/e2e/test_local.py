@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The router's own addresses: its kernel stack answers for them, untouched by what forwards."""
 
 import pytest

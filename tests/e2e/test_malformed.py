@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Garbage of every layer: the router drops it, counts it, and goes on."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pinned maps are adopted by a daemon of their own version alone: any other makes fresh ones and says so, and the data
 path that runs forwards until its programs are swapped."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What must not be forwarded: addresses that do not belong on the wire, other stations' frames, broken headers.
 Each is dropped in silence, and Pktpit counts it under its name."""
 

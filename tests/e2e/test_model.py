@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What only the model dataplane does: files in virtual time, the same result each time, and that it says what it is."""
 
 import json

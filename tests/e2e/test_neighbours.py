@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Next hops whose MAC address is not known yet, no longer right, or given by hand."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Next-hop groups: which of several paths a packet takes. RFC 2992, RFC 6438, RFC 1812 5.2.4.5."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Routes over routes: a gateway behind other routes, as BGP's next hop behind an IGP's, and counted routes."""
 
 import re

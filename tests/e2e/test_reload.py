@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A new configuration is applied whole or not at all, and no packet on a route that stays is lost over it."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which route a packet takes, and routes that change while packets flow."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """No packet's place is ever lost: ten million packets, with rings forced full, neighbours dying, ports flapping."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Split ports: the port stage hands headers to the daemon's control loop, which decides."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A daemon that stands still (SIGSTOP, a debugger, a starved machine): inline flows go on, split ones drop by name,
 and forward again at once when it goes on."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`pktpit trace` and `pktpit capture`: what packets did, as they did it, and ports as fast as before afterwards."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """VLAN tags, one and two, on the way in and out. This kernel may have no VLAN devices: neighbours are static."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Several workers, several queues: who serves what, and that each packet still goes where it should."""
 
 import os

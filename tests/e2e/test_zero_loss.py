@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams of numbered frames that cross the router: nothing lost, doubled or reordered."""
 
 import pytest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A paced sender and a receiver of numbered frames, for tests that say "nothing is lost and nothing
 // reordered".
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The emulated machine and the router in it. One machine serves the whole session, one daemon a module or less: a boot
 costs five seconds. With `-n 2` (pytest-xdist) two workers have a machine each, and take a module after the other.
 

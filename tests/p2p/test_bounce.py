@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A port that takes its payloads by way of main memory, among ports that do not: it works, it is said, and nobody
 else's payload goes there. The daemon sleeps between frames here: interrupts have to wake it."""
 

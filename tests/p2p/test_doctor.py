@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`pktpit doctor` on a machine whose paths are known: what it says of them, and to whom."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ten thousand frames a memory: where they leave, what they look like, and where their bytes have been."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the router says in its own name: ARP, neighbour discovery, ping, ICMP errors. Payloads of these wait in the peer
 memory like all others."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The same with igb (Intel 82576) NICs, whose driver differs in its registers and descriptors. QEMU has them from
 version 8 on; Debian's backports have such a one.
 

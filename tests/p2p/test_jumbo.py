@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Frames of up to 9,014 bytes in slots that hold them; and at the end a clean stop."""
 
 import pytest

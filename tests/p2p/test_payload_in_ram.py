@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A control: with payloads in hugepages every packet goes by way of RAM, and the search of RAM must say so."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """kill -9 while frames flow, and a fresh daemon: the NICs are reset, and no DMA goes on without its owner."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The memory device is taken away while frames flow: drops under a name, and not one byte written after that."""
 
 import hashlib

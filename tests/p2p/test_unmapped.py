@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A control: peer memory that the IOMMU does not map for the NICs. Then not one frame may come out right, whatever the
 router itself counts: what is proven is proven outside."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A reader beside the writer: what it sees is the old or the new, never nothing, never another prefix's.
 #include <gtest/gtest.h>
 

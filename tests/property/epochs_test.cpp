@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that readers hold is never reused under them: cells are poisoned as soon as their ticket has passed.
 // The cells' contents are plain memory, so that the thread sanitizer sees every reuse that nothing orders.
 #include "fib/epochs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The full Internet tables against the oracle: every prefix at its edges, and a million addresses anywhere.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Next-hop groups under random changes: what moves, how exact the shares stay, whether buckets leak.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Readers beside a writer whose group ids become wider, and whose changes belong together.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/property/internet_table.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The full Internet table of a family: the real one where it is at hand, else one generated after it.
 #pragma once
 

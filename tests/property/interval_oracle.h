@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The longest-prefix match of a whole table as disjoint intervals of addresses: a sorted list of where the
 /// answer changes. Quick for millions of questions, made anew for each table. Shares no code with fib/.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large tables in batches of every variant: ten million addresses of the real tables, random tables of
 // 400,000 prefixes through random updates, and the tables that update traces end in.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The real tables under ten million updates while threads look up in batches, in every variant: an address
 // whose routes do not change is never answered wrong; one whose routes do is answered by an old or a new one.
 #include <gtest/gtest.h>
@@ -195,8 +196,8 @@ class LiveUpdates : public testing::Test {
           memory_(static_cast<std::byte*>(std::aligned_alloc(64, geometry_.image_bytes)), &std::free),
           image_({memory_.get(), geometry_.image_bytes}, geometry_, epochs_) {}
 
-    /// A batch copies every node that it touches, which a short prefix's change makes nearly all: room for both
-    /// families twice. With this many groups the tables take 28 MiB, a copy 17 to 23 more.
+    /// A batch copies every node that it touches, which a short prefix's change makes nearly all: room for
+    /// both families twice. With this many groups the tables take 28 MiB, a copy 17 to 23 more.
     static Capacity capacity() {
         Capacity capacity;
         capacity.node_bytes = 64u << 20;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The longest-prefix match as its definition says, for comparison: one hash table a length, asked from the
 /// longest to the shortest. Shares no code with fib/.
 #pragma once

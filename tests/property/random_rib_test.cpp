@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random routes, withdrawals, failing next hops and refusals, against a RIB that looks at everything each
 // time.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small tables full of overlaps, changed at random, against the oracle after every few steps.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links, addresses, neighbours and requests, on a real kernel.
 #include <fstream>
 

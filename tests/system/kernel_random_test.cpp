@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random changes to a real kernel's links, addresses, nexthop objects and routes: what was followed must stay
 // what a dump says, with and without lost events. Refused commands are part of it.
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Routes of a real kernel: after each kind of change, what was followed is what a dump says.
 #include <linux/rtnetlink.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A fixture whose every test runs in a network namespace of its own, with two veth pairs (v0–v1, w0–w1) that
 /// are up, v0 10.0.0.1/24 and 2001:db8:a::1/64, w0 10.1.0.1/24 and 2001:db8:b::1/64; and a NetlinkKernel that
 /// feeds a KernelState. Needs root. The namespace dies with the process's next one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several workers on real devices: also run under ThreadSanitizer. Needs root.
 #include <random>
 

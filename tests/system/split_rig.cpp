@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/system/split_rig.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Split ports on real devices, without a daemon: a network namespace of its own, three veth pairs (p1–e1
 /// with four queues, p2–e2 with two, p3–e3 with one), on p1 to p3 an XDP program that puts every frame into
 /// the queue's socket, and a SplitPath over the test router's image. Needs root.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Records the PCI trees in this folder again: boots each machine in QEMU (TCG, no KVM, no root) with Debian's cloud
 kernel and lets `pktpit doctor --record` write down what it sees there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's environment, for its lookup libraries alone: no devices, no files, no telemetry, no words. Started
 /// once by main(); its libraries are then called from the measuring thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/fib/dpdk/peers.h"
 
 #include "bench/fib/dpdk/sizing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's longest-prefix matches as peers. An Eal must live as long as any of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DPDK's headers are C first: conversions in their inline functions are theirs.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// How many second-level tables a 24-8(-8...) structure needs for a table. Pure.
 #pragma once
 

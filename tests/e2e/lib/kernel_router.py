@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Linux forwarding as the router, driven by the same configuration: a second opinion on the tests themselves.
 
 Where it differs from Pktpit, the tests say so with the marker kernel_differs.

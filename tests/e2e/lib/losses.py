@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a stream has lost frames: before the router, in it, or behind it, and whether the machine had time for it.
 
 Veth rings, packet sockets and rings of AF_XDP hold some milliseconds of a stream. When other work keeps the router, or the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces with names of our own, and everything that runs in them.
 
 Processes enter by `nsenter --net=`: `ip netns exec` would remount /sys and hide bpffs from the daemon.

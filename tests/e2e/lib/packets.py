@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Packets that the tests send, and questions they ask of what arrives."""
 
 import contextlib

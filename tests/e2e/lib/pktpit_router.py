@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The real daemon and the real command-line tool."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One run of the tests: a process of its own, or several workers of pytest-xdist below one that hands out the tests.
 
 What a run makes carries the run's number, which is the process id of the one that hands out: so a later run finds what a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A paced stream of numbered frames from one host to another, and the account of it afterwards."""
 
 import json

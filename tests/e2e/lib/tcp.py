@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """TCP between namespaces, with the kernels' own stacks at both ends."""
 
 import socket

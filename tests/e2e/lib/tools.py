@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tests' own programs in C++, compiled once a version and kept in the build directory."""
 
 import hashlib

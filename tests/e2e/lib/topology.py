@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A router in the middle of hosts, each in a namespace of its own and joined to it by a veth pair.
 
 The hosts are real Linux stacks that answer ARP and ND for their own address, and wires on which tests put and read

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Waiting for events with a deadline. Tests never sleep for a fixed time and hope."""
 
 import time

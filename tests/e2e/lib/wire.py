@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Frames on the wire of one device: raw bytes out, raw bytes in, VLAN tags included.
 
 scapy builds and dissects; sending and receiving is done here, since its sniffers miss frames and are slow.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as what a client sends to the API's socket: requests of every method and path, queries, bodies.
 // An answer without a crash and without "500"; refusals say why, in JSON; the daemon is asked only by
 // requests that are answered as well-formed.

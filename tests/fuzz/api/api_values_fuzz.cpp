@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as what stands behind the `?` of a request, or as a route in a body, without the HTTP around
 // them: more of them a second than by way of the socket (api_fuzz). What is accepted is within the bounds
 // that docs/api.md states, and a route survives being written and read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a configuration: an answer without a crash, errors fit to be printed and to be found again in
 // the text, and valid configurations that survive being written and read.
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The input as a sequence of updates of a small FIB image with three tables: single ones, batches and steps
 // of compaction, with ids of every width. Compared with the longest-prefix oracle at its end, all variants of
 // the batch lookup as well, and, for the addresses touched, after each update.

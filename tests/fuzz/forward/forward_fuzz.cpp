@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // forward() on any bytes, over the test router's image: the first byte chooses the port, the next two say how
 // much longer than the slice the frame is. What comes out must make sense whatever came in.
 #include <algorithm>

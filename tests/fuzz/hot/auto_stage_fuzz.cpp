@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes where auto ports' stages write (bpf/auto.h): the tag in front of a frame, and a CPU's samples,
 // whose counters may jump and whose cells may be torn. Whatever they say, the blocks that are chosen from
 // them decide as the full table does, no more of them than allowed, and rates stay rates.
@@ -45,27 +46,36 @@ class Input {
     size_t left_;
 };
 
+/// Made once: what an input leaves of it is the next one's beginning, but for routes, which all have their
+/// first groups again, and blocks, which are gone.
+struct Tables {
+    test::TestImage image{test::TestImage::small()};
+    fib::TableId hot = image->add_table().value();
+    fib::GroupId groups[3] = {image.add_group(), image.add_group(), image.add_group()};
+};
+
+Tables& tables() {
+    static Tables once;
+    return once;
+}
+
 /// The full table: routes of both families inside each other, some changed while blocks of them are
 /// installed.
 class Router {
   public:
-    Router() : image_(small()), table_(image_->add_table().value()), routes_(*image_, table_) {
+    Router() {
         routes_.set_budget(budget);
         for (const char* prefix : prefixes)
             set(prefix);
     }
+    ~Router() { routes_.clear(); }
+    Router(const Router&) = delete;
+    Router& operator=(const Router&) = delete;
 
-    /// Made anew for every input.
-    static fib::Capacity small() {
-        fib::Capacity capacity = test::TestImage::small();
-        capacity.buckets = 64;
-        capacity.node_bytes = 1 << 17;
-        return capacity;
-    }
     void set(const char* text) {
         const Prefix prefix = *Prefix::parse(text);
         if (routes_.before_change(prefix))
-            demand(image_->set(prefix, groups_[next_++ % 3]).has_value(), "room");
+            demand(image_->set(prefix, tables().groups[next_++ % 3]).has_value(), "room");
     }
     /// A destination of the traffic: near a route, or anywhere.
     static pp_destination destination(Input& input) {
@@ -92,11 +102,10 @@ class Router {
                                                "2001:db8:1::/48", "2001:db8:1:2::/64", "0.0.0.0/0"};
 
   private:
-    test::TestImage image_;
-    fib::TableId table_;
-    fib::GroupId groups_[3] = {image_.add_group(), image_.add_group(), image_.add_group()};
+    test::TestImage& image_ = tables().image;
+    fib::TableId table_ = tables().hot;
     size_t next_ = 0;
-    HotRoutes routes_;
+    HotRoutes routes_{*image_, table_};
     HotChoice choice_{routes_};
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A datagram of netlink messages, parsed and followed. Must hold: no read outside the message, whatever its
 // lengths say (AddressSanitizer watches each message in an allocation of its own); and the listener always
 // knows exactly what the tables hold. A message of type NLMSG_NOOP (1) begins a resync, NLMSG_DONE (3) ends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a report of bench_cpu: an answer without a crash, and times that a profile may have.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a profile: an answer without a crash; what was accepted has every constant within its range.
 #include <cstdint>
 #include <cstdio>

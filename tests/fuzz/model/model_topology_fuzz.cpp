@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a topology: an answer without a crash; what was accepted survives being written and read, and
 // is built into a fabric where every device is found by its address.
 #include <cstdint>

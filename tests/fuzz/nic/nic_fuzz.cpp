@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A NIC that lies: the fuzzer chooses every register value that a driver reads and every byte of its
 /// descriptor rings, under a caller that keeps count of its slots. What must hold: no byte is touched outside
 /// of the rings (sanitizers), no slot comes back that the driver does not hold, lengths stay within the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of observed packets come from a kernel ring that other programs could write to, and frames from the
 // wire; what a capture's client reads comes from a socket.
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // locate_cmb() on any register values: a place that it gives follows from them and can be added up.
 #include <cstdint>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// NICs that do as the fuzzer says, under the real PacketIo, slots and control loop: which of its buffers a
 /// frame is in, how long header and payload are, what is in them, when a ring is full, when frames are sent;
 /// ports come and go, and the memory is revoked. What must hold: every slot is in a pool or in the ring of

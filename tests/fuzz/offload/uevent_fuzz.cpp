@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // removed_function() on any bytes: what it names must stand in them, as the last word of the path, in an
 // event of a PCI function's removal.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as configuration spaces: the first two say where to cut, the pieces are a root port, a switch and
 // two functions below it. What is parsed lies in the ranges that the specification has.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a recorded PCI tree: an answer without a crash; what was accepted survives being written and
 // read, and between any two of its functions a path is found that starts, ends and turns where it says.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a peer program: an answer without a crash. What is decoded survives being written and read;
 // what is verified reaches nothing but what is registered, tried address by address for places in the ring.
 #include <algorithm>

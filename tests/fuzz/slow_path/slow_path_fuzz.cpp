@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Frames from the wire, in any order, through the slow path: over a FIB image of any content, or over one
 /// that leads somewhere. What must hold: no byte is read or written beyond what is there (sanitizers), what
 /// leaves is a frame, what waits stays within its bounds, and every frame is accounted for.

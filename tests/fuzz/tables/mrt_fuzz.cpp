@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as an MRT file, as a table and as updates: never a crash, what is visited is well-formed, and
 // pieces of any size give the same as the whole.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a table in any form: never a crash, and what is accepted reads the same once it has been
 // written as text, as JSON lines and as MRT.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a file, xz-compressed or not: never a crash, whatever the decoder makes of it.
 #include <sys/mman.h>
 #include <unistd.h>

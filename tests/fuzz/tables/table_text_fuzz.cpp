@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a route file: never a crash, and what is accepted is well-formed and counted.
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as updates in text or JSON lines (MRT has a target of its own): never a crash, and what is
 // accepted reads the same once it has been written.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Packages that are fetched and unpacked below build/p2p/, never installed: the guest's kernel, a newer QEMU.
 
 Works without root. Where the machine has no package lists, or other sources are wanted, lists are kept here as well.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What machines are made from: made once, shared by all of a session's machines."""
 
 import shutil

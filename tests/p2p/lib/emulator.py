@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which QEMU: the machine's own, and for the igb, which came with QEMU 8, one from Debian's backports.
 
 The newer one is fetched once (20 MB), kept below build/p2p/ and run from there; nothing is installed.

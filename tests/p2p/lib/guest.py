@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Commands in the guest, over its second serial line; init.sh is the other end."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Questions to the router itself, and what it must answer."""
 
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The guest's process 1: mounts, modules, then commands from the second serial line, one a line, one after another.
 # An answer is a line "@NUMBER STATUS BYTES" and that many bytes. Steps are announced on the console.
 export PATH=/bin

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The guest's only file system: busybox, the kernel's modules, and the programs under test with their libraries.
 
 A newc cpio archive, written here: it needs no root for its device node. Not compressed: QEMU hands it over in memory.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The guest's kernel: the newest linux-image-6.1.*-cloud-amd64 that apt offers, unpacked, not installed.
 
 It is fetched once (27 MB) and kept below build/p2p/. The cloud flavour boots in two seconds without KVM and has VFIO;

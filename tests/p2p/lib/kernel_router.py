@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Linux forwarding as the guest's router, over virtio NICs: a second opinion on the machine and on the tests.
 
 The cloud kernel has no driver for the e1000e, and what Linux forwards goes through RAM: only what is asked of any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The emulated machine: QEMU without KVM and without root, its files and sockets in one directory, which goes with it.
 
 RAM and the ivshmem BAR are files and are scanned in place. The NVMe's controller memory buffer is memory of QEMU's own

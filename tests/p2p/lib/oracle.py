@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a router has to do with a frame, worked out naively and with nothing of the product's code.
 
 The longest match is a dictionary per prefix length, asked from the longest to the shortest.

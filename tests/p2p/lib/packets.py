@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Frames byte by byte: UDP over IPv4 and IPv6, quick enough for tens of thousands."""
 
 import ipaddress

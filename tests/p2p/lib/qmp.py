@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """QEMU's own control socket (QMP): to look at memory that has no file, and to end the machine."""
 
 import json

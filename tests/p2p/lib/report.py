@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table at the end of a run: what was sent, what came out, where the bytes were found."""
 
 COLUMNS = ("what", "sent", "right", "wrong", "twice", "lost", "tags in RAM", "tags in peer memory", "headers in peer memory",

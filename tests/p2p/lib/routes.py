@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The guest router's table: pieces of the Internet's real tables, next hops spread at random over all ports."""
 
 import ipaddress

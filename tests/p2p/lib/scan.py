@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Looks for a burst's payload and headers in memory, from outside the machine."""
 
 import errno

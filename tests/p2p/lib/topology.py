@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is plugged in where: four NICs, an NVMe drive with a controller memory buffer and an ivshmem device behind one
 PCIe switch, an IOMMU before it. The firmware numbers buses depth first, hence the addresses."""
 

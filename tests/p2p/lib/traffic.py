@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tagged frames, sent into all ports and expected where the oracle says.
 
 A burst has a marker of its own, eight random bytes, repeated every 64 bytes of payload: no piece of payload as large

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The cable of one emulated NIC: a frame is a datagram on a pair of UNIX sockets, without FCS."""
 
 import select

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A routing table, what a router has to do with it, and traffic that fits it."""
 
 from lib.oracle import Oracle

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A daemon of a loop thread and a Control that remembers what it was asked, for the API's and the CLI's
 // tests.
 #pragma once

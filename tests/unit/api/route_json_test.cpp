@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A route as JSON: the forms a configuration file allows, and every mistake with its place.
 #include "router/api/route_json.h"
 

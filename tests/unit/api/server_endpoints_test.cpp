@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each endpoint asks of Control, and what it refuses before asking.
 #include "tests/unit/api/server_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An ApiServer over a fake daemon on a socket of its own, and a client that sends exact bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests that are broken, huge or never end: a clear refusal, bounded time, and the next client is served.
 #include "tests/unit/api/server_fixture.h"
 

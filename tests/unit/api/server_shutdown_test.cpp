@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A busy or stopping daemon: requests end, nothing that was given up on happens later, stop() never hangs.
 #include <future>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Answers that go on until one side has enough.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The socket's file: its mode, stale ones, other daemons', and the race between two that start.
 #include "router/api/unix_listener.h"
 

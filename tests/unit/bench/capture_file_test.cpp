@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/cpu/capture_file.h"
 
 #include <gtest/gtest.h>

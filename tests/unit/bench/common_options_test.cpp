@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/harness/common_options.h"
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/fib/packet_buffers.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/report/profile.h"
 
 #include <gtest/gtest.h>

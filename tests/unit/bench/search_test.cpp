@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/rfc2544/search.h"
 
 #include <gtest/gtest.h>

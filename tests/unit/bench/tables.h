@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Small tables from text, for the tests of the benchmark's parts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/fib/workloads.h"
 
 #include <gtest/gtest.h>
@@ -68,6 +69,7 @@ TEST(Workloads, ZipfGivesRankKAShareOfOneOverK) {
     for (const Address4 address : make_destinations<Address4>(table, Traffic::zipf, many, 1))
         by_prefix[address >> 8]++;
     std::vector<double> shares;
+    shares.reserve(by_prefix.size());
     for (const auto& [prefix, times] : by_prefix)
         shares.push_back(static_cast<double>(times) / many);
     std::sort(shares.rbegin(), shares.rend());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `pktpit check FILE`: files on disk, what people and what programs read.
 #include "router/check/check.h"
 

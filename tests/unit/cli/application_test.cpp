@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The commands against a fake daemon behind the real API server, with the answers that docs/api.md shows.
 #include <fstream>
 

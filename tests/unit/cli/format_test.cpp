@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/cli/format.h"
 
 #include <gtest/gtest.h>

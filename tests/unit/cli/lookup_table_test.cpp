@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `lookup --table`: files as people write them, random tables and the real ones against an oracle that shares
 // no code with the router: inet_pton, and one hash map per prefix length.
 #include <arpa/inet.h>

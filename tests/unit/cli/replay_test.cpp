@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What stands behind `table replay` and `--check`: percentiles, counts, and that a wrong image is noticed.
 #include "router/cli/replay.h"
 

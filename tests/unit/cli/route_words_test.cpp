@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The grammar of `route add`: what iproute2's users type, and what is not understood.
 #include "router/cli/route_words.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs the CLI in this process and keeps what it printed.
 #pragma once
 

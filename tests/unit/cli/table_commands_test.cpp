@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `pktpit table`: files as people have them, random updates and the real traces against an oracle that shares
 // no code with the router.
 #include <gtest/gtest.h>

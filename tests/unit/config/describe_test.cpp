@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `reload --dry-run`: what changes, in words.
 #include "support.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Configurations from files, and the files that they name.
 #include "config/config.h"
 #include "support.h"

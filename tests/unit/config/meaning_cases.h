@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Documents with one thing wrong each, and what is said of it. For the tests of what the schema cannot say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the schema cannot say of workers, and of ports that a dataplane drives by itself.
 #include "meaning_cases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the schema cannot say. Each case is a document with one thing wrong and the only place that may be
 // named.
 #include "meaning_cases.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every rule of the schema, found by walking a document that uses every key: each value is broken in each way
 // that the schema forbids, and exactly that place must be named.
 #include <nlohmann/json.hpp>

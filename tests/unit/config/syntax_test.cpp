@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON as such: what is broken, where, and what is stricter here than elsewhere.
 #include "config/syntax.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a valid document turns into, and back.
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A dataplane that moves no packet: it remembers which ports are prepared and attached, and how. Of the two
 /// kinds: with port stages on the host's devices, as `xdp`, or with devices of its own, as `dpdk`. Every call
 /// may be made to fail (faults.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A Linux host without Linux: devices with addresses, neighbours and switches, routes; and connections to it
 /// that get its events, as netlink's do. Every call may be made to fail (faults.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Failures at chosen calls to what a test stands in for: kernel, dataplane, switches. Each of those asks
 /// here before it does anything, so that a call that fails has done nothing.
 #pragma once

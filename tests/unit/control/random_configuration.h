@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Random configurations that make sense by themselves, for devices eth0 to eth3 (the last without native
 /// XDP) and VLANs on them; of `device` kind they name what each port stands for, too.
 #pragma once

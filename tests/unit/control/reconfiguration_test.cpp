@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random reloads with failures: at the n-th call to the kernel, the dataplane or a switch, for every n, as a
 // refusal and as an exception; and with a second one on the way back. What was refused has left nothing
 // behind, or says what.

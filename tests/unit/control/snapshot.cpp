@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/control/snapshot.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// All that a refused reload must leave as it was, in words: kernel, dataplane, routing core, FIB image. Ids
 /// that may differ (groups, adjacencies, interfaces) stand by what they mean. Each fact is one line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/dpdk/eal_arguments.h"
 
 #include <gmock/gmock.h>

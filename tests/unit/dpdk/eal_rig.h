@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// DPDK's EAL for the tests of a process: without hugepages, devices or files. Started by the first test that
 /// asks for it; it lives until the process ends, since it can be started but once.
 #pragma once

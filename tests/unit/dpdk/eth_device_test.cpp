@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Devices that are opened, started and closed while EAL runs, and what drivers say when they are not.
 #include "router/dpdk/eth_device.h"
 

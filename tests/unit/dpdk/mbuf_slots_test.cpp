@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/dpdk/mbuf_slots.h"
 
 #include <gtest/gtest.h>

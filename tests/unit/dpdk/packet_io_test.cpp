@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packet interface over real drivers: net_ring gives back what is sent to it, so a test puts in and takes
 // out mbufs as they are; net_null takes everything.
 #include "router/dpdk/packet_io.h"

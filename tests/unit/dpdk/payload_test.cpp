@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets as a NIC with buffer split leaves them: header in a packet mbuf, payload in payload memory that the
 // CPU cannot touch. The NIC is the test; there is none here that splits.
 #include "router/dpdk/payload.h"

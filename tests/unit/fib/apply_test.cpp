@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Changes made together: all of them or none, and nothing is left behind.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compaction, step by step: memory comes back, no answer changes.
 #include <gtest/gtest.h>
 

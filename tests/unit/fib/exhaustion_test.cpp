@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each part of an image filled up: the error says what is full, how full and what raises it; nothing has
 // changed.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/id_pool.h"
 
 #include <gtest/gtest.h>

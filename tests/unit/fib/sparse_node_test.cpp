@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sparse nodes of IPv6 (PP_FIB_SORTED): at most 16 intervals of the next 16 bits. At their edges, and on the
 // way to dense nodes and back, every value of those 16 bits is answered as the prefixes say.
 #include <gtest/gtest.h>

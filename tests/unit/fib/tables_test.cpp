@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several routing tables in one image: each is on its own, and cheap.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A FIB image in heap memory of its own, for tests. Counts grace periods.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The test router's FIB image in heap memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Frames for tests of the forwarding function, built field by field and without the code under test:
 /// checksums are computed anew, every length can be made wrong.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/forward/test_router.h"
 
 #include <cstring>
@@ -107,7 +108,7 @@ void fill_test_router(fib::FibImage& image, std::byte* base) {
     fill.route("2001:db8:d::/48",
                fill.group({{fill.adjacency(adjacency_of(PP_ADJ_FORWARD, 2, port2, next_hop2, 2, 1280)), 1}}));
     std::array<fib::AdjacencyId, 4> several{};
-    for (uint8_t i = 0; i < several.size(); i++)
+    for (uint8_t i = 0; i < uint8_t{several.size()}; i++)
         several[i] = fill.adjacency(adjacency_of(PP_ADJ_FORWARD, 2, port2, Mac{2, 0, 0, 0, 0xcc, i}, 2));
     fill.routes("14", "e", fill.group({{several[0], 1}, {several[1], 1}, {several[2], 1}, {several[3], 1}}));
     fill.routes("15", "f", fill.group({}));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The router that the vectors are about: four ports and one route for each thing that can happen to a
 /// packet.
 ///

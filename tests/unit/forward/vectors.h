@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packet in, packet out, verdict: what the forwarding function must do, as a table. The C++ forward() and
 /// the eBPF program (tests/differential) are both held to it, over the router of test_router.h.
 #pragma once

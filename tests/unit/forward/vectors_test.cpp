@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/forward/vectors.h"
 
 #include <gtest/gtest.h>

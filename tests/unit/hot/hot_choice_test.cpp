@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The full table, Zipf(1.0) destinations, a budget of 16,384: how large a share of packets the chosen blocks
 // decide about, against the best that any choice of as many blocks could.
 #include "router/hot/hot_choice.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random tables, random busy addresses, random changes of routes: after each step every address that the
 // port's table knows has there what a naive longest-prefix match says.
 #include "router/hot/hot_routes.h"

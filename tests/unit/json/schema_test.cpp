@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a schema's findings are in words. Which places are found: tests/unit/config/schema_test.cpp, for every
 // rule of the largest schema.
 #include "base/json/schema.h"

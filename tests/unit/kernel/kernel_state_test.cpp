@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/kernel/kernel_state.h"
 
 #include <gtest/gtest.h>

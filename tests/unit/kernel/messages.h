@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Netlink messages as the kernel writes them, built with libmnl.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A KernelListener that keeps what it was told, as a consumer would: what its tables hold must be what
 /// KernelState holds. Counts calls, and fails the test on a removal of what was never told.
 #pragma once

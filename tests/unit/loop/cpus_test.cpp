@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/loop/cpus.h"
 
 #include <gtest/gtest.h>

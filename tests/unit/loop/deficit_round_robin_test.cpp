@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/loop/deficit_round_robin.h"
 
 #include <gtest/gtest.h>

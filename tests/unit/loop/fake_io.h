@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A dataplane in memory: frames put in by a test come out as header slices, and what the control loop
 /// submits is put together again. Every slot has one owner, and a wrong one is a failure of the test.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A NIC that splits headers hands over less than the first 128 bytes of a frame. What the router decides must
 // not depend on it: same verdict, same egress port, same header as for the 128 bytes.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A control loop over frames in memory and the test router's FIB image.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/loop/worker.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A sysfs directory with PCI devices whose BARs are ordinary files, for code that takes memory through
 /// `resourceN`. Gone with its owner.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What this process has mapped where, as the kernel tells it.
 #pragma once
 

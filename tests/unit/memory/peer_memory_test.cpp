@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/memory/peer_memory.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "offload/memory/slot_returns.h"
 
 #include <gtest/gtest.h>

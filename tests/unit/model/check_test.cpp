@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rows of `pktpit model check` that the model meets stay met.
 #include "offload/model/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Topologies and profiles: those that come with the program are good, broken ones are told apart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random topologies under random traffic: nothing is lost or doubled, every byte is where it belongs and is
 // accounted for on every link, credits come back, order holds, the same seed gives the same run.
 #include <gmock/gmock.h>

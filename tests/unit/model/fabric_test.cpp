@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fabric's parts one by one: times, errors, redirection, memory under load.
 #include "offload/model/fabric.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peer operations: a modelled NIC executes verified programs over the fabric, and routes by them.
 #include <gtest/gtest.h>
 

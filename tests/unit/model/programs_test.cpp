@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NIC programs under traffic: what comes in comes out, once, whole and by the right port, or is counted as
 // dropped; the fabric is at rest afterwards.
 #include <gtest/gtest.h>

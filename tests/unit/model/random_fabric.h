@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Random trees of switches and endpoints, with random links, credits, IOMMU and root complex, for property
 /// tests.
 #pragma once

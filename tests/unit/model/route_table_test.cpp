@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Real tables: programs decide by lookups in FIB images, on the CPU and in a NIC's memory.
 #include "offload/model/route_table.h"
 

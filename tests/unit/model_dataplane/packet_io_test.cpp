@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control loop over modelled NICs: the verdict vectors, and what happens at the edges of the model.
 #include "router/model/packet_io.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reset, MAC address, link, start and stop; and devices that misbehave in them.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The memory that a modelled device reaches: pieces at IOVAs. An access outside of them is a test failure,
 /// as it is a fault at an IOMMU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Frames for the NIC tests, and where a NIC that parses them finds the end of their headers.
 #pragma once
 

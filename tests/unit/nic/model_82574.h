@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The 82574L: 32-byte packet split descriptors, whose head and tail count 16 bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The 82576: advanced descriptors, header split by SRRCTL, queues that have to be enabled.
 #pragma once
 

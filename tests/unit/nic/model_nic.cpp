@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/nic/model_nic.h"
 
 #include <algorithm>

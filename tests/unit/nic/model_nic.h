@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A model of Intel's gigabit controllers for the driver's tests, after their datasheets, in the parts that
 /// are used. Frames come in by receive() and go out into `sent`. What the datasheet forbids a driver to do
 /// is a test failure. Faults are put in by the public members.

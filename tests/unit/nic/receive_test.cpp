@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Receiving with header split: bytes, ring wraps, and descriptors that no device should write.
 #include <algorithm>
 #include <random>

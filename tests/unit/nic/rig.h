@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A driver over a modelled chip, with memory for its rings, headers and payloads, and a record of who owns
 /// each slot: one that comes back twice, or never, is a failure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Sending: bytes, ring wraps, completions in order, frames that cannot be sent.
 #include <algorithm>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Descriptors and registers that no device should write: counted, never followed; and over any sequence of
 /// operations each slot comes back exactly once.
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Against the layout of draft-ietf-opsawg-pcapng, byte by byte; that others read it is tests/e2e's.
 #include "router/observe/pcapng.h"
 

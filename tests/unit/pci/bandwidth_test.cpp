@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pcie-bench's formula against closed forms, the paper's figures and those of the references. All numbers are
 // emergent: nothing is calibrated but the protocol's constants.
 #include "offload/pci/bandwidth.h"

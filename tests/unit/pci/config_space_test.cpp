@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Configuration space from bytes that may be anything: short, looping, all ones.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `pktpit doctor` on recorded machines: exit status, what is told to people and to programs.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Paths and what stands in their way, on machines put together by hand: switches with ACS above all.
 #include <gtest/gtest.h>
 

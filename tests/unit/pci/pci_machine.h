@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A machine's PCI tree put together by hand: functions with configuration spaces as hardware has them, turned
 // into a snapshot. For topologies that no emulator has, above all switches with ACS.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The recorded machines of tests/topologies, which Linux itself laid out: who reaches what, and which way.
 #include <gtest/gtest.h>
 

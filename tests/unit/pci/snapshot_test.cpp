@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sysfs, as folders and links made by the test and as this machine has it; recordings as JSON.
 #include <gtest/gtest.h>
 #include <unistd.h>

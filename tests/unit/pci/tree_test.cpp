@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Trees from snapshots that may say anything, and what is made of a function's attributes.
 #include <gtest/gtest.h>
 

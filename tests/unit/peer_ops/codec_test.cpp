@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Programs as bytes: what was written is what is read, and nothing else is read at all.
 #include "offload/peer_ops/codec.h"
 

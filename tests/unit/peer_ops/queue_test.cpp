@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // post, commit, peek, poll in the order of the slides.
 #include "offload/peer_ops/queue.h"
 

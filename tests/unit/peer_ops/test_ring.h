@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A ring of 64 entries and the windows that belong to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // No address outside registered windows, for no place in the ring; nothing malformed; no doorbell that may be
 // seen before what it tells of.
 #include "offload/peer_ops/verifier.h"

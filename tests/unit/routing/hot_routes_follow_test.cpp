@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The routing core tells the table of auto ports before it changes the full one.
 #include <random>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Route counters in memory, for tests without a dataplane.
 #pragma once
 

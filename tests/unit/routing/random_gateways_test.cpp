@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random graphs of routes over routes over links, with links that fail, against a resolver that looks
 // everything up afresh for each gateway and keeps nothing. After every change the whole table must be what
 // the naive one makes of the same routes: groups, weights, best routes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gateways that lie on no net of an interface: found by the longest match of the RIB, and again when it
 // changes.
 #include <gmock/gmock.h>

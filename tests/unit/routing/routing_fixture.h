@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A routing core over an image in memory, for the tests of this folder.
 #pragma once
 

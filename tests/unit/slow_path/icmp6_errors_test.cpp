@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router_fixture.h"
 
 namespace pktpit::router::test {

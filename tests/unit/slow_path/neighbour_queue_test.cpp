@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "router/slow_path/neighbour_queue.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packets for tests, written and checked without the code under test.
 #pragma once
 

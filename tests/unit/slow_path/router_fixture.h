@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A small router around the slow path: a real FIB image, and everything else of the daemon faked.
 ///
 ///   port 1 = interface 1   10.1.0.1/24    2001:db8:1::1/64   02:00:00:00:00:01   neighbour A 10.1.0.2, ::2

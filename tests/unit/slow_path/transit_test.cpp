@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packets that leave after all: forwarded, fragmented, with their options processed.
 #include "router_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Packets that wait for a neighbour: in order, in bounds, and what becomes of them.
 #include "router_fixture.h"
 

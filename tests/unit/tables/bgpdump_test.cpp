@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random MRT files read by us and by bgpdump: the same routes and updates, line by line.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -136,7 +137,7 @@ std::string random_table(Generator& random, const std::vector<TestPeer>& peers, 
     for (size_t i = 0; i < records; i++) {
         const Family family = random.below(2) ? Family::ipv4 : Family::ipv6;
         std::vector<TestEntry> entries;
-        for (uint16_t peer = 0; peer < peers.size(); peer++) {
+        for (uint16_t peer = 0; peer < static_cast<uint16_t>(peers.size()); peer++) {
             if (random.below(3) == 0) continue;
             TestEntry entry{peer, random.below(1000), random.attributes()};
             if (family == Family::ipv4) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Reads bytes as a table or as updates and keeps what the visitor saw as text, one line each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files on disk: every compression around every format, whole, concatenated, cut, damaged.
 #include <bzlib.h>
 #include <gtest/gtest.h>

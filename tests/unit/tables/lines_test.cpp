@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text and JSON lines: what they mean, and what is said where they mean nothing.
 #include <gtest/gtest.h>
 

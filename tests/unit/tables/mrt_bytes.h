@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Writes MRT and BGP byte by byte, for tests: after RFC 6396, RFC 8050, RFC 4271 and RFC 4760, sharing no
 /// code with the readers. Values are not checked, so that tests can write wrong ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fib/tables/mrt_table.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +128,7 @@ TEST(MrtTable, ABodyCutAtEveryByteOrWithOneTooMany) {
     for (const std::string& record :
          {list, rib(net("10.0.0.0/8"), {{0, 0, via("192.0.2.1")}, {1, 0, via("192.0.2.3")}}),
           rib(net("2001:db8::/32"), {{1, 9, via6({addr("2001:db8::2")})}}, true)}) {
-        const auto subtype = static_cast<uint16_t>(record[7]);
+        const auto subtype = static_cast<uint16_t>(static_cast<uint8_t>(record[7]));
         for (size_t cut = 12; cut < record.size(); cut++) {
             const ReadOutcome outcome = table_of(list + mrt(1, 13, subtype, record.substr(12, cut - 12)));
             ASSERT_FALSE(outcome.good) << subtype << " " << cut;

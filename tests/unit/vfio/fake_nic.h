@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// NICs in memory, over the real slots: a machine with main memory, a peer memory behind sysfs, and NICs
 /// whose rings are as large as a test says. Every slot has one owner, and a wrong one is a failure.
 #pragma once

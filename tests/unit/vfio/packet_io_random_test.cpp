@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A million frames through rings that are full now and then, with ports that come and go: no slot is ever
 // lost, and none has two owners.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// What pinned maps hold, as it is in the version that PP_ABI_VERSION names: a daemon of the same version
 /// takes every number for what it was. A case that fails after a change of these asks for the next version.
 #include <gtest/gtest.h>
