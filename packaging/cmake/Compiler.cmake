@@ -34,6 +34,22 @@ macro(compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
+# What is compiled for longer than it runs: options, configuration, text for people.
+function(compile_lightly)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endforeach()
+endfunction()
+
+# What runs for longer than it is compiled in tests with sanitizers, whose presets do not optimise.
+function(optimise_sanitized)
+  if(PKTPIT_SANITIZE)
+    foreach(target IN LISTS ARGN)
+      target_compile_options(${target} PRIVATE -O1)
+    endforeach()
+  endif()
+endfunction()
+
 # add_pktpit_library(NAME SOURCES... ): a static library `pktpit_NAME`, alias `pktpit::NAME`.
 function(add_pktpit_library name)
   add_library(pktpit_${name} STATIC ${ARGN})
