@@ -19,7 +19,7 @@ namespace {
 
 using test::LpmOracle;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef PKTPIT_SANITIZED
 constexpr size_t updates = 100'000;
 constexpr size_t thinning = 32;  ///< one route in so many
 #else
