@@ -100,7 +100,8 @@ TEST_F(ServerTest, GarbageIsAnsweredOrDropped) {
     for (const std::string& bytes :
          {std::string("\r\n\r\n"), std::string("BREW /v1/ports HTTP/1.1\r\n\r\n"), std::string("GET\r\n\r\n"),
           std::string("GET /v1/ports HTTP/9.9\r\n\r\n"), std::string(64, '\0'),
-          std::string("\x16\x03\x01\x02\x00\x01"), "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n",
+          std::string("\x16\x03\x01\x02\x00\x01", 6),
+          "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n",
           std::string("GET /v1/ports HTTP/1.1\r\nContent-Length: banana\r\n\r\n"),
           std::string("POST /v1/routes HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n{}"),
           std::string(

@@ -59,8 +59,8 @@ TEST(Vlan, SaysWhenItsPlaceIsFull) {
     EXPECT_GE(placed, unsigned{PP_VLAN_PROBES});
     EXPECT_EQ(image->usage().vlans, placed);
     EXPECT_NE(message.find(std::to_string(placed) + " of 64 slots"), std::string::npos) << message;
-    for (uint16_t vid = 1; vid <= placed; vid++)
-        EXPECT_EQ(seen(image, 1, vid, 0), vid);
+    for (unsigned vid = 1; vid <= placed; vid++)
+        EXPECT_EQ(seen(image, 1, static_cast<uint16_t>(vid), 0), vid);
 }
 
 // Erasing must never cut the way to those that were placed further on, nor leave the table full of
