@@ -46,7 +46,7 @@ __attribute__((noinline)) int lookup4(__u32 table, __u32 address) {
 }
 
 __attribute__((noinline)) int lookup6(struct xdp_md* ctx, __u32 index) {
-    struct fib_lookups* lookups = (void*)(long)ctx->data;
+    struct pp_fib_lookups* lookups = (void*)(long)ctx->data;
     const void* fib = image();
     __u8* address = lookups->addresses6[index & (FIB_LOOKUPS6 - 1)];
     /* Bounds are known of this very pointer only: no other way to it must be left to the compiler. */
@@ -61,7 +61,7 @@ __attribute__((noinline)) int lookup6(struct xdp_md* ctx, __u32 index) {
 
 SEC("xdp")
 int fib_lookup(struct xdp_md* ctx) {
-    struct fib_lookups* lookups = (void*)(long)ctx->data;
+    struct pp_fib_lookups* lookups = (void*)(long)ctx->data;
     if ((void*)(lookups + 1) > (void*)(long)ctx->data_end || !image()) return XDP_ABORTED;
     if (lookups->family == 4) {
         for (__u32 i = 0; i < FIB_LOOKUPS4; i++)

@@ -8,7 +8,7 @@
 #define FIB_LOOKUPS4 64
 #define FIB_LOOKUPS6 32 /* a power of two: indices are masked */
 
-struct fib_lookups {
+struct pp_fib_lookups {
     __u32 family; /* 4 or 6 */
     __u32 table;
     __u32 padding[2];

@@ -22,7 +22,7 @@ void check(int result, const char* what) {
     if (result < 0) throw std::system_error(-result, std::generic_category(), what);
 }
 
-void run(const fib_lookup& skeleton, fib_lookups& lookups) {
+void run(const fib_lookup& skeleton, pp_fib_lookups& lookups) {
     LIBBPF_OPTS(bpf_test_run_opts, options);
     options.data_in = &lookups;
     options.data_size_in = sizeof(lookups);
@@ -63,7 +63,7 @@ void LoadedFibLookup::lookup_batch(std::span<const uint32_t> addresses, std::spa
                                    fib::TableId table) const {
     for (size_t done = 0; done < addresses.size(); done += FIB_LOOKUPS4) {
         const size_t count = std::min<size_t>(FIB_LOOKUPS4, addresses.size() - done);
-        fib_lookups lookups{};
+        pp_fib_lookups lookups{};
         lookups.family = 4;
         lookups.table = table;
         std::copy_n(addresses.begin() + static_cast<ptrdiff_t>(done), count, lookups.addresses4);
@@ -76,7 +76,7 @@ void LoadedFibLookup::lookup_batch(std::span<const fib::Ip6Bytes> addresses, std
                                    fib::TableId table) const {
     for (size_t done = 0; done < addresses.size(); done += FIB_LOOKUPS6) {
         const size_t count = std::min<size_t>(FIB_LOOKUPS6, addresses.size() - done);
-        fib_lookups lookups{};
+        pp_fib_lookups lookups{};
         lookups.family = 6;
         lookups.table = table;
         for (size_t i = 0; i < count; i++)
