@@ -99,7 +99,7 @@ class ControlPlane : private KernelListener {
         fib::TableId port = PP_FIB_DEFAULT_TABLE;  ///< the host's addresses
         fib::TableId hot = PP_FIB_DEFAULT_TABLE;
     };
-    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables);
+    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables, SwitchMemory memory);
 
     // apply.cpp
     [[nodiscard]] Result<void> go_on(bool first) const;
