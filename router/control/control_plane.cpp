@@ -36,6 +36,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
     : kernel_(environment.kernel),
       dataplane_(environment.dataplane),
       slow_path_(environment.slow_path),
+      own_hash_seed_(environment.hash_seed),
       tables_(tables),
       state_(RouteFilter{}, *this),
       route_counters_(dataplane_.route_counters()),

@@ -52,6 +52,7 @@ class ControlPlane : private KernelListener {
         DescriptorWatcher& watcher;
         OpenKernel open_kernel;       ///< for the kernel's routes: a connection of their own
         std::string cli_routes_path;  ///< file that keeps routes given by hand
+        uint64_t hash_seed = 0;       ///< of the flow hash, where the configuration has none
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -138,6 +139,7 @@ class ControlPlane : private KernelListener {
     config::Config config_;
     uint64_t generation_ = 0;
     uint64_t ticks_ = 0;
+    uint64_t own_hash_seed_;
 
     // In order of construction: each needs those above it.
     Tables tables_;

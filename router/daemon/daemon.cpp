@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "router/daemon/hash_seed.h"
 #include "router/daemon/open_dataplane.h"
 #include "router/dataplane/run_directory.h"
 
@@ -49,8 +50,10 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
         [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
+    const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
+    if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
     auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
-                                       run_path(config.instance, ".routes.json")});
+                                       run_path(config.instance, ".routes.json"), seed.value});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();
