@@ -43,8 +43,8 @@ Result<void> Ports::take_role(Port& port) {
     return effort.result();
 }
 
-// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot be
-// put back stays noted for whoever comes after.
+// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot
+// be put back stays noted for whoever comes after.
 Result<void> Ports::give_role_back(Port& port, Was role) {
     if (port.ifindex == 0) return {};
     BestEffort effort;
@@ -173,7 +173,8 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 }
 
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
-    spdlog::warn("{}: device is gone{}", port.config.name, renamed ? ": it is " + renamed->name + " now" : "");
+    spdlog::warn("{}: device is gone{}", port.config.name,
+                 renamed ? ": it is " + renamed->name + " now" : "");
     auto given = renamed ? set_switches(renamed->name, memory_.before(port.ifindex)) : Result<void>();
     if (given)
         memory_.forget(port.ifindex);
