@@ -32,11 +32,13 @@ void read_settings(const json& document, Config& settings) {
     take(document, "dataplane", settings.dataplane);
     take(document, "log_level", settings.log_level);
     take(document, "neighbour_queue", settings.neighbour_queue);
+    take(document, "neighbours_unresolved", settings.neighbours_unresolved);
     if (auto found = document.find("kernel_routes"); found != document.end()) {
         KernelRoutes& out = settings.kernel_routes;
         take(*found, "enabled", out.enabled);
         take(*found, "table", out.table);
         take(*found, "preference", out.preference);
+        take(*found, "install", out.install);
         if (auto protocols = found->find("protocols"); protocols != found->end())
             for (const json& one : *protocols)
                 out.protocols.push_back(one.is_string() ? one.get<std::string>() : one.dump());

@@ -75,12 +75,14 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     else
         cli_routes_.refresh();
     routing_.resolve_missing();
+    if (!first) ports_.mend(transaction);
     if (auto done = ports_.attach_all(transaction); !done) return done;
     if (first)
         if (auto done = take_over(wanted, transaction); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
-    slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue);
+    transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
+    slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
     return {};
 }
 
@@ -96,8 +98,9 @@ void ControlPlane::apply_routing(const config::Config& wanted, Transaction& tran
     transaction.on_rollback("/routing", [this, before = routing_.resolve_via_default()] {
         routing_.set_resolve_via_default(before);
     });
-    transaction.on_rollback("/icmp",
-                            [this] { slow_path_.set_limits(config_.icmp, config_.neighbour_queue); });
+    transaction.on_rollback("/icmp", [this] {
+        slow_path_.set_limits(config_.icmp, config_.neighbour_queue, config_.neighbours_unresolved);
+    });
     routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
 }
 

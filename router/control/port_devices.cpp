@@ -103,7 +103,7 @@ void Ports::learn(const Port& port) {
     for (const auto& address : state_.addresses(port.ifindex))
         routing_.add_address(port.interface, address.address, address.broadcast);
     for (const auto& neighbour : state_.neighbours())
-        if (neighbour.ifindex == port.ifindex)
+        if (neighbour.ifindex == port.ifindex && !neighbour.claims_group())
             routing_.set_neighbour(port.interface, neighbour.address,
                                    {neighbour.mac, neighbour.state, false});
 }
@@ -125,6 +125,7 @@ void Ports::link_removed(const LinkEvent& link) {
 
 void Ports::bind(Port& port, const LinkEvent& link) {
     if (port.ifindex == link.ifindex) return update_link(port);
+    if (is_port(port.config) && !link.ethernet) return spdlog::error("{}", not_ethernet(link).to_string());
     spdlog::info("{}: device is here (index {})", link.name, link.ifindex);
     port.ifindex = link.ifindex;
     if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
@@ -139,7 +140,7 @@ void Ports::unbind(Port& port) {
     spdlog::warn("{}: device is gone", port.config.name);
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
-    port.ifindex = 0;
+    port.former_ifindex = std::exchange(port.ifindex, 0);
     port.switches_before.clear();  // they went with the device
     port.vlan_offload_before = false;
     update_link(port);
@@ -152,6 +153,7 @@ void Ports::update_link(const Port& port) {
     const LinkEvent* own = port.ifindex ? state_.link(port.ifindex) : nullptr;
     LinkState state;
     if (own) state = {own->ifindex, own->up, own->mac, own->mtu};
+    state.by_daemon = !port.why_not_redirected.empty();
     if (!is_port(port.config)) {
         const auto parent = ports_.find(*port.config.parent);
         const LinkEvent* below =

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "router/control/drift.h"
 #include "router/control/host_switches.h"
 #include "router/control/transaction.h"
 #include "router/dataplane/dataplane.h"
@@ -22,6 +23,9 @@
 #include "router/routing/routing.h"
 
 namespace pktpit::router {
+
+/// Why a device cannot be a port.
+Error not_ethernet(const LinkEvent& link);
 
 class Ports {
   public:
@@ -32,6 +36,8 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
+        std::string why_not_redirected;  ///< Dataplane::why_not_redirected(), as routing knows it
+        uint32_t former_ifindex = 0;     ///< of the device that was there last
         std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
         bool vlan_offload_before = false;                    ///< receive VLAN offload was on
     };
@@ -65,6 +71,14 @@ class Ports {
     /// Tries again where a device came back and could not be attached.
     void retry();
 
+    // port_drift.cpp
+    /// What is not as the configuration wants it, by somebody else's doing.
+    void find_drift(std::vector<DriftItem>& found);
+    /// Puts that right. A port whose program has gone is detached here, for attach_all().
+    void mend(Transaction& transaction);
+    /// Every 100 ms: which ports the others' stages can redirect to.
+    void follow_reachability();
+
     [[nodiscard]] const std::map<std::string, Port>& all() const { return ports_; }
     /// Of the ports, without their VLANs.
     [[nodiscard]] std::map<std::string, PortId> names() const;
@@ -85,7 +99,6 @@ class Ports {
     Result<void> attach(Port& port);
     Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
     void detach(Port& port);
-    Result<void> make_modes_alike(Transaction* transaction);
 
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
@@ -98,6 +111,10 @@ class Ports {
     void bind(Port& port, const LinkEvent& link);
     void unbind(Port& port);
     void update_link(const Port& port);
+
+    // port_drift.cpp
+    void find_switch_drift(const Port& port, std::vector<DriftItem>& found);
+    [[nodiscard]] std::string where_to(const Port& port) const;
 
     Kernel& kernel_;
     const KernelState& state_;

@@ -19,6 +19,8 @@ struct KernelRoute {
     bool unsupported = false;  ///< encapsulates: only the kernel can forward by it
     /// Those in use: nexthop objects resolved, dead ones left out. Empty unless packets leave by them.
     std::vector<KernelNextHop> next_hops;
+    bool mtu_locked = false;  ///< the kernel forwards nothing larger than its MTU by it
+    bool resilient = false;   ///< by a resilient group
     bool operator==(const KernelRoute&) const = default;
 };
 
@@ -40,6 +42,8 @@ class KernelListener {
     /// This is now the route of the prefix: replaces what was set before. May repeat what is known already.
     virtual void route_set(const Prefix& /*prefix*/, const KernelRoute& /*route*/) {}
     virtual void route_removed(const Prefix& /*prefix*/) {}
+    /// Of those that are none of the kernel's own. May repeat what is known already.
+    virtual void rule_changed(const RuleEvent& /*rule*/) {}
     /// A dump is complete: everything has been reported.
     virtual void resynced() {}
 };

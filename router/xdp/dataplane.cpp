@@ -4,10 +4,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,6 +78,10 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     if (!punts) return tl::unexpected(punts.error());
     self->punts_ = std::move(*punts);
     if (auto watched = self->watch_punts(); !watched) return tl::unexpected(watched.error());
+    auto barrier = RcuBarrier::make();
+    if (!barrier) return tl::unexpected(barrier.error());
+    self->barrier_ = std::move(*barrier);
+    self->targets_ = RedirectTargets::open();
     return self;
 }
 
@@ -112,14 +114,9 @@ Result<void> XdpDataplane::adopt() {
 
 fib::Reclamation XdpDataplane::reclamation() {
     return fib::Reclamation([this] {
-        grace_period();
+        barrier_.wait();
         epochs_.wait();
     });
-}
-
-void XdpDataplane::grace_period() {
-    // MEMBARRIER_CMD_GLOBAL is synchronize_rcu(): XDP programs run inside an RCU read-side section.
-    if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
 }
 
 Result<void> XdpDataplane::watch_punts() {
@@ -302,6 +299,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
     attachment.through_dispatcher = true;
     prepared_.erase(port);
     ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, attachment.adopted});
+    choose_targets();
     return true;
 }
 
@@ -334,6 +332,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         attachment.why_generic = made->why_generic;
     }
     ports_.insert_or_assign(port, std::move(attached));
+    choose_targets();
     return attachment;
 }
 
@@ -353,6 +352,8 @@ void XdpDataplane::detach(uint16_t port) {
     if (found != ports_.end()) end(found->second);
     end_split(port);
     if (found != ports_.end()) ports_.erase(found);
+    by_daemon_.erase(port);
+    choose_targets();
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {

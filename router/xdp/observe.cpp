@@ -76,6 +76,9 @@ Result<void> XdpDataplane::swap_dispatched(uint16_t port, Port& attached) {
 
 void XdpDataplane::tick() {
     if (split_) split_->tick();
+    constexpr uint64_t ask_all_every = 10;
+    const bool told = targets_ && targets_->changed();
+    if (told || ++ticks_ % ask_all_every == 0) choose_targets();
     if (!observer_) return;
     observer_->poll();
     if (split_) split_->poll_observations(on_record_);
