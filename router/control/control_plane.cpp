@@ -59,6 +59,7 @@ Result<void> ControlPlane::read_kernel() {
 }
 
 void ControlPlane::tick() {
+    routing_.tick(std::chrono::steady_clock::now());
     if (++ticks_ % ticks_per_second == 0) ports_.retry();
     if (ticks_ % resolve_every == 0) {
         routing_.resolve_missing();

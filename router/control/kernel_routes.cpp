@@ -118,6 +118,8 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
             return std::nullopt;
     }
     NextHopSetSpec spec;
+    spec.resilient = route.resilient;
+    spec.idle_timer = route.idle_timer;
     for (const auto& hop : route.next_hops)
         if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
@@ -152,8 +154,6 @@ void KernelRoutes::tell_not_followed(const Prefix& prefix, const KernelRoute& ro
             "is one";
     else if (route.mtu_locked)
         what = "its locked MTU is not kept: packets as large as its link's MTU leave by it";
-    else if (route.resilient)
-        what = "its resilient group is taken as an ordinary one: when a member is added, flows move at once";
     else
         return;
     constexpr size_t most = 1000;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -126,6 +127,8 @@ struct NextHopEvent {
     std::vector<Member> members;  ///< of a group
     bool dumped = false;
     bool resilient = false;  ///< a group that keeps flows in place when members come
+    std::chrono::milliseconds idle_timer{
+        0};  ///< of a resilient one: a flow without packets for so long may move
 };
 
 /// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`), then

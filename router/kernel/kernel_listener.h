@@ -20,7 +20,8 @@ struct KernelRoute {
     /// Those in use: nexthop objects resolved, dead ones left out. Empty unless packets leave by them.
     std::vector<KernelNextHop> next_hops;
     bool mtu_locked = false;  ///< the kernel forwards nothing larger than its MTU by it
-    bool resilient = false;   ///< by a resilient group
+    uint32_t resilient = 0;   ///< by this resilient group; 0: by none
+    std::chrono::milliseconds idle_timer{0};
     bool operator==(const KernelRoute&) const = default;
 };
 

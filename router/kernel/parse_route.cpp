@@ -82,6 +82,17 @@ bool locks_mtu(const Attribute& metrics) {
     return mtu && (locks & (1U << RTAX_MTU)) != 0;
 }
 
+/// NHA_RES_GROUP: times in hundredths of a second (USER_HZ).
+std::chrono::milliseconds idle_timer_of(const Attribute& group) {
+    uint32_t centiseconds = 0;
+    for_each_attribute(group.payload, [&](const Attribute& attribute) {
+        if (attribute.type == NHA_RES_GROUP_IDLE_TIMER)
+            centiseconds = attribute.number<uint32_t>().value_or(0);
+        return true;
+    });
+    return std::chrono::milliseconds(uint64_t{centiseconds} * 10);
+}
+
 /// Types whose packets do not leave by a next hop; IPv6 writes the loopback device into them nevertheless.
 bool is_terminal(uint8_t type) {
     return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT || type == RTN_THROW;
@@ -224,6 +235,9 @@ Parsed parse_nexthop(const Message& message) {
                     return parse_group(attribute.payload, event);
                 case NHA_GROUP_TYPE:
                     event.resilient = attribute.number<uint16_t>() == uint16_t{NEXTHOP_GRP_TYPE_RES};
+                    return true;
+                case NHA_RES_GROUP:
+                    event.idle_timer = idle_timer_of(attribute);
                     return true;
                 default:
                     return true;

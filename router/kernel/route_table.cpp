@@ -216,7 +216,10 @@ KernelRoute RouteTable::resolve(const Alternative& alternative) const {
     } else if (object->second.object.members.empty()) {
         collect(body.nexthop_id, 1, route);
     } else {
-        route.resilient = object->second.object.resilient;
+        if (object->second.object.resilient) {
+            route.resilient = body.nexthop_id;
+            route.idle_timer = object->second.object.idle_timer;
+        }
         for (const auto& member : object->second.object.members)
             collect(member.id, member.weight, route);
     }

@@ -38,7 +38,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                             2048}));
     EXPECT_EQ(c.model, (Model{"four-nics", "kakenhi", ModelTransfer::read}));
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
-    EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
+    EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30, false}));
 
     ASSERT_EQ(c.interfaces.size(), 4U);
     auto address = [](const char* text) { return *InterfaceAddress::parse(text); };
