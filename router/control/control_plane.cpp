@@ -37,6 +37,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
     : kernel_(environment.kernel),
       dataplane_(environment.dataplane),
       slow_path_(environment.slow_path),
+      asked_to_stop_(std::move(environment.asked_to_stop)),
       tables_(tables),
       state_(RouteFilter{}, *this),
       route_counters_(dataplane_.route_counters()),
@@ -45,7 +46,8 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
           [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); },
           tables.port),
-      ports_(kernel_, state_, routing_, dataplane_, environment.switches),
+      ports_(kernel_, state_, routing_, dataplane_, environment.switches,
+             std::move(environment.run_state_path)),
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
       installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {}

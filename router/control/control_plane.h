@@ -52,8 +52,11 @@ class ControlPlane : private KernelListener {
         HostSwitches& switches;
         SlowPathControl& slow_path;
         DescriptorWatcher& watcher;
-        OpenKernel open_kernel;               ///< for the kernel's routes: a connection of their own
-        std::string cli_routes_path;          ///< file that keeps routes given by hand
+        OpenKernel open_kernel;        ///< for the kernel's routes: a connection of their own
+        std::string cli_routes_path;   ///< file that keeps routes given by hand
+        std::string run_state_path{};  ///< file that keeps what devices were; empty: nothing is kept
+        std::function<bool()>
+            asked_to_stop{};  ///< asked between the steps of the first apply(): it is refused then
         RouteWriter* route_writer = nullptr;  ///< null: no routes are installed in the kernel
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
@@ -80,10 +83,10 @@ class ControlPlane : private KernelListener {
 
     /// Every 100 ms.
     void tick();
-    /// What the end leaves: devices in their role as a router's, or as they were.
-    void leave_running(bool leave) {
-        ports_.leave_running(leave);
-        installed_.leave_installed(leave);
+    /// From now on the end leaves devices as they were, and not in their role as a router's; and no routes.
+    void take_down() {
+        ports_.take_down();
+        installed_.take_down();
     }
     /// What somebody else has changed of the machine; reads the kernel's events and the switches first.
     std::vector<DriftItem> find_drift();
@@ -108,6 +111,7 @@ class ControlPlane : private KernelListener {
     ControlPlane(Environment environment, fib::FibImage image, const Tables& tables);
 
     // apply.cpp
+    [[nodiscard]] Result<void> go_on(bool first) const;
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     void apply_routing(const config::Config& wanted, Transaction& transaction);
@@ -122,7 +126,7 @@ class ControlPlane : private KernelListener {
     Result<bool> changed_by_hand(const Prefix& prefix, Result<bool> changed);
 
     // apply_interfaces.cpp
-    Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
+    Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
     void take_off_moved(const config::Config& wanted, Transaction& transaction);
     void take_off(const config::Interface& interface, Transaction& transaction);
     Result<void> bring(const config::Interface& wanted, Transaction& transaction);
@@ -146,6 +150,7 @@ class ControlPlane : private KernelListener {
     Kernel& kernel_;
     Dataplane& dataplane_;
     SlowPathControl& slow_path_;
+    std::function<bool()> asked_to_stop_;
     config::Config config_;
     uint64_t generation_ = 0;
     uint64_t ticks_ = 0;

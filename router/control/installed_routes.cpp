@@ -47,7 +47,7 @@ void fit_weights(std::vector<HostNextHop>& hops) {
 InstalledRoutes::~InstalledRoutes() {
     if (!writer_ || !active_) return;
     watcher_.unwatch(writer_->descriptor());
-    if (leave_installed_) return;
+    if (!take_down_) return;
     for (const auto& [prefix, installed] : installed_)
         (void)writer_->remove(installed.route.table, prefix);
 }

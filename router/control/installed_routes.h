@@ -28,11 +28,11 @@ class InstalledRoutes {
     InstalledRoutes(const Routing& routing, const CliRoutes& by_hand, DescriptorWatcher& watcher,
                     RouteWriter* writer)
         : routing_(routing), by_hand_(by_hand), watcher_(watcher), writer_(writer) {}
-    /// Takes out what is installed, unless told to leave it.
+    /// Leaves what is installed, unless told to take it out.
     ~InstalledRoutes();
     InstalledRoutes(const InstalledRoutes&) = delete;
     InstalledRoutes& operator=(const InstalledRoutes&) = delete;
-    void leave_installed(bool leave) { leave_installed_ = leave; }
+    void take_down() { take_down_ = true; }
 
     /// A configuration has been taken over. What an earlier daemon has left is adopted at the first; at every
     /// later one the kernel is asked what has become of the routes.
@@ -72,7 +72,7 @@ class InstalledRoutes {
     DescriptorWatcher& watcher_;
     RouteWriter* writer_;
     bool active_ = false;  ///< a configuration has been taken over
-    bool leave_installed_ = false;
+    bool take_down_ = false;
     bool wanted_at_all_ = false;
     uint32_t table_ = 254;
     std::set<Prefix> configured_;

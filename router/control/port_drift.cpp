@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What somebody else has changed of the ports' devices, how it is put right, and which devices redirected
 // frames cannot reach.
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "router/control/ports.h"
+#include "router/dataplane/device_switches.h"
 
 namespace pktpit::router {
-namespace {
-
-/// Switches of a router's interface, below net/; as port_devices.cpp turns them.
-constexpr std::array<std::pair<const char*, const char*>, 2> role{
-    {{"ipv6/conf/{}/forwarding", "1"}, {"ipv6/conf/{}/keep_addr_on_down", "1"}}};
-
-}  // namespace
-
 void Ports::find_drift(std::vector<DriftItem>& found) {
     for (auto& [name, port] : ports_) {
         if (port.ifindex == 0) {
@@ -43,9 +34,11 @@ void Ports::find_drift(std::vector<DriftItem>& found) {
 
 void Ports::find_switch_drift(const Port& port, std::vector<DriftItem>& found) {
     const std::string& name = port.config.name;
-    for (const auto& [path, value] : role)
-        if (const auto now = switches_.sysctl(fmt::format(fmt::runtime(path), name)); now && *now != value)
-            found.push_back({fmt::format(fmt::runtime(path), name), name, value, *now});
+    for (const RoleSwitch& role : role_switches) {
+        std::string path = device_sysctl(name, role.name);
+        if (const auto now = switches_.sysctl(path); now && *now != role.value)
+            found.push_back({std::move(path), name, std::string(role.value), *now});
+    }
     if (is_port(port.config) && switches_.receive_vlan_offload(name).value_or(false))
         found.push_back({"receive VLAN offload", name, "off", "on"});
 }

@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "router/control/drift.h"
 #include "router/control/host_switches.h"
+#include "router/control/switch_memory.h"
 #include "router/control/transaction.h"
 #include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel.h"
@@ -38,18 +39,25 @@ class Ports {
         bool failure_told = false;
         std::string why_not_redirected;  ///< Dataplane::why_not_redirected(), as routing knows it
         uint32_t former_ifindex = 0;     ///< of the device that was there last
-        std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
-        bool vlan_offload_before = false;                    ///< receive VLAN offload was on
+        SwitchValues switches_found;        ///< of the device, as this daemon took it
+        bool switches_remembered = false;   ///< by this daemon first; else an earlier one had turned them
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
-          HostSwitches& switches)
-        : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane), switches_(switches) {}
+          HostSwitches& switches, std::string run_state_path)
+        : kernel_(kernel),
+          state_(state),
+          routing_(routing),
+          dataplane_(dataplane),
+          switches_(switches),
+          memory_(std::move(run_state_path)) {}
     ~Ports();
     Ports(const Ports&) = delete;
     Ports& operator=(const Ports&) = delete;
-    /// The data path outlives the daemon: devices keep their role as a router's.
-    void leave_running(bool leave) { leave_running_ = leave; }
+    /// The data path ends with the daemon: devices become again what they were. Else they keep their role.
+    void take_down() { take_down_ = true; }
+    /// Devices that are no ports any more, and that an earlier daemon did not get to giving back.
+    Result<void> give_former_roles_back();
 
     /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
     /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
@@ -60,7 +68,8 @@ class Ports {
     /// it keeps its ids then, and with them its routes. VLANs before the port that carries them.
     void take_off(const std::string& name, Transaction& transaction);
     /// Brings the port stage onto every port that has none yet.
-    Result<void> attach_all(Transaction& transaction);
+    /// `go_on` is asked before each.
+    Result<void> attach_all(Transaction& transaction, const std::function<Result<void>()>& go_on);
     /// Ends forwarding and forgets the interface for good, with its kernel addresses of ours. The Error says
     /// what of it is left.
     Result<void> remove(const std::string& name);
@@ -92,7 +101,8 @@ class Ports {
     Result<void> find_port(Port& port, Transaction& transaction);
     void make_vlan_device(const Port& vlan, Transaction& transaction);
     Result<void> add_vlan_link(const config::Interface& vlan);
-    Result<void> discard(const std::string& name, bool addresses);
+    enum class Was : uint8_t { taken, found };  ///< by the router at all, by this daemon
+    Result<void> discard(const std::string& name, bool addresses, Was role);
     Result<void> put_back(const std::string& name);
 
     // port_attachment.cpp
@@ -102,14 +112,15 @@ class Ports {
 
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
-    Result<void> give_role_back(Port& port);
+    Result<void> give_role_back(Port& port, Was role);
+    Result<void> set_switches(const std::string& device, const SwitchValues& values);
     Result<void> set_up(const Port& port, Transaction* transaction);
     Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
                                Transaction* transaction);
     Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);
     void learn(const Port& port);
     void bind(Port& port, const LinkEvent& link);
-    void unbind(Port& port);
+    void unbind(Port& port, const LinkEvent* renamed);
     void update_link(const Port& port);
 
     // port_drift.cpp
@@ -123,7 +134,8 @@ class Ports {
     HostSwitches& switches_;
     std::map<std::string, Port> ports_;
     std::map<std::string, Port> taken_off_;  ///< as they were; until the transaction ends
-    bool leave_running_ = false;
+    SwitchMemory memory_;
+    bool take_down_ = false;
 };
 
 }  // namespace pktpit::router

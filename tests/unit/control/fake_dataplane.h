@@ -107,7 +107,8 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         if (auto allowed = faults_.call("commit"); !allowed) return tl::unexpected(allowed.error());
         return std::vector<uint32_t>{};
     }
-    void leave_running(bool) override {}
+    void give_back_all() override {}
+    void take_down() override {}
     void collect_traffic(HotChoice&) override {}
     void guard_order(bool) override {}
     [[nodiscard]] uint64_t malformed_punts() const override { return 0; }
