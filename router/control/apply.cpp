@@ -66,6 +66,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     // The last step of a way back. With a million routes of the kernel it takes a second.
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
+    if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
     if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
@@ -111,6 +112,16 @@ void ControlPlane::apply_routing(const config::Config& wanted, Transaction& tran
         slow_path_.set_limits(config_.icmp, config_.neighbour_queue, config_.neighbours_unresolved);
     });
     routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
+}
+
+// Before ports are prepared: their programs are loaded by it.
+Result<void> ControlPlane::apply_heartbeat(const config::Config& wanted, bool first,
+                                           Transaction& transaction) {
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages || (!first && wanted.heartbeat == config_.heartbeat)) return {};
+    return transaction.make(
+        "/heartbeat", [&] { return stages->set_heartbeat(wanted.heartbeat); },
+        [stages, before = config_.heartbeat] { return stages->set_heartbeat(before); });
 }
 
 Result<void> ControlPlane::apply_neighbours(const config::Config& wanted, Transaction& transaction) {

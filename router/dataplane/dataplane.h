@@ -56,8 +56,16 @@ struct WorkerState {
         bool zero_copy = false;
     };
     std::vector<Queue> queues;    ///< that it receives from
+    uint32_t stood_in = 0;        ///< of these queues, whose port stage decides since the worker stands still
     pp_port_counters counters{};  ///< of all ports together
     std::optional<offload::SlotCounts> slots;
+};
+
+/// How often a split port's stage has stood in for its workers (/heartbeat of the configuration).
+struct StandIn {
+    bool now = false;
+    uint64_t times = 0;    ///< that a queue's worker stood still
+    uint64_t packets = 0;  ///< that came meanwhile
 };
 
 /// What only dataplanes have whose ports decide about packets themselves: port stages with tables of their
@@ -86,6 +94,12 @@ class PortStages {
     /// While set, packets to a destination that has some with the control loop follow them.
     virtual void guard_order(bool guard) = 0;
     [[nodiscard]] virtual uint64_t malformed_punts() const = 0;
+
+    /// When they go on without a worker, or without the daemon. Errors: a port's program could not be
+    /// exchanged; all goes on as before.
+    virtual Result<void> set_heartbeat(const config::Heartbeat& wanted) = 0;
+    /// Of a split or auto port.
+    [[nodiscard]] virtual StandIn stand_in(uint16_t port) const = 0;
 };
 
 /// What only dataplanes have that drive NICs themselves, and make the Linux device that stands for each port.

@@ -70,8 +70,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     auto shared = AutoPorts::open(self->maps_);
     if (!shared) return tl::unexpected(shared.error());
     self->auto_ = std::move(*shared);
-    for (size_t worker = 0; worker < self->worker_counters_.workers(); worker++)
-        self->worker_counters_.of(worker).destinations().set_order(self->auto_->order());
+    self->heartbeat_.emplace(*self->auto_->order());
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
@@ -176,8 +175,11 @@ void XdpDataplane::poll() {
 std::vector<WorkerState> XdpDataplane::workers() {
     if (!split_) return {};
     auto states = split_->workers();
-    for (WorkerState& state : states)
+    for (WorkerState& state : states) {
         state.counters = worker_counters_.of(state.index).all_ports();
+        for (const auto& queue : state.queues)
+            state.stood_in += heartbeat_->stands_in(queue.port, queue.queue);
+    }
     return states;
 }
 
@@ -195,6 +197,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
         program.cold_table = port_table_;
     }
     program.observed = observer_ != nullptr;
+    program.watch_daemon = heartbeat_->watches_daemon();
     return program;
 }
 
@@ -234,8 +237,8 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, workers_,
-                                    wakeup_.get());
+        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_,
+                                    *auto_->order(), workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)
@@ -468,6 +471,7 @@ void XdpDataplane::reset_counters(uint16_t port) {
     const std::vector<pp_port_counters> zero(static_cast<size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(maps_.counters.get(), &key, zero.data(), BPF_ANY);
     worker_counters_.reset_port(port);
+    heartbeat_->forget(port);
 }
 
 bool XdpDataplane::transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) {

@@ -24,6 +24,7 @@
 #include "fib/image.h"
 #include "router/dataplane/dataplane.h"
 #include "router/xdp/auto_ports.h"
+#include "router/xdp/heartbeat.h"
 #include "router/xdp/maps.h"
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
@@ -64,6 +65,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     void collect_traffic(HotChoice& choice) override;
     void guard_order(bool guard) override { auto_->guard(guard); }
     [[nodiscard]] Decided decided(uint16_t port) const override;
+    Result<void> set_heartbeat(const config::Heartbeat& wanted) override;
+    [[nodiscard]] StandIn stand_in(uint16_t port) const override { return heartbeat_->stand_in(port); }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
     }
@@ -89,7 +92,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
-    /// Slots of sockets that are gone, and records that wait without having woken anybody.
+    /// The daemon's heartbeat, slots of sockets that are gone, and records that wait without having woken
+    /// anybody.
     void tick() override;
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
@@ -148,6 +152,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;
     fib::TableId hot_table_ = PP_FIB_DEFAULT_TABLE;
     std::optional<AutoPorts> auto_;
+    std::optional<Heartbeat> heartbeat_;
     std::set<uint16_t> auto_ports_;
     fib::Epochs epochs_;  ///< of the worker, where there are split ports
     Fd epoll_;            ///< of the two below

@@ -91,8 +91,8 @@ void SplitRig::TearDown() {
 
 void SplitRig::open(unsigned workers, config::Polling polling) {
     counters = std::make_unique<WorkerCounterSet>(workers);
-    auto opened =
-        SplitPath::open({memory.get(), &geometry}, epochs, *counters, {workers, {}, polling}, wakeup.get());
+    auto opened = SplitPath::open({memory.get(), &geometry}, epochs, *counters, *order,
+                                  {workers, {}, polling}, wakeup.get());
     ASSERT_TRUE(opened) << opened.error().to_string();
     path = std::move(*opened);
     for (uint16_t port = 1; port <= ports; port++)

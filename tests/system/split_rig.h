@@ -87,6 +87,7 @@ class SplitRig : public testing::Test {
     fib::FibImage image{{memory.get(), geometry.image_bytes}, geometry, fib::Reclamation(epochs)};
     Fd wakeup;
     std::unique_ptr<WorkerCounterSet> counters;
+    std::unique_ptr<pp_order> order = std::make_unique<pp_order>();
     std::unique_ptr<SplitPath> path;
     uint64_t punted = 0;
 

@@ -137,6 +137,9 @@ Snapshot snapshot_of(const MemoryDataplane& dataplane) {
         lines.insert(fmt::format("dataplane port {}: {} {} forwarding {}", id,
                                  port.attached ? "attached" : "prepared", to_string(port.mode),
                                  static_cast<int>(port.forwarding)));
+    if (const auto& heartbeat = dataplane.heartbeat; heartbeat != config::Heartbeat())
+        lines.insert(fmt::format("dataplane heartbeat {} {} {}", heartbeat.worker_ms,
+                                 static_cast<int>(heartbeat.on_daemon_loss), heartbeat.hold_s));
     for (const auto& [id, count] : dataplane.packets)
         lines.insert(fmt::format("dataplane port {}: {} packets", id, count));
     for (const auto& [name, device] : dataplane.devices)
