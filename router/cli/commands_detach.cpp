@@ -107,7 +107,7 @@ void print_done(const Session& session, const LeftBehind& left, const std::strin
 int detach(const Session& session, const std::string& instance, bool yes) {
     if (!is_instance(instance))
         return print_failure(session,
-                             {"--instance", "no name of an instance: " + quoted(instance),
+                             {"--instance", "no name of an instance: " + pktpit::quoted(instance),
                               "1 to 32 letters, digits, _ and -", "ls /sys/fs/bpf/pktpit"},
                              exit_unusable);
     auto left = LeftBehind::find(instance);

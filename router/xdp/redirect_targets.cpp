@@ -71,12 +71,12 @@ nlmsghdr* begin(std::span<char> buffer, uint16_t type, uint8_t command) {
     return message;
 }
 
-struct Family {
+struct NetlinkFamily {
     uint16_t id = 0;
     uint32_t events = 0;
 };
 
-void read_groups(const nlattr* groups, Family& family) {
+void read_groups(const nlattr* groups, NetlinkFamily& family) {
     for_each_nested(groups, [&](const nlattr* group) {
         uint32_t id = 0;
         bool wanted = false;
@@ -89,11 +89,11 @@ void read_groups(const nlattr* groups, Family& family) {
     });
 }
 
-std::optional<Family> find_family(mnl_socket* socket) {
+std::optional<NetlinkFamily> find_family(mnl_socket* socket) {
     alignas(8) std::array<char, 256> buffer{};
     nlmsghdr* request = begin(buffer, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
     mnl_attr_put_strz(request, CTRL_ATTR_FAMILY_NAME, "netdev");
-    Family family;
+    NetlinkFamily family;
     const bool answered = ask(socket, 1, request, [&](const nlattr* attribute) {
         if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID) family.id = mnl_attr_get_u16(attribute);
         if (mnl_attr_get_type(attribute) == CTRL_ATTR_MCAST_GROUPS) read_groups(attribute, family);

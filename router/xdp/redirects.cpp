@@ -42,7 +42,9 @@ std::string XdpDataplane::why_detached(uint16_t port) const {
         const auto there = dispatched_port_stages(attached.ifindex);
         return std::ranges::find(there, attached.dispatched) != there.end() ? "" : "not in the dispatcher";
     }
-    const LinkTarget target = link_target(attached.link.get());
+    const auto read = link_target(attached.link.get());
+    if (!read) return {};
+    const LinkTarget& target = *read;
     if (target.ifindex == 0) return "its link has been detached";
     const uint32_t there = attached_program(attached.ifindex).program_id;
     if (there == target.program_id) return {};

@@ -244,3 +244,30 @@ def test_scan_of_a_connected_net_is_bounded(build_net):
     mark = token()
     net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.251"))
     net.b.wire.receive(is_arp_for("10.2.0.251"))
+
+
+@requirement("RFC 1812 5.2.7.2: a router ignores ICMP redirects when it chooses a path; the switch is put back at a clean stop")
+@pytest.mark.kernel_differs("Linux believes them unless it is told not to")
+@pytest.mark.xdp("other dataplanes' ports are taps, with the same switches")
+def test_icmp_redirects_are_not_believed(build_net):
+    from scapy.layers.inet import ICMP, IP
+
+    net = build_net(config=NET["config"], start=False)
+    router = net.topology.router_namespace
+
+    def switches():
+        return [router.run("cat", f"/proc/sys/net/ipv4/conf/{device}/accept_redirects").stdout.strip() for device in ("all", "p1", "p2")]
+
+    before = switches()
+    assert "1" in before, "nothing to turn"
+    net.router.start()
+    net.topology.settle(net.router)
+    assert switches() == ["0", "0", "0"]
+    router.ip("route", "add", "192.0.2.0/24", "via", net.b.ip4)
+    asked = IP(src=net.b.router_ip4, dst="192.0.2.50") / ICMP(type=8)
+    for _ in range(3):
+        net.b.send(IP(src=net.b.ip4, dst=net.b.router_ip4) / ICMP(type=5, code=1, gw="10.2.0.77") / asked)
+    net.b.namespace.run("ping", "-c", "1", "-W", "2", net.b.router_ip4)  # behind them
+    assert f"via {net.b.ip4}" in router.ip("route", "get", "192.0.2.50").stdout
+    net.router.stop()
+    assert switches() == before
