@@ -139,6 +139,7 @@ json to_json(const Config& config) {
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
+    if (config.hash_seed) out["hash_seed"] = *config.hash_seed;
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);
     for (const StaticRoute& route : config.routes)

@@ -43,7 +43,7 @@ _pktpit() {
                 "model run" | "model explain" | "model sweep")
                     words="--topology --profile --program --transfer --size --slice --ports --load --write-load
                            --read-load --duration --poisson --seed --set --parameter --values" ;;
-                "model check") words="--row" ;;
+                "model check") words="--row --set --table" ;;
                 "model import") words="--tree --gbps" ;;
                 "model constants") words="--profile" ;;
                 "model plot")

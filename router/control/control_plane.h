@@ -56,7 +56,8 @@ class ControlPlane : private KernelListener {
         std::string cli_routes_path;   ///< file that keeps routes given by hand
         std::string run_state_path{};  ///< file that keeps what devices were; empty: nothing is kept
         std::function<bool()>
-            asked_to_stop{};  ///< asked between the steps of the first apply(): it is refused then
+            asked_to_stop{};     ///< asked between the steps of the first apply(): it is refused then
+        uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
         RouteWriter* route_writer = nullptr;  ///< null: no routes are installed in the kernel
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
@@ -108,7 +109,7 @@ class ControlPlane : private KernelListener {
         fib::TableId port = PP_FIB_DEFAULT_TABLE;  ///< the host's addresses
         fib::TableId hot = PP_FIB_DEFAULT_TABLE;
     };
-    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables);
+    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables, SwitchMemory memory);
 
     // apply.cpp
     [[nodiscard]] Result<void> go_on(bool first) const;
@@ -155,6 +156,7 @@ class ControlPlane : private KernelListener {
     config::Config config_;
     uint64_t generation_ = 0;
     uint64_t ticks_ = 0;
+    uint64_t own_hash_seed_;
 
     // In order of construction: each needs those above it.
     Tables tables_;

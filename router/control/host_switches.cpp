@@ -11,8 +11,7 @@ std::optional<std::string> LinuxSwitches::sysctl(const std::string& path) {
 }
 
 Result<void> LinuxSwitches::set_sysctl(const std::string& path, const std::string& value) {
-    if (!get_sysctl(path) || router::set_sysctl(path, value)) return {};
-    return fail("net/" + path, "cannot be set to " + value, "a writable /proc/sys");
+    return put_sysctl(path, value);
 }
 
 std::optional<bool> LinuxSwitches::receive_vlan_offload(const std::string& device) {

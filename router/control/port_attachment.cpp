@@ -54,6 +54,7 @@ Result<void> Ports::attach(Port& port) {
     if (!attached->why_no_dispatcher.empty())
         spdlog::warn("{}: {}; it has the device to itself, by a plain BPF link", port.config.name,
                      attached->why_no_dispatcher);
+    if (!attached->warning.empty()) spdlog::warn("{}: {}", port.config.name, attached->warning);
     if (attached->mode == AttachMode::generic && !attached->why_generic.empty())
         spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower",
                      port.config.name, attached->why_generic);

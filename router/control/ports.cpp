@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/ports.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 namespace pktpit::router {
@@ -26,9 +28,16 @@ Error not_ethernet(const LinkEvent& link) {
 
 Ports::~Ports() {
     if (!take_down_) return;
-    for (auto& [name, port] : ports_)
-        if (port.ifindex != 0) (void)set_switches(name, memory_.before(port.ifindex));
-    memory_.forget_all();
+    std::vector<uint32_t> left;
+    for (auto& [name, port] : ports_) {
+        if (port.ifindex == 0) continue;
+        auto back = set_switches(name, memory_.before(port.ifindex));
+        if (!back) back = set_switches(name, memory_.before(port.ifindex));
+        if (back) continue;
+        spdlog::warn("{}", back.error().to_string());
+        left.push_back(port.ifindex);
+    }
+    memory_.forget_others(left);
 }
 
 Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {

@@ -44,13 +44,13 @@ class Ports {
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
-          HostSwitches& switches, std::string run_state_path)
+          HostSwitches& switches, SwitchMemory memory)
         : kernel_(kernel),
           state_(state),
           routing_(routing),
           dataplane_(dataplane),
           switches_(switches),
-          memory_(std::move(run_state_path)) {}
+          memory_(std::move(memory)) {}
     ~Ports();
     Ports(const Ports&) = delete;
     Ports& operator=(const Ports&) = delete;
@@ -92,6 +92,8 @@ class Ports {
     /// Of the ports, without their VLANs.
     [[nodiscard]] std::map<std::string, PortId> names() const;
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
+    /// What the end of the port's role puts back.
+    [[nodiscard]] SwitchValues switches_before(const Port& port) const { return memory_.before(port.ifindex); }
 
   private:
     static bool is_port(const config::Interface& interface) { return !interface.parent; }

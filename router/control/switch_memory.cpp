@@ -4,16 +4,23 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace pktpit::router {
 
-SwitchMemory::SwitchMemory(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    state_.network_namespace = current_network_namespace();
-    auto known = load_run_state(path_);
+Result<SwitchMemory> SwitchMemory::open(std::string path) {
+    SwitchMemory memory(std::move(path));
+    if (memory.path_.empty()) return memory;
+    memory.state_.network_namespace = current_network_namespace();
+    const auto text = read_run_state_file(memory.path_);
+    if (!text) return tl::unexpected(text.error());
+    if (!*text) return memory;
+    auto known = parse_run_state(**text, memory.path_);
     if (!known)
-        spdlog::warn("{}; devices' switches of before are not known", known.error().to_string());
-    else if (*known && (*known)->network_namespace == state_.network_namespace)
-        state_ = std::move(**known);
+        spdlog::warn("{}; what devices' switches were before is not known", known.error().to_string());
+    else if (known->network_namespace == memory.state_.network_namespace)
+        memory.state_ = std::move(*known);
+    return memory;
 }
 
 Result<bool> SwitchMemory::remember(uint32_t ifindex, const SwitchValues& now) {
@@ -36,9 +43,11 @@ void SwitchMemory::forget(uint32_t ifindex) {
     if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
 }
 
-void SwitchMemory::forget_all() {
-    state_.switches.clear();
-    (void)save();
+void SwitchMemory::forget_others(const std::vector<uint32_t>& kept) {
+    std::erase_if(state_.switches, [&](const auto& entry) {
+        return std::ranges::find(kept, entry.first) == kept.end();
+    });
+    if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
 }
 
 std::vector<uint32_t> SwitchMemory::devices() const {

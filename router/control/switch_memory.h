@@ -13,8 +13,8 @@ namespace pktpit::router {
 
 class SwitchMemory {
   public:
-    /// `path` empty: nothing outlives the daemon.
-    explicit SwitchMemory(std::string path);
+    /// `path` empty: nothing outlives the daemon. Error: there is a file, and it cannot be read.
+    static Result<SwitchMemory> open(std::string path);
 
     /// To be called before any of them is turned. What is known already stays. True: something was not. Error:
     /// it is known, but will not be to a later daemon.
@@ -22,10 +22,12 @@ class SwitchMemory {
     [[nodiscard]] SwitchValues before(uint32_t ifindex) const;
     /// They are as they were before, or their device is gone.
     void forget(uint32_t ifindex);
-    void forget_all();
+    /// All but these.
+    void forget_others(const std::vector<uint32_t>& kept);
     [[nodiscard]] std::vector<uint32_t> devices() const;
 
   private:
+    explicit SwitchMemory(std::string path) : path_(std::move(path)) {}
     Result<void> save() const;
 
     std::string path_;

@@ -153,6 +153,8 @@ json Daemon::ports() {
              port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
             {"forwarding", dataplane_->forwarding(port.port)},
             {"by_daemon", port.why_not_redirected.empty() ? json() : json(port.why_not_redirected)},
+            {"warning",
+             port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},

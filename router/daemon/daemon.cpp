@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "router/daemon/hash_seed.h"
 #include "router/daemon/open_dataplane.h"
 #include "router/dataplane/run_directory.h"
 #include "router/kernel/netlink_route_writer.h"
@@ -35,8 +36,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const config::Conf
 }
 
 tl::expected<void, config::Errors> Daemon::begin(const config::Config& config) {
-    if (auto applied = control_->apply(config, true); !applied)
-        return tl::unexpected(applied.error().all());
+    if (auto applied = control_->apply(config, true); !applied) return tl::unexpected(applied.error().all());
     applied();
     watch();
     return {};
@@ -59,10 +59,12 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     auto writer = NetlinkRouteWriter::open(route_metric_of(config.instance));
     if (!writer) return tl::unexpected(writer.error());
     route_writer_ = std::move(*writer);
+    const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
+    if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
     auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
                                        run_path(config.instance, ".routes.json"),
                                        run_path(config.instance, ".state"),
-                                       [this] { return loop_.asked_to_stop(); }, route_writer_.get()});
+                                       [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get()});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();

@@ -51,16 +51,13 @@ std::string device_sysctl(const std::string& device, std::string_view name) {
 }
 
 Result<void> put_back_switches(const std::string& device, const SwitchValues& values) {
-    std::string failed;
+    Result<void> all;
     for (const auto& [name, value] : values) {
-        const std::string path = device_sysctl(device, name);
-        const bool done = name == vlan_offload_switch
-                              ? set_receive_vlan_offload(device, value == "1").has_value()
-                              : !get_sysctl(path) || set_sysctl(path, value);
-        if (!done) failed += (failed.empty() ? "" : ", ") + name + " to " + value;
+        auto done = name == vlan_offload_switch ? set_receive_vlan_offload(device, value == "1")
+                                                : put_sysctl(device_sysctl(device, name), value);
+        if (!done) all = std::move(done);
     }
-    if (failed.empty()) return {};
-    return fail(device, "cannot be set back: " + failed, "a writable /proc/sys");
+    return all;
 }
 
 }  // namespace pktpit::router

@@ -104,9 +104,9 @@ Result<RunState> parse_run_state(std::string_view text, const std::string& where
     return state;
 }
 
-Result<std::optional<RunState>> load_run_state(const std::string& path) {
+Result<std::optional<std::string>> read_run_state_file(const std::string& path) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!file && errno == ENOENT) return std::optional<RunState>();
+    if (!file && errno == ENOENT) return std::optional<std::string>();
     struct stat status {};
     if (!file || fstat(file.get(), &status) != 0) return cannot(path, "read it");
     if (!S_ISREG(status.st_mode) || static_cast<size_t>(status.st_size) > largest_file)
@@ -120,7 +120,14 @@ Result<std::optional<RunState>> load_run_state(const std::string& path) {
         filled += static_cast<size_t>(got);
     }
     text.resize(filled);
-    auto state = parse_run_state(text, path);
+    return std::optional(std::move(text));
+}
+
+Result<std::optional<RunState>> load_run_state(const std::string& path) {
+    const auto text = read_run_state_file(path);
+    if (!text) return tl::unexpected(text.error());
+    if (!*text) return std::optional<RunState>();
+    auto state = parse_run_state(**text, path);
     if (!state) return tl::unexpected(state.error());
     return std::optional(std::move(*state));
 }

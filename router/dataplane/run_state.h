@@ -31,7 +31,8 @@ std::string to_text(const RunState& state);
 /// Error: the line that is none of the format, of a version that is not known, of a switch that nobody turns.
 Result<RunState> parse_run_state(std::string_view text, const std::string& where);
 
-/// Nothing: there is no file.
+/// Its text. Nothing: there is no file.
+Result<std::optional<std::string>> read_run_state_file(const std::string& path);
 Result<std::optional<RunState>> load_run_state(const std::string& path);
 Result<void> save_run_state(const std::string& path, const RunState& state);
 

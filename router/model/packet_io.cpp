@@ -72,8 +72,8 @@ ModelPacketIo::ModelPacketIo(const model::Topology& topology, const model::Profi
         transfer_settings(profile, transfer, plan_bounce_buffers(plan, profile, count));
     const std::vector<model::HostRings> rings = plan_rings(plan, count, ring_shape(profile, program));
     for (size_t i = 0; i < count; i++) {
-        auto firmware =
-            std::make_unique<model::PktpitFirmware>(*nics_.all[i], peer, nics_.bars, rings[i], program);
+        auto firmware = std::make_unique<model::PktpitFirmware>(*nics_.all[i], peer, nics_.bars,
+                                                                std::vector{rings[i]}, program);
         firmwares_.push_back(firmware.get());
         nics_.all[i]->load(std::move(firmware));
     }
@@ -262,8 +262,9 @@ void ModelPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
         answer.nic = static_cast<uint16_t>(egress.nic);
         answer.port = static_cast<uint8_t>(egress.port);
         answer.forward = 1;
-        answer.header_length = descriptor.header_length;
-        answer.replaced = cell.length;
+        answer.header_length = static_cast<uint8_t>(descriptor.header_length);
+        answer.replaced = static_cast<uint8_t>(cell.length);
+        answer.length = static_cast<uint16_t>(descriptor.header_length + descriptor.payload_length);
         host_->answer(index, answer, {descriptor.header, descriptor.header_length});
     }
 }

@@ -91,13 +91,13 @@ void Heartbeat::tell(const std::map<uint16_t, std::string>& names, const WorkerC
                 spdlog::warn("port {}: its worker stands still, the port stage decides", name);
             continue;
         }
-        if (now.times == told.times) continue;
+        if (now.times == told.times || last_beat_ - told.at < second) continue;
         spdlog::warn(
             "port {}: its worker stood still {}; the port stage decided about {} packets meanwhile, {} "
             "that had waited for the worker were dropped (drop_stale)",
             name, now.times - told.times == 1 ? "once" : std::to_string(now.times - told.times) + " times",
             now.packets - told.packets, stale - std::min(stale, told.stale));
-        told = {now.times, now.packets, stale, false};
+        told = {now.times, now.packets, stale, last_beat_, false};
     }
     std::erase_if(told_, [&](const auto& entry) { return !names.contains(entry.first); });
 }

@@ -28,7 +28,8 @@ class Heartbeat {
 
     /// Says that the daemon moves. In the log if it had not for long. `now`: CLOCK_MONOTONIC, nanoseconds.
     void beat(uint64_t now);
-    /// In the log, if a stage of these ports has stood in since the last call; `names` by port.
+    /// In the log, if a stage of these ports has stood in since it was told last; after beat(). `names` by
+    /// port.
     void tell(const std::map<uint16_t, std::string>& names, const WorkerCounterSet& workers);
 
     [[nodiscard]] StandIn stand_in(uint16_t port) const;
@@ -42,6 +43,7 @@ class Heartbeat {
         uint64_t times = 0;
         uint64_t packets = 0;
         uint64_t stale = 0;
+        uint64_t at = 0;
         bool now = false;
     };
     [[nodiscard]] pp_socket_order& socket(uint16_t port, uint32_t queue) const {

@@ -142,6 +142,14 @@ uint64_t SplitRig::poll() {
     return punted;
 }
 
+bool SplitRig::settled(uint16_t port, uint32_t number) const {
+    for (uint32_t queue = 0; queue < queues[port]; queue++)
+        if (__atomic_load_n(&order->sockets[port * PP_PORT_QUEUES + queue].settled, __ATOMIC_ACQUIRE) !=
+            number)
+            return false;
+    return true;
+}
+
 void SplitRig::expect_no_slot_lost() {
     for (const WorkerState& worker : path->workers())
         EXPECT_EQ(worker.slots->lost(), 0) << where_slots_are();

@@ -168,8 +168,7 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
         if (port.attachment)
             line += fmt::format(" attached {} {}", to_string(port.attachment->mode),
                                 port.attachment->why_generic);
-        line += fmt::format(" offload {}", port.vlan_offload_before);
-        for (const auto& [path, value] : port.switches_before)
+        for (const auto& [path, value] : control.ports().switches_before(port))
             line += fmt::format(" {}={}", path, value);
         lines.insert(line);
     }
