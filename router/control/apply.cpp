@@ -48,10 +48,10 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
     steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {
         Refusal refusal{{applied.error()}, transaction.roll_back()};
-        // The new routes' had to go again. At a start all that are known are an earlier data path's, which counts on.
+        // The new routes' had to go again. At a start all that are known are an earlier data path's, which
+        // counts on.
         if (!first)
-            if (auto released = release_route_counters(); !released)
-                refusal.left.push_back(released.error());
+            if (auto released = release_route_counters(); !released) refusal.left.push_back(released.error());
         for (auto& error : refusal.left) {
             error.message = "could not be put back as it was: " + error.message;
             spdlog::error("{}", error.to_string());

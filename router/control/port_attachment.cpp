@@ -15,9 +15,8 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
         if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
     PortStages* stages = dataplane_.port_stages();
     if (stages)
-        std::ranges::stable_partition(unattached, [&](const Port* port) {
-            return !stages->previous_ports().contains(port->ifindex);
-        });
+        std::ranges::stable_partition(
+            unattached, [&](const Port* port) { return !stages->previous_ports().contains(port->ifindex); });
     for (Port* port : unattached) {
         if (auto wanted = go_on(); !wanted) return wanted;
         transaction.on_rollback(port->config.name, [this, name = port->config.name] {
@@ -61,8 +60,8 @@ Result<void> Ports::attach(Port& port) {
     return {};
 }
 
-// In the way that it was before: also in generic mode for another port's sake. A port that is attached in
-// that mode gets its former program without a moment in between.
+// In the way that it was before. A port that is attached in that mode gets its former program without a
+// moment in between.
 Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachment& before) {
     Port& port = ports_.at(name);
     if (port.ifindex == 0) return {};

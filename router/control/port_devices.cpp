@@ -161,7 +161,8 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 }
 
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
-    spdlog::warn("{}: device is gone{}", port.config.name, renamed ? ": it is " + renamed->name + " now" : "");
+    spdlog::warn("{}: device is gone{}", port.config.name,
+                 renamed ? ": it is " + renamed->name + " now" : "");
     if (renamed)
         if (auto given = set_switches(renamed->name, memory_.before(port.ifindex)); !given)
             spdlog::warn("{}", given.error().to_string());

@@ -37,10 +37,10 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
-        std::string why_not_redirected;  ///< Dataplane::why_not_redirected(), as routing knows it
-        uint32_t former_ifindex = 0;     ///< of the device that was there last
-        SwitchValues switches_found;        ///< of the device, as this daemon took it
-        bool switches_remembered = false;   ///< by this daemon first; else an earlier one had turned them
+        std::string why_not_redirected;    ///< Dataplane::why_not_redirected(), as routing knows it
+        uint32_t former_ifindex = 0;       ///< of the device that was there last
+        SwitchValues switches_found;       ///< of the device, as this daemon took it
+        bool switches_remembered = false;  ///< by this daemon first; else an earlier one had turned them
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
@@ -93,7 +93,9 @@ class Ports {
     [[nodiscard]] std::map<std::string, PortId> names() const;
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
     /// What the end of the port's role puts back.
-    [[nodiscard]] SwitchValues switches_before(const Port& port) const { return memory_.before(port.ifindex); }
+    [[nodiscard]] SwitchValues switches_before(const Port& port) const {
+        return memory_.before(port.ifindex);
+    }
 
   private:
     static bool is_port(const config::Interface& interface) { return !interface.parent; }

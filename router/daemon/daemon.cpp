@@ -61,10 +61,10 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     route_writer_ = std::move(*writer);
     const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
     if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
-    auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
-                                       run_path(config.instance, ".routes.json"),
-                                       run_path(config.instance, ".state"),
-                                       [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get()});
+    auto control =
+        ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
+                            run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
+                            [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get()});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();

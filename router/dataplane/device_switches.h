@@ -18,10 +18,10 @@ std::optional<bool> get_receive_vlan_offload(const std::string& device);
 Result<void> set_receive_vlan_offload(const std::string& device, bool on);
 
 /// What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
-/// advertisements, all-routers group, no belief in others' advertisements and redirects): transit does not reach
-/// the kernel. Addresses stay when a link goes down, as IPv4 ones do. IPv4 redirects are not believed (RFC 1812
-/// 5.2.7.2); as long as the kernel's own forwarding is off, it asks the device and the namespace's `all`, and
-/// either allows.
+/// advertisements, all-routers group, no belief in others' advertisements and redirects): transit does not
+/// reach the kernel. Addresses stay when a link goes down, as IPv4 ones do. IPv4 redirects are not believed
+/// (RFC 1812 5.2.7.2); as long as the kernel's own forwarding is off, it asks the device and the namespace's
+/// `all`, and either allows.
 struct RoleSwitch {
     std::string_view name;
     std::string_view value;

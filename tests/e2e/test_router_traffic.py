@@ -5,7 +5,7 @@ import json
 
 import pytest
 from lib.packets import wait_for_crossing
-from lib.pktpit_router import inline_only
+from lib.pktpit_router import TOOL, inline_only
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -118,6 +118,16 @@ def test_stop_and_kill(build_net):
     wait_for(lambda: "198.18.3.0/24" not in ours(net), 5, "what is wanted no more is gone")
     assert {"198.18.1.0/24", "198.18.2.0/24", "198.51.100.0/24"} <= set(ours(net))
     net.router.stop()
+    assert not ours(net) and not ours(net, family="-6")
+
+
+@requirement("`pktpit detach` takes the routes of a daemon that is gone out of the kernel, too")
+@inline_only
+def test_detach_takes_the_routes_out(build_net):
+    net = build_net(settle=False)
+    wait_for_route(net, "198.18.2.0/24", net.b.ip4)
+    net.router.kill()
+    net.topology.router_namespace.run(TOOL, "--instance", net.router.instance, "detach", "--yes")
     assert not ours(net) and not ours(net, family="-6")
 
 
