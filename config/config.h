@@ -98,12 +98,13 @@ struct StaticNeighbour {
     bool operator==(const StaticNeighbour&) const = default;
 };
 
-/// Which of the kernel's routes are taken over, live.
+/// Which of the kernel's routes are taken over, live, and whether it gets ours.
 struct KernelRoutes {
     bool enabled = false;
     uint32_t table = 254;                ///< main
     std::vector<std::string> protocols;  ///< names as in rt_protos ("static", "bird", "zebra", …); empty: all
     uint8_t preference = 20;
+    bool install = true;  ///< configured and CLI routes stand in `table`, too, for the host's own traffic
     bool operator==(const KernelRoutes&) const = default;
 };
 
@@ -210,7 +211,9 @@ struct Config {
     Model model;
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
-    std::string base_directory;     ///< of the configuration file
+    /// Neighbours of one interface that are asked for at the same time on behalf of packets.
+    uint32_t neighbours_unresolved = 128;
+    std::string base_directory;  ///< of the configuration file
     bool operator==(const Config&) const = default;
 };
 

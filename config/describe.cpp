@@ -210,6 +210,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "kernel routes: protocols", old_kernel.protocols, new_kernel.protocols);
     compare(out, "kernel routes: preference", uint32_t{old_kernel.preference},
             uint32_t{new_kernel.preference});
+    compare(out, "routes installed in the kernel", old_kernel.install, new_kernel.install);
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
     if (running.hash_seed != wanted.hash_seed)
@@ -236,6 +237,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     describe_model(out, running.model, wanted.model);
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
+    compare(out, "neighbours of an interface asked for at once", running.neighbours_unresolved,
+            wanted.neighbours_unresolved);
     return out;
 }
 

@@ -34,11 +34,13 @@ void read_settings(const json& document, Config& settings) {
     if (auto found = document.find("hash_seed"); found != document.end())
         settings.hash_seed = found->get<uint32_t>();
     take(document, "neighbour_queue", settings.neighbour_queue);
+    take(document, "neighbours_unresolved", settings.neighbours_unresolved);
     if (auto found = document.find("kernel_routes"); found != document.end()) {
         KernelRoutes& out = settings.kernel_routes;
         take(*found, "enabled", out.enabled);
         take(*found, "table", out.table);
         take(*found, "preference", out.preference);
+        take(*found, "install", out.install);
         if (auto protocols = found->find("protocols"); protocols != found->end())
             for (const json& one : *protocols)
                 out.protocols.push_back(one.is_string() ? one.get<std::string>() : one.dump());

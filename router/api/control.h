@@ -48,6 +48,8 @@ class Control {
     /// The FIB's answer for each address: prefix matched and next hops.
     virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;
     virtual nlohmann::json neighbours() = 0;
+    /// What of the machine somebody else has changed.
+    virtual nlohmann::json drift() = 0;
     virtual nlohmann::json counters() = 0;
     virtual nlohmann::json latency() = 0;
     virtual nlohmann::json workers() = 0;

@@ -152,6 +152,7 @@ json Daemon::ports() {
             {"attach",
              port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
             {"forwarding", dataplane_->forwarding(port.port)},
+            {"by_daemon", port.why_not_redirected.empty() ? json() : json(port.why_not_redirected)},
             {"warning",
              port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
@@ -202,6 +203,17 @@ json Daemon::neighbours() {
                                   {"waiting", slow_path_->waiting(key.first, key.second)}});
     }
     return {{"neighbours", std::move(neighbours)}};
+}
+
+json Daemon::drift() {
+    json items = json::array();
+    for (const auto& item : control_->find_drift())
+        items.push_back({{"what", item.what},
+                         {"where", item.where},
+                         {"expected", item.expected},
+                         {"found", item.found},
+                         {"mended_by_reload", item.mended_by_reload}});
+    return {{"drift", std::move(items)}};
 }
 
 json Daemon::counters() {
@@ -299,6 +311,9 @@ tl::expected<json, ReloadRefusal> Daemon::reload(const std::optional<std::string
     if (!wanted) return refuse(wanted.error());
     if (const auto errors = control_->fixed_settings(*wanted); !errors.empty()) return refuse(errors);
     json changes = config::describe_difference(control_->config(), *wanted);
+    for (const auto& item : control_->find_drift())
+        if (item.mended_by_reload && (item.what == "kernel route" || wanted->interfaces.contains(item.where)))
+            changes.push_back(item.to_string() + " → put right");
     if (!dry_run) {
         if (const auto done = control_->apply(*wanted, false); !done)
             return refuse(done.error().errors, done.error().left);

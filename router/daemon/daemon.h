@@ -46,6 +46,7 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json route_to(const IpAddress& address) override;
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;
+    nlohmann::json drift() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
     nlohmann::json workers() override;
@@ -70,7 +71,8 @@ class Daemon : public Control, private SlowPathControl {
     [[nodiscard]] std::optional<NicDetails> nic(PortId port) const;
 
     // What the control plane tells the slow path.
-    void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) override;
+    void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,
+                    uint32_t neighbours_unresolved) override;
     void interface_gone(InterfaceId interface) override;
     void neighbour_resolved(const L3Interface& interface, const IpAddress& address) override;
     void neighbour_failed(const L3Interface& interface, const IpAddress& address) override;
@@ -81,6 +83,7 @@ class Daemon : public Control, private SlowPathControl {
 
     // In order of construction: each needs those above it.
     std::unique_ptr<Kernel> kernel_;
+    std::unique_ptr<RouteWriter> route_writer_;
     LinuxSwitches switches_;
     std::unique_ptr<Dataplane> dataplane_;
     std::unique_ptr<ControlPlane> control_;

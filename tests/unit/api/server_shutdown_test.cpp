@@ -71,6 +71,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json route_to(const IpAddress&) override { return {}; }
         nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
         nlohmann::json neighbours() override { return {}; }
+        nlohmann::json drift() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }
         nlohmann::json workers() override { return {}; }

@@ -110,6 +110,7 @@ class PagedControl final : public Control {
     json route_to(const IpAddress&) override { return {}; }
     json lookup(const std::vector<IpAddress>&) override { return {}; }
     json neighbours() override { return {}; }
+    json drift() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
     json workers() override { return {}; }
