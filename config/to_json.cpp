@@ -131,8 +131,14 @@ json to_json(const Config& config) {
                 {"vfio", vfio_json(config.vfio)},
                 {"dpdk", dpdk_json(config.dpdk)},
                 {"model", model_json(config.model)},
+                {"seccomp", config.seccomp},
+                {"api",
+                 {{"connections_per_user", config.api.connections_per_user},
+                  {"reload_from", config.api.reload_from}}},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue}};
+    if (!config.user.empty()) out["user"] = config.user;
+    if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);
     for (const StaticRoute& route : config.routes)

@@ -27,16 +27,16 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 }  // namespace
 
 tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop,
-                                                                    const config::Config& config,
-                                                                    const std::string& config_path,
+                                                                    const Prepared& prepared,
                                                                     const OpenKernel& open_kernel) {
-    std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
-    if (auto opened = daemon->open(config, open_kernel); !opened)
+    std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
+    if (auto opened = daemon->open(prepared.config, open_kernel); !opened)
         return tl::unexpected(config::Errors{opened.error()});
-    if (auto applied = daemon->control_->apply(config, true); !applied)
+    if (auto applied = daemon->control_->apply(prepared.config, prepared.routes, true); !applied)
         return tl::unexpected(applied.error().all());
     daemon->applied();
     daemon->watch();
+    daemon->take_reloads(prepared.config);
     return daemon;
 }
 

@@ -4,23 +4,30 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/errno_text.h"
 
 namespace pktpit::router {
 namespace {
 
-constexpr const char* run_directory = "/run/pktpit";
+/// systemd names the unit's RuntimeDirectory in a variable; of several it is the first.
+std::string run_directory() {
+    const char* named = std::getenv("RUNTIME_DIRECTORY");
+    const std::string directory = named ? named : "";
+    return directory.starts_with('/') ? directory.substr(0, directory.find(':')) : "/run/pktpit";
+}
 
 }  // namespace
 
 std::string run_path(const std::string& instance, std::string_view suffix) {
-    return std::string(run_directory) + "/" + instance + std::string(suffix);
+    return run_directory() + "/" + instance + std::string(suffix);
 }
 
 Result<void> make_run_directory() {
-    if (mkdir(run_directory, 0755) != 0 && errno != EEXIST)
-        return fail(run_directory, "cannot make the directory: " + errno_text(errno),
+    const std::string directory = run_directory();
+    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST)
+        return fail(directory, "cannot make the directory: " + errno_text(errno),
                     "permission to write to /run", "run as root");
     return {};
 }

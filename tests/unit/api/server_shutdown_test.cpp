@@ -81,7 +81,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return std::make_shared<ObservationStream>();
         }
         Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
-        tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>&, bool) override {
+        tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder&) override {
             return {};
         }
     } slow;

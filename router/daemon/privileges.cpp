@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "router/daemon/privileges.h"
+
+#include <cap-ng.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/errno_text.h"
+#include "router/dataplane/run_directory.h"
+
+namespace pktpit::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* bpffs = "/sys/fs/bpf";
+constexpr mode_t run_directory_mode = 0750;
+
+Result<void> give(const std::string& path, uid_t uid, gid_t gid) {
+    if (::lchown(path.c_str(), uid, gid) != 0 && errno != ENOENT)
+        return fail(path, "cannot be given to uid " + std::to_string(uid) + ": " + errno_text(errno));
+    return {};
+}
+
+/// The directory of the daemon's files. One that others' files lie in as well stays whose it is.
+Result<void> give_run_directory(const Account& account, gid_t group, const std::string& instance) {
+    if (auto made = make_run_directory(); !made) return made;
+    const std::string directory = fs::path(run_path(instance, "")).parent_path();
+    const std::string own = instance + ".";
+    bool shared = false;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(directory, error)) {
+        if (!entry.path().filename().string().starts_with(own)) {
+            shared = true;
+        } else if (auto given = give(entry.path(), account.uid, group); !given) {
+            return given;
+        }
+    }
+    struct stat status {};
+    if (::stat(directory.c_str(), &status) != 0)
+        return fail(directory, "cannot be looked at: " + errno_text(errno));
+    if (shared && status.st_uid != account.uid)
+        return fail(directory,
+                    "belongs to uid " + std::to_string(status.st_uid) +
+                        ", and other instances have their files there",
+                    "uid " + std::to_string(account.uid) + " (" + account.name + ")",
+                    "run all instances as one user, or name another directory in RUNTIME_DIRECTORY");
+    if (shared && status.st_gid == group) return {};
+    if (shared && status.st_gid != 0)
+        return fail(directory,
+                    "belongs to group " + std::to_string(status.st_gid) +
+                        ", and other instances have their files there",
+                    "group " + std::to_string(group), "give all instances one /api/group");
+    if (auto given = give(directory, account.uid, group); !given) return given;
+    if (::chmod(directory.c_str(), run_directory_mode) != 0)
+        return fail(directory, "cannot be given its mode: " + errno_text(errno));
+    return {};
+}
+
+/// The instance's folder below bpffs, and what is pinned there.
+Result<void> give_pins(const Account& account, const std::string& instance) {
+    struct stat status {};
+    if (::stat(bpffs, &status) != 0) return {};  // the xdp dataplane says what is missing
+    // systemd mounts it for root alone; who knows a name may come by, what lies behind has modes of its own.
+    if (account.uid != 0 && (status.st_mode & S_IXOTH) == 0 &&
+        ::chmod(bpffs, (status.st_mode & 07777) | S_IXOTH) != 0)
+        return fail(bpffs, "cannot be opened for other users to pass: " + errno_text(errno));
+    const std::string all = std::string(bpffs) + "/pktpit";
+    const std::string pins = all + "/" + instance;
+    const bool first = ::mkdir(all.c_str(), 0755) == 0;
+    if (::mkdir(pins.c_str(), 0700) != 0 && errno != EEXIST) return {};  // the same
+    if (first)
+        if (auto given = give(all, account.uid, account.gid); !given) return given;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(pins, error))
+        if (auto given = give(entry.path(), account.uid, account.gid); !given) return given;
+    return give(pins, account.uid, account.gid);
+}
+
+tl::unexpected<Error> refused(const std::string& what) {
+    return fail("", "cannot give up privileges: " + what + ": " + errno_text(errno),
+                "CAP_SETUID, CAP_SETGID and CAP_SETPCAP", "start as root, or as the user itself");
+}
+
+}  // namespace
+
+Result<Account> find_account(const std::string& user) {
+    const passwd* found = ::getpwnam(user.c_str());
+    if (!found)
+        return fail("/user", "there is no user \"" + user + "\"", "a user of this machine",
+                    "adduser --system --group " + user);
+    return Account{user, found->pw_uid, found->pw_gid};
+}
+
+Account own_account() {
+    const passwd* found = ::getpwuid(::geteuid());
+    return {found ? found->pw_name : "uid " + std::to_string(::geteuid()), ::geteuid(), ::getegid()};
+}
+
+Result<gid_t> find_group(const std::string& group) {
+    const ::group* found = ::getgrnam(group.c_str());
+    if (!found)
+        return fail("/api/group", "there is no group \"" + group + "\"", "a group of this machine",
+                    "addgroup --system " + group);
+    return found->gr_gid;
+}
+
+Result<void> make_ready_for(const Account& account, const config::Config& config) {
+    if (::geteuid() != 0) return {};
+    gid_t group = account.gid;
+    if (!config.api.group.empty()) {
+        const auto found = find_group(config.api.group);
+        if (!found) return tl::unexpected(found.error());
+        group = *found;
+    }
+    if (auto given = give_run_directory(account, group, config.instance); !given) return given;
+    if (config.dataplane != "xdp") return {};
+    return give_pins(account, config.instance);
+}
+
+std::vector<unsigned> needed_capabilities(const std::string& dataplane) {
+    if (dataplane == "model") return {CAP_NET_ADMIN, CAP_NET_RAW};
+    std::vector<unsigned> needed{CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON};
+    return needed;
+}
+
+Result<void> give_up_privileges(const Account& account, const std::vector<unsigned>& capabilities) {
+    // Packet memory of AF_XDP, of VFIO and of DPDK counts as locked memory of the user.
+    const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+    (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited);  // else the limit is what it is, and refusals name it
+
+    std::vector<unsigned> held;
+    for (const unsigned capability : capabilities)
+        if (capng_have_capability(CAPNG_PERMITTED, capability) == 1) held.push_back(capability);
+    const bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
+    capng_clear(CAPNG_SELECT_ALL);
+    for (const unsigned capability : held)
+        if (capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET), capability) != 0)
+            return refused("capability " + std::to_string(capability));
+    if (account.uid != ::geteuid()) {
+        const int changed =
+            capng_change_id(static_cast<int>(account.uid), static_cast<int>(account.gid),
+                            static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING));
+        if (changed != 0) return refused("becoming " + account.name + " (" + std::to_string(changed) + ")");
+        // Others of this user cannot trace it all the same, since they lack its capabilities.
+        ::prctl(PR_SET_DUMPABLE, 1);
+    } else if ((may_bound && capng_apply(CAPNG_SELECT_BOUNDS) != 0) ||
+               capng_apply(CAPNG_SELECT_CAPS) != 0) {
+        return refused("capabilities");
+    }
+    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("PR_SET_NO_NEW_PRIVS");
+    return {};
+}
+
+}  // namespace pktpit::router
