@@ -205,8 +205,8 @@ struct Config {
     Dpdk dpdk;
     Model model;
     Api api;
-    std::string user;     ///< that the daemon becomes; empty: stays who started it
-    bool seccomp = true;  ///< system calls by an allow-list
+    std::string user;               ///< that the daemon becomes; empty: stays who started it
+    bool seccomp = true;            ///< system calls by an allow-list
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
     std::string base_directory;     ///< of the configuration file

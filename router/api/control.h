@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the API can ask of the daemon. Implemented by the daemon, called by the API server; on the daemon's own
-/// thread (the server hands calls over), so an implementation needs no locks, but for reload().
+/// What the API can ask of the daemon. Implemented by the daemon, called by the API server; on the daemon's
+/// own thread (the server hands calls over), so an implementation needs no locks, but for reload().
 ///
 /// Every answer is a JSON value whose shape docs/api.md fixes; the CLI prints it as it is with --json.
 #pragma once
@@ -73,8 +73,8 @@ class Control {
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) = 0;
     /// Loads the configuration file again (or another one) and applies it as a transaction. Unlike all others
-    /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on neither
-    /// that thread nor the loop's.
+    /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on
+    /// neither that thread nor the loop's.
     virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) = 0;
 };
 

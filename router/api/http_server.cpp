@@ -43,9 +43,10 @@ class HttpServer::Refused {
     }
 
     void add(int descriptor, const char* status, const std::string& body) {
-        const std::string answer = std::string("HTTP/1.1 ") + status +
-                                   "\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
-                                   std::to_string(body.size()) + "\r\n\r\n" + body;
+        const std::string answer =
+            std::string("HTTP/1.1 ") + status +
+            "\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+            std::to_string(body.size()) + "\r\n\r\n" + body;
         (void)::send(descriptor, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         ::shutdown(descriptor, SHUT_WR);
         if (kept_.size() == most) {

@@ -3,9 +3,9 @@
 /// and an end without waiting are here, because cpp-httplib 0.11 bounds neither connections nor chunked
 /// bodies and its stop() waits for idle clients.
 ///
-/// One thread accepts, and each connection has a thread of its own, so that clients who are slow or silent cost
-/// nobody else's time; how many there may be is bounded, in all and of each user. start() and stop() on one
-/// thread; register the handlers before start().
+/// One thread accepts, and each connection has a thread of its own, so that clients who are slow or silent
+/// cost nobody else's time; how many there may be is bounded, in all and of each user. start() and stop() on
+/// one thread; register the handlers before start().
 #pragma once
 
 #include <httplib.h>
@@ -58,7 +58,7 @@ class HttpServer final : public httplib::Server {
     int wake_;  // eventfd: ends the accept loop's poll()
     std::thread acceptor_;
     std::mutex mutex_;
-    std::map<int, Open> open_;         // by descriptor
+    std::map<int, Open> open_;        // by descriptor
     std::vector<std::thread> ended_;  // to be joined
 };
 

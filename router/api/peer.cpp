@@ -21,8 +21,7 @@ std::string Peer::to_string() const {
 
 bool Peer::may(const struct stat& status, mode_t read_or_search) const {
     if (uid == 0) return true;
-    const bool in_group =
-        status.st_gid == gid || std::ranges::find(groups, status.st_gid) != groups.end();
+    const bool in_group = status.st_gid == gid || std::ranges::find(groups, status.st_gid) != groups.end();
     const unsigned shift = status.st_uid == uid ? 6 : in_group ? 3 : 0;
     return (status.st_mode >> shift & read_or_search) != 0;
 }
@@ -50,8 +49,7 @@ Peer peer_of(int descriptor) {
     length = 0;
     (void)::getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, nullptr, &length);
     peer.groups.resize(length / sizeof(gid_t));
-    if (length == 0 ||
-        ::getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &length) != 0)
+    if (length == 0 || ::getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &length) != 0)
         peer.groups.clear();
     return peer;
 }

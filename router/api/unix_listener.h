@@ -15,8 +15,8 @@ namespace pktpit::router {
 
 class UnixListener {
   public:
-    /// Binds and listens; the file has mode 0660 and never had a wider one, and belongs to the group if one is
-    /// given. Close-on-exec, non-blocking.
+    /// Binds and listens; the file has mode 0660 and never had a wider one, and belongs to the group if one
+    /// is given. Close-on-exec, non-blocking.
     static Result<UnixListener> open(const std::string& path, std::optional<gid_t> group = {});
 
     UnixListener(UnixListener&& other) noexcept;

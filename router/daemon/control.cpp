@@ -278,8 +278,8 @@ void Daemon::take_reloads(const config::Config& config) {
     const std::vector<std::string> folders =
         config.api.reload_from.empty() ? std::vector{config.base_directory} : config.api.reload_from;
     // What it takes is its own: it may outlive the daemon, while it reads from a disk that has gone.
-    const auto prepare_reload = [folders, last = last_file_](
-                                    const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
+    const auto prepare_reload =
+        [folders, last = last_file_](const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
         ReloadRules rules{{}, folders};
         {
             const std::lock_guard lock(last->mutex);

@@ -26,8 +26,7 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop,
-                                                                    const Prepared& prepared,
+tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop, const Prepared& prepared,
                                                                     const OpenKernel& open_kernel) {
     std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
     if (auto opened = daemon->open(prepared.config, open_kernel); !opened)

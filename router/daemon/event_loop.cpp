@@ -50,7 +50,8 @@ void EventLoop::unwatch(int descriptor) {
 }
 
 void EventLoop::on_tick(std::chrono::milliseconds period, Callback tick) {
-    const auto timer = std::make_shared<Fd>(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create"));
+    const auto timer = std::make_shared<Fd>(
+        checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create"));
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period);
     itimerspec spec{};
     spec.it_interval.tv_sec = seconds.count();

@@ -52,9 +52,11 @@ int refuse(const Error& error) {
 }
 
 /// From here on the daemon has the rights that it works with, and no way to more.
-Result<void> take_leave_of_root(const config::Config& config, const router::Account& account) {
+Result<void> take_leave_of_root(const config::Config& config, const router::Account& account,
+                                std::optional<gid_t> group) {
     if (auto ready = router::make_ready_for(account, config); !ready) return ready;
-    if (auto given = router::give_up_privileges(account, router::needed_capabilities(config.dataplane));
+    if (auto given =
+            router::give_up_privileges(account, group, router::needed_capabilities(config.dataplane));
         !given)
         return given;
     if (!config.seccomp || router::system_calls_are_left_open()) {
@@ -98,7 +100,7 @@ int run(const Options& options) {
     }
     const std::string socket_path =
         options.socket_path.empty() ? router::run_path(config.instance, ".sock") : options.socket_path;
-    if (auto left = take_leave_of_root(config, *account); !left) return refuse(left.error());
+    if (auto left = take_leave_of_root(config, *account, group); !left) return refuse(left.error());
 
     router::EventLoop loop;
     auto daemon = router::Daemon::start(loop, *prepared, [](const router::RouteFilter& filter) {

@@ -73,8 +73,8 @@ config::Errors shortened(config::Errors errors) {
     if (errors.size() <= most_told) return errors;
     const size_t more = errors.size() - most_told;
     errors.resize(most_told);
-    errors.push_back({"", "and " + std::to_string(more) + " more errors", "",
-                      "`pktpit check FILE` tells each of them"});
+    errors.push_back(
+        {"", "and " + std::to_string(more) + " more errors", "", "`pktpit check FILE` tells each of them"});
     return errors;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A configuration on its way from a file to being applied: read, parsed and checked, and the routes files that
-/// it names read, too. Called before the daemon starts, and by Reloads on a thread of its own, since all of it
-/// can take long. Knows nothing of what runs.
+/// A configuration on its way from a file to being applied: read, parsed and checked, and the routes files
+/// that it names read, too. Called before the daemon starts, and by Reloads on a thread of its own, since all
+/// of it can take long. Knows nothing of what runs.
 #pragma once
 
 #include <string>

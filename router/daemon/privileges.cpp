@@ -77,6 +77,10 @@ Result<void> give_pins(const Account& account, const std::string& instance) {
     const std::string pins = all + "/" + instance;
     const bool first = ::mkdir(all.c_str(), 0755) == 0;
     if (::mkdir(pins.c_str(), 0700) != 0 && errno != EEXIST) return {};  // the same
+    // Whoever made it first may have made it for itself alone.
+    if (account.uid != 0 && ::stat(all.c_str(), &status) == 0 && (status.st_mode & S_IXOTH) == 0 &&
+        ::chmod(all.c_str(), (status.st_mode & 07777) | S_IXOTH) != 0)
+        return fail(all, "cannot be opened for other users to pass: " + errno_text(errno));
     if (first)
         if (auto given = give(all, account.uid, account.gid); !given) return given;
     std::error_code error;
@@ -88,6 +92,28 @@ Result<void> give_pins(const Account& account, const std::string& instance) {
 tl::unexpected<Error> refused(const std::string& what) {
     return fail("", "cannot give up privileges: " + what + ": " + errno_text(errno),
                 "CAP_SETUID, CAP_SETGID and CAP_SETPCAP", "start as root, or as the user itself");
+}
+
+/// Packet memory of AF_XDP, of VFIO and of DPDK counts as locked memory of the user. False: the limit stays,
+/// as in a container without CAP_SYS_RESOURCE, and takes another capability to go beyond.
+bool lift_limit_of_locked_memory() {
+    const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) return true;
+    rlimit now{};
+    return ::getrlimit(RLIMIT_MEMLOCK, &now) == 0 && now.rlim_cur == RLIM_INFINITY;
+}
+
+/// Those of the account, and the API's, which the daemon gives its socket to. Not as root: those it has.
+Result<void> set_groups(const Account& account, std::optional<gid_t> further) {
+    if (::geteuid() != 0) return {};
+    std::vector<gid_t> groups(1024);
+    int count = static_cast<int>(groups.size());
+    if (::getgrouplist(account.name.c_str(), account.gid, groups.data(), &count) < 0)
+        return refused("more than 1024 groups of " + account.name);
+    groups.resize(static_cast<size_t>(count));
+    if (further) groups.push_back(*further);
+    if (::setgroups(groups.size(), groups.data()) != 0) return refused("its groups");
+    return {};
 }
 
 }  // namespace
@@ -132,28 +158,28 @@ std::vector<unsigned> needed_capabilities(const std::string& dataplane) {
     return needed;
 }
 
-Result<void> give_up_privileges(const Account& account, const std::vector<unsigned>& capabilities) {
-    // Packet memory of AF_XDP, of VFIO and of DPDK counts as locked memory of the user.
-    const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
-    (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited);  // else the limit is what it is, and refusals name it
-
+Result<void> give_up_privileges(const Account& account, std::optional<gid_t> group,
+                                const std::vector<unsigned>& capabilities) {
+    if (auto set = set_groups(account, group); !set) return set;
+    std::vector<unsigned> wanted = capabilities;
+    if (!lift_limit_of_locked_memory()) wanted.push_back(CAP_IPC_LOCK);
     std::vector<unsigned> held;
-    for (const unsigned capability : capabilities)
+    for (const unsigned capability : wanted)
         if (capng_have_capability(CAPNG_PERMITTED, capability) == 1) held.push_back(capability);
     const bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
     capng_clear(CAPNG_SELECT_ALL);
     for (const unsigned capability : held)
-        if (capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET), capability) != 0)
+        if (capng_update(CAPNG_ADD,
+                         static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET),
+                         capability) != 0)
             return refused("capability " + std::to_string(capability));
     if (account.uid != ::geteuid()) {
-        const int changed =
-            capng_change_id(static_cast<int>(account.uid), static_cast<int>(account.gid),
-                            static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING));
+        const int changed = capng_change_id(static_cast<int>(account.uid), static_cast<int>(account.gid),
+                                            CAPNG_CLEAR_BOUNDING);
         if (changed != 0) return refused("becoming " + account.name + " (" + std::to_string(changed) + ")");
         // Others of this user cannot trace it all the same, since they lack its capabilities.
         ::prctl(PR_SET_DUMPABLE, 1);
-    } else if ((may_bound && capng_apply(CAPNG_SELECT_BOUNDS) != 0) ||
-               capng_apply(CAPNG_SELECT_CAPS) != 0) {
+    } else if ((may_bound && capng_apply(CAPNG_SELECT_BOUNDS) != 0) || capng_apply(CAPNG_SELECT_CAPS) != 0) {
         return refused("capabilities");
     }
     ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -168,12 +168,13 @@ TEST_F(ServerTest, one_user_has_so_many_connections_and_is_told_of_the_next) {
 TEST_F(ServerTest, changes_are_told_to_the_audit_log_in_one_line_each) {
     std::mutex mutex;
     std::vector<std::pair<std::string, int>> told;
-    server.emplace(control, executor(), ApiServer::Limits{}, [&](const Peer& by, const std::string& what, int status) {
-        EXPECT_EQ(by.uid, ::getuid());
-        EXPECT_EQ(by.pid, ::getpid());
-        const std::lock_guard lock(mutex);
-        told.emplace_back(what, status);
-    });
+    server.emplace(control, executor(), ApiServer::Limits{},
+                   [&](const Peer& by, const std::string& what, int status) {
+                       EXPECT_EQ(by.uid, ::getuid());
+                       EXPECT_EQ(by.pid, ::getpid());
+                       const std::lock_guard lock(mutex);
+                       told.emplace_back(what, status);
+                   });
     ASSERT_TRUE(server->listen(socket));
     (void)get("/v1/ports");
     (void)send_body("PUT", "/v1/routes", R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})");

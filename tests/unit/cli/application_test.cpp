@@ -120,9 +120,7 @@ class PagedControl final : public Control {
         return std::make_shared<ObservationStream>();
     }
     Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
-    tl::expected<json, ReloadRefusal> reload(const ReloadOrder&) override {
-        return json();
-    }
+    tl::expected<json, ReloadRefusal> reload(const ReloadOrder&) override { return json(); }
 };
 
 class PagedTest : public CliTest {

@@ -54,14 +54,14 @@ TEST_F(PreparedTest, others_are_not_and_nothing_is_told_of_them) {
         const auto refused = prepare({.path = folder_ + name}, rules());
         ASSERT_FALSE(refused) << name;
         EXPECT_EQ(refused.error().refusal.why, ReloadRefusal::Why::forbidden) << name;
-        EXPECT_EQ(refused.error().refusal.errors.front().message,
-                  "a configuration is not taken from there")
+        EXPECT_EQ(refused.error().refusal.errors.front().message, "a configuration is not taken from there")
             << name;
     }
 }
 
 TEST_F(PreparedTest, who_may_not_read_the_file_is_not_told_what_is_in_it) {
-    const ReloadOrder by_nobody{.path = write("allowed/a.json", broken_, 0600), .by = Peer{1, 65534, 65534, {}}};
+    const ReloadOrder by_nobody{.path = write("allowed/a.json", broken_, 0600),
+                                .by = Peer{1, 65534, 65534, {}}};
     const auto refused = prepare(by_nobody, rules());
     ASSERT_FALSE(refused);
     for (const auto& error : refused.error().refusal.errors)
@@ -99,7 +99,8 @@ TEST_F(PreparedTest, twenty_errors_are_told_and_how_many_more) {
     std::string routes;
     for (int i = 0; i < 1000; i++)
         routes += i ? ",0" : "0";
-    const std::string path = write("allowed/a.json", R"({"interfaces": {"lo": {}}, "routes": [)" + routes + "]}");
+    const std::string path =
+        write("allowed/a.json", R"({"interfaces": {"lo": {}}, "routes": [)" + routes + "]}");
     const auto refused = prepare({.path = path}, rules());
     ASSERT_FALSE(refused);
     ASSERT_EQ(refused.error().refusal.errors.size(), 21U);

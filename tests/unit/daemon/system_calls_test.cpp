@@ -68,7 +68,9 @@ TEST_F(SystemCallsTest, a_call_that_is_not_listed_fails_is_told_once_and_the_pro
 TEST_F(SystemCallsTest, threads_are_made_and_have_the_list_too) {
     const Ended ended = with_the_list([] {
         int result = 1;
-        std::thread([&] { result = ::syscall(SYS_swapoff, "/nowhere") == -1 && errno == EPERM ? 0 : 2; }).join();
+        std::thread([&] {
+            result = ::syscall(SYS_swapoff, "/nowhere") == -1 && errno == EPERM ? 0 : 2;
+        }).join();
         return result;
     });
     EXPECT_EQ(WEXITSTATUS(ended.status), 0) << ended.said;
