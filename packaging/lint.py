@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The arrows between folders, one definition of a name, then clang-tidy over every C++ source that the build directories
-compile, in the units that they compile them in; any finding is an error.
+compile; any finding is an error.
+
+clang-tidy looks at all that a unit includes, which is most of what it costs, so sources of the same flags are looked at
+together: up to MOST in a unit, halved for as long as they do not compile as one (names of two anonymous namespaces clash).
 
 A unit that was found clean is not looked at again while what its preprocessor makes of it (comments included), the checks and
 clang-tidy's version stay the same: that is remembered in PKTPIT_LINT_CACHE, by default ~/.cache/pktpit-lint.
@@ -16,31 +19,78 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("PKTPIT_LINT_CACHE") or Path.home() / ".cache" / "pktpit-lint")
 REMEMBERED_FOR = 60 * 86400  # seconds without use
+MOST = 24  # sources in a unit
 
 
-def units_of(builds):
-    """Compile commands of C++ sources of ours, each source once; generated text (embedded schemas) is nobody's style."""
+def sources_of(builds):
+    """(Source, flags), each source once; generated text (embedded schemas) is nobody's style."""
     seen = set()
     for build in builds:
         for command in json.loads((build / "compile_commands.json").read_text()):
             file = Path(command["file"])
-            ours = not file.is_relative_to(build) or "Unity" in file.parts
-            if ours and file.suffix in (".cpp", ".cxx") and not seen.issuperset(sources_of(command)):
-                seen.update(sources_of(command))
-                yield {**command, "build": build}
+            if file.suffix not in (".cpp", ".cxx") or (file.is_relative_to(build) and "Unity" not in file.parts):
+                continue
+            included = re.findall(r'#include "([^"]+)"', file.read_text()) if "Unity" in file.parts else [file]
+            for source in map(Path, included):
+                if source not in seen:
+                    seen.add(source)
+                    yield source, flags_of(command)
 
 
-def sources_of(command):
-    file = Path(command["file"])
-    if "Unity" not in file.parts:
-        return [file]
-    return [Path(path) for path in re.findall(r'#include "([^"]+)"', file.read_text())]
+def flags_of(command):
+    """What a source is compiled with, but how well it is optimised."""
+    words = shlex.split(command["command"])
+    start = next(index for index, word in enumerate(words) if Path(word).name in ("c++", "g++", "clang++"))
+    words = words[start + 1:]
+    for option in ("-o", "-c"):
+        at = words.index(option)
+        del words[at:at + (2 if option == "-o" else 1)]
+    words.remove(command["file"])
+    return tuple(word for word in words if not re.fullmatch(r"-O\w|-g\w*", word))
+
+
+def group(sources):
+    """Lists of at most MOST (source, flags) that may be one unit: of the same checks, and flags that differ in folders alone."""
+    alike = {}
+    for source, flags in sources:
+        folders = ("-I", "-isystem")
+        told_apart = tuple(word for index, word in enumerate(flags)
+                           if not word.startswith(folders) and (index == 0 or flags[index - 1] not in folders))
+        alike.setdefault((checks_of(source), told_apart), []).append((source, flags))
+    for (_, told_apart), members in sorted(alike.items()):
+        # Neighbours share headers.
+        members.sort()
+        pieces = -(-len(members) // MOST)
+        for piece in range(pieces):
+            part = members[piece * len(members) // pieces:(piece + 1) * len(members) // pieces]
+            folders = dict.fromkeys(word for _, flags in part for word in folders_of(flags))
+            yield Unit([source for source, _ in part], [*told_apart, *(word for pair in folders for word in pair)])
+
+
+def folders_of(flags):
+    words = iter(flags)
+    for word in words:
+        if word in ("-I", "-isystem"):
+            yield word, next(words)
+        elif word.startswith("-I"):
+            yield (word,)
+
+
+class Unit:
+    def __init__(self, sources, flags):
+        self.sources, self.flags = sources, flags
+
+    def halves(self):
+        middle = len(self.sources) // 2
+        return [Unit(self.sources[:middle], self.flags), Unit(self.sources[middle:], self.flags)]
 
 
 def checks_of(source):
@@ -54,39 +104,65 @@ def checks_of(source):
     return ""
 
 
-def preprocessed(command):
-    words = shlex.split(command["command"])
-    start = next(index for index, word in enumerate(words) if Path(word).name in ("c++", "g++", "clang++"))
-    words = words[start + 1:]
-    for option in ("-o", "-c"):
-        at = words.index(option)
-        del words[at:at + (2 if option == "-o" else 1)]
-    done = subprocess.run(["clang++", "-w", "-E", "-CC", *words], cwd=command["directory"], capture_output=True)
-    return done.stdout.replace(str(ROOT).encode(), b".") if done.returncode == 0 else None
-
-
 class Linter:
-    def __init__(self, checks):
-        self.checks = checks
+    def __init__(self, checks, folder):
+        self.checks, self.folder = checks, Path(folder)
         version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
         self.common = version + (ROOT / ".clang-tidy").read_bytes() + checks.encode()
+        self.lock, self.units, self.remembered, self.failed, self.done, self.last_told = (
+            threading.Lock(), 0, 0, 0, 0, time.monotonic())
 
-    def lint(self, command):
-        """(Clean, remembered, what clang-tidy said.)"""
-        generated = "Unity" in Path(command["file"]).parts
-        checks = ",".join(filter(None, (checks_of(sources_of(command)[0]), self.checks,
-                                        "-bugprone-suspicious-include" if generated else "")))
-        text = preprocessed(command)
-        key = text and hashlib.sha256(self.common + checks.encode() + b"\0" + text).hexdigest()
-        if key and (CACHE / key).exists():
-            (CACHE / key).touch()
-            return True, True, ""
-        done = subprocess.run(
-            ["clang-tidy", "-p", command["build"], "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT / '.clang-tidy'}",
-             *([f"--checks={checks}"] if checks else []), command["file"]], capture_output=True, text=True)
+    def file_of(self, unit):
+        if len(unit.sources) == 1:
+            return unit.sources[0]
+        text = "".join(f'#include "{source}"\n' for source in unit.sources)
+        file = self.folder / f"{hashlib.sha256((text + repr(unit.flags)).encode()).hexdigest()}.cpp"
+        file.write_text(text)
+        return file
+
+    def lint(self, unit):
+        checks = ",".join(filter(None, (checks_of(unit.sources[0]), self.checks,
+                                        "-bugprone-suspicious-include" if len(unit.sources) > 1 else "")))
+        file = self.file_of(unit)
+        text = run(["clang++", "-w", "-E", "-CC", *unit.flags, file], text=False)
+        key = CACHE / hashlib.sha256(
+            self.common + checks.encode() + b"\0" + text.stdout.replace(bytes(self.folder), b"")
+            .replace(bytes(ROOT), b".")).hexdigest() if text.returncode == 0 else None
+        clash = key and key.with_suffix(".clash")
+        if key and key.exists():
+            key.touch()
+            return self.tell(unit, remembered=True)
+        if len(unit.sources) > 1 and (not key or clash.exists() or not self.compiles(unit, file)):
+            if clash:
+                clash.touch()
+            for half in unit.halves():
+                self.lint(half)
+            return None
+        done = run(["clang-tidy", "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT / '.clang-tidy'}",
+                    *([f"--checks={checks}"] if checks else []), file, "--", *unit.flags])
         if done.returncode == 0 and key:
-            (CACHE / key).touch()
-        return done.returncode == 0, False, done.stdout + ("" if done.returncode == 0 or done.stdout else done.stderr)
+            key.touch()
+        return self.tell(unit, done.returncode != 0, done.stdout + ("" if done.returncode == 0 or done.stdout else done.stderr))
+
+    @staticmethod
+    def compiles(unit, file):
+        return run(["clang++", "-w", "-fsyntax-only", *unit.flags, file]).returncode == 0
+
+    def tell(self, unit, failed=False, said="", remembered=False):
+        with self.lock:
+            self.units += 1
+            self.done += len(unit.sources)
+            self.failed += failed
+            self.remembered += remembered
+            if failed:
+                print(said, flush=True)
+            if time.monotonic() - self.last_told > 15:
+                print(f"lint: {self.done} sources", flush=True)
+                self.last_told = time.monotonic()
+
+
+def run(words, text=True):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=text, check=False)
 
 
 def forget_old():
@@ -109,26 +185,19 @@ def main():
             sys.exit(f"{build} has no compile_commands.json: configure it first (cmake --preset {build.name})")
     CACHE.mkdir(parents=True, exist_ok=True)
     forget_old()
-    units = list(units_of(builds))
+    sources = list(sources_of(builds))
     wanted = [(ROOT / path).resolve() for path in options.only]
     if wanted:
-        units = [unit for unit in units if any(s.is_relative_to(w) for s in sources_of(unit) for w in wanted)]
+        sources = [(source, flags) for source, flags in sources if any(source.is_relative_to(path) for path in wanted)]
     # The largest first, so that none of them is the last to end.
-    units.sort(key=lambda unit: -sum(source.stat().st_size for source in sources_of(unit)))
-    linter, failed, remembered, last_told = Linter(options.checks), 0, 0, time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, (clean, known, said) in enumerate(pool.map(linter.lint, units), 1):
-            failed += not clean
-            remembered += known
-            if not clean:
-                print(said, flush=True)
-            if time.monotonic() - last_told > 15:
-                print(f"lint: {done} of {len(units)} units", flush=True)
-                last_told = time.monotonic()
-    sources = sum(len(sources_of(unit)) for unit in units)
-    print(f"lint: {sources} sources in {len(units)} units, {remembered} of them as when they were found clean before; "
-          f"{failed} with findings")
-    return 1 if failed or structure or not units else 0
+    units = sorted(group(sources), key=lambda unit: -sum(source.stat().st_size for source in unit.sources))
+    with tempfile.TemporaryDirectory(prefix="pktpit-lint-") as folder:
+        linter = Linter(options.checks, folder)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(linter.lint, units))
+    print(f"lint: {len(sources)} sources in {linter.units} units, {linter.remembered} of them as when they were found clean "
+          f"before; {linter.failed} with findings")
+    return 1 if linter.failed or structure or not units else 0
 
 
 if __name__ == "__main__":

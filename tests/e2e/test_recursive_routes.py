@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from lib.packets import fence, token, udp4, udp6, wait_for_crossing
+from lib.packets import goes_to, token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import inline_only
 from lib.waiting import wait_for
 from test_paths import flows4, flows6, spread
@@ -26,19 +26,6 @@ def behind_a_loopback(topology):
 
 NET = {"configure": behind_a_loopback}
 pytestmark = pytest.mark.pktpit("Linux resolves no next hops over other routes")
-
-
-def arrives_at(net, destination):
-    """Label of the host that a packet from a arrives at; None: at neither."""
-    mark = token()
-    make = udp6 if ":" in destination else udp4
-    net.a.send(make(net.a, net.b, mark, dst=destination))
-    fence(net, 6 if ":" in destination else 4)
-    for host in (net.b, net.c):
-        if host.wire.waiting(lambda frame: mark in frame):
-            return host.label
-    net.a.wire.waiting(lambda frame: mark in frame)
-    return None
 
 
 def next_hop(net, destination):
@@ -79,18 +66,18 @@ def test_link_failure_moves_flows_to_the_other_path(net, make, destination):
 def test_without_a_way_the_next_best_route_takes_over(net):
     try:
         net.router.route("add", f"{LOOPBACK4}/32", "via", "172.31.0.1", "preference", "5")
-        assert arrives_at(net, "198.51.100.9") in ("b", "c"), "a better route that cannot be used changes nothing"
+        assert goes_to(net, "198.51.100.9") in ("b", "c"), "a better route that cannot be used changes nothing"
         net.router.route("replace", f"{LOOPBACK4}/32", "blackhole", "preference", "5")
-        assert arrives_at(net, "198.51.100.9") is None
+        assert goes_to(net, "198.51.100.9") is None
         hop = next_hop_of_route(net, "198.51.100.0/24")
         assert (hop["state"], hop["interface"]) == ("inactive", None)
         assert f"{LOOPBACK4}/32" in hop["reason"]
         net.router.route("add", "198.51.100.0/24", "via", net.c.ip4, "preference", "200")
-        assert arrives_at(net, "198.51.100.9") == "c"
+        assert goes_to(net, "198.51.100.9") == "c"
     finally:
         net.router.route("del", "198.51.100.0/24", check=False)
         net.router.route("del", f"{LOOPBACK4}/32", check=False)
-    assert arrives_at(net, "198.51.100.9") in ("b", "c")
+    assert goes_to(net, "198.51.100.9") in ("b", "c")
 
 
 def next_hop_of_route(net, prefix, source="config"):
@@ -102,17 +89,17 @@ def next_hop_of_route(net, prefix, source="config"):
 def test_routes_follow_their_gateway(net):
     net.router.route("add", "203.0.113.0/24", "via", "10.254.0.1")
     try:
-        assert arrives_at(net, "203.0.113.5") is None
+        assert goes_to(net, "203.0.113.5") is None
         assert "no route" in net.router.cli("show", "routes", "--within", "203.0.113.0/24").stdout
         net.router.route("add", "10.254.0.0/16", "via", net.b.ip4)
-        assert arrives_at(net, "203.0.113.5") == "b"
+        assert goes_to(net, "203.0.113.5") == "b"
         net.router.route("add", "10.254.0.0/24", "via", net.c.ip4)
-        assert arrives_at(net, "203.0.113.5") == "c"
+        assert goes_to(net, "203.0.113.5") == "c"
         net.router.route("replace", "10.254.0.0/24", "via", "203.0.113.77")
-        assert arrives_at(net, "203.0.113.5") is None, "a loop is never forwarded"
+        assert goes_to(net, "203.0.113.5") is None, "a loop is never forwarded"
         assert "loop" in next_hop_of_route(net, "203.0.113.0/24", "cli")["reason"]
         net.router.route("del", "10.254.0.0/24")
-        assert arrives_at(net, "203.0.113.5") == "b"
+        assert goes_to(net, "203.0.113.5") == "b"
         shown = net.router.cli("show", "routes", "--within", "203.0.113.0/24").stdout
         assert re.search(rf"via 10\.254\.0\.1 \(recursive\)\n +via {re.escape(net.b.ip4)} dev {net.b.port}", shown), shown
     finally:
@@ -132,7 +119,7 @@ def test_default_route_resolves_only_where_allowed(net):
         net.router.write({**config, "routing": {"resolve_via_default": True}})
         net.router.reload()
         assert next_hop_of_route(net, "203.0.113.0/24")["recursive"]["over"] == "0.0.0.0/0"
-        assert arrives_at(net, "203.0.113.5") == "c"
+        assert goes_to(net, "203.0.113.5") == "c"
     finally:
         net.router.write()
         net.router.reload()
@@ -168,7 +155,7 @@ def test_counts_survive_a_reload(net):
         net.router.write({**net.router.config, "routes": routes})
         net.router.reload()
         assert counted(net, "198.51.100.0/24") == before
-        assert arrives_at(net, "198.51.100.9") == "c"
+        assert goes_to(net, "198.51.100.9") == "c"
         assert counted(net, "198.51.100.0/24")[0] == before[0] + 1
         route["counters"] = False
         net.router.write({**net.router.config, "routes": routes})

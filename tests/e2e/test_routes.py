@@ -3,7 +3,7 @@
 
 import pytest
 from lib.namespaces import CommandFailed
-from lib.packets import fence, icmp_answer, token, udp4, udp6, wait_for_crossing
+from lib.packets import fence, goes_to, icmp_answer, token, udp4, udp6, wait_for_crossing
 from lib.stream import assert_nothing_lost
 
 requirement = pytest.mark.requirement
@@ -29,19 +29,6 @@ def nested(topology):
 
 
 NET = {"configure": nested}
-
-
-def goes_to(net, destination):
-    """Label of the host that a packet from a to the destination arrives at; None if an error comes back."""
-    mark = token()
-    make = udp6 if ":" in destination else udp4
-    net.a.send(make(net.a, net.b, mark, dst=destination))
-    fence(net, 6 if ":" in destination else 4)
-    for host in (net.b, net.c):
-        if host.wire.waiting(lambda frame: mark in frame):
-            return host.label
-    net.a.wire.waiting(lambda frame: mark in frame)
-    return None
 
 
 @requirement("RFC 1812 5.2.4.3: the route with the longest matching prefix is used")

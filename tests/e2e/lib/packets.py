@@ -10,6 +10,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from lib.waiting import DeadlineExceeded, wait_for
 from lib.wire import NothingReceived, token
 
 
@@ -88,6 +89,24 @@ def fence(net, family=4):
         mark = token()
         host.send(make(host, other, mark))
         other.receive(mark)
+
+
+def goes_to(net, destination, deadline=1.0):
+    """Label of the host that a packet from a arrives at; None if an error comes back, or nothing anywhere.
+
+    Waits for the frame itself: a fence may overtake it, where its destination is decided by the port stage and this
+    one's by a worker."""
+    mark = token()
+    net.a.send((udp6 if ":" in destination else udp4)(net.a, net.b, mark, dst=destination))
+
+    def where():
+        return [host for host in net.hosts if host.wire.waiting(lambda frame: mark in frame)]
+
+    try:
+        [host] = wait_for(where, deadline, interval=0.001)
+    except DeadlineExceeded:
+        return None
+    return None if host is net.a else host.label
 
 
 def assert_silence(net, mark, family=4):
