@@ -55,9 +55,7 @@ int refuse(const Error& error) {
 Result<void> take_leave_of_root(const config::Config& config, const router::Account& account,
                                 std::optional<gid_t> group) {
     if (auto ready = router::make_ready_for(account, config); !ready) return ready;
-    if (auto given =
-            router::give_up_privileges(account, group, router::needed_capabilities(config.dataplane));
-        !given)
+    if (auto given = router::give_up_privileges(account, group, router::needed_capabilities(config)); !given)
         return given;
     if (!config.seccomp || router::system_calls_are_left_open()) {
         spdlog::warn("system calls are not restricted{}", config.seccomp ? ": a build with a sanitizer" : "");

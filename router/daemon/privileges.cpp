@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -152,9 +153,17 @@ Result<void> make_ready_for(const Account& account, const config::Config& config
     return give_pins(account, config.instance);
 }
 
-std::vector<unsigned> needed_capabilities(const std::string& dataplane) {
-    if (dataplane == "model") return {CAP_NET_ADMIN, CAP_NET_RAW};
+std::vector<unsigned> needed_capabilities(const config::Config& config) {
+    if (config.dataplane == "model") return {CAP_NET_ADMIN, CAP_NET_RAW};
+    if (config.dataplane == "vfio") return {CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN};
     std::vector<unsigned> needed{CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON};
+    // libxdp finds a device's programs by their numbers, which the kernel shows to CAP_SYS_ADMIN alone.
+    const auto by_libxdp = [](const std::string& device) { return device.starts_with("net_af_xdp"); };
+    const auto has_such_port = [&](const auto& one) { return by_libxdp(one.second.device); };
+    const bool libxdp = config.dataplane == "dpdk" ? std::ranges::any_of(config.interfaces, has_such_port) ||
+                                                         std::ranges::any_of(config.dpdk.devices, by_libxdp)
+                                                   : config.xdp_dispatcher;
+    if (libxdp) needed.push_back(CAP_SYS_ADMIN);
     return needed;
 }
 

@@ -31,8 +31,8 @@ Result<gid_t> find_group(const std::string& group);
 /// pins. May be repeated. Not as root: does nothing.
 Result<void> make_ready_for(const Account& account, const config::Config& config);
 
-/// The capabilities that a daemon of this dataplane works with, by number.
-std::vector<unsigned> needed_capabilities(const std::string& dataplane);
+/// The capabilities that a daemon of this configuration works with, by number.
+std::vector<unsigned> needed_capabilities(const config::Config& config);
 
 /// Becomes the account, of its groups and of `group`, with these capabilities and no others, and nothing that
 /// it might run can have more (PR_SET_NO_NEW_PRIVS). What it had not before it has not after. Lifts the limit

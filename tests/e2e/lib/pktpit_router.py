@@ -173,6 +173,13 @@ class PktpitRouter:
         if self.process:
             end(self.process, signal.SIGTERM)
         self.clean()
+        self.assert_nothing_was_found()
+
+    def assert_nothing_was_found(self):
+        """What sanitizers say of a daemon that is built with them, and the list of its system calls, on its standard error."""
+        found = re.search(r"(system call \d+ is not on the allow-list|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|runtime error: ).*", self.log(), re.S)
+        if found:
+            pytest.fail(f"{self.instance}: {found[0][:6000]}", pytrace=False)
 
     def clean(self):
         """What a daemon that was killed has left. Pins only ever of our own instance."""
