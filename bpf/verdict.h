@@ -62,7 +62,9 @@ enum pp_action {
     X(DROP_NO_SLOT, DROP, "drop_no_slot", "no free slot in the memory that the payload would have to go to") \
     X(DROP_EGRESS_FULL, DROP, "drop_egress_full", "the egress port's transmit ring is full")                 \
     X(DROP_MEMORY_REVOKED, DROP, "drop_memory_revoked", "the payload memory has been taken away")            \
-    X(DROP_SPLIT_FULL, DROP, "drop_split_full", "the split port's worker is behind, or stands still")
+    X(DROP_SPLIT_FULL, DROP, "drop_split_full", "the split port's worker is behind, or stands still")        \
+    X(DROP_STALE, DROP, "drop_stale", "it waited for a worker that stood while the stage went on")           \
+    X(HOST_DAEMON_LOST, HOST, "host_daemon_lost", "the daemon stands still: the kernel forwards")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

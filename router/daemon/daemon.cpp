@@ -26,20 +26,24 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop, const Prepared& prepared,
-                                                                    const OpenKernel& open_kernel) {
+Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& prepared,
+                                             const OpenKernel& open_kernel) {
     std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
-    if (auto opened = daemon->open(prepared.config, open_kernel); !opened)
-        return tl::unexpected(config::Errors{opened.error()});
-    if (auto applied = daemon->control_->apply(prepared.config, prepared.routes, true); !applied)
-        return tl::unexpected(applied.error().all());
-    daemon->applied();
-    daemon->watch();
+    if (auto ready = daemon->set_up(prepared.config, open_kernel); !ready)
+        return tl::unexpected(ready.error());
     daemon->take_reloads(prepared.config);
     return daemon;
 }
 
-Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_kernel) {
+tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
+    if (auto applied = control_->apply(prepared.config, prepared.routes, true); !applied)
+        return tl::unexpected(applied.error().all());
+    applied();
+    watch();
+    return {};
+}
+
+Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open_kernel) {
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
@@ -48,8 +52,10 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
         [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
-    auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
-                                       run_path(config.instance, ".routes.json")});
+    auto control =
+        ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
+                            run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
+                            [this] { return loop_.asked_to_stop(); }});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();
@@ -74,9 +80,10 @@ void Daemon::watch() {
 
 Daemon::~Daemon() = default;
 
-void Daemon::leave_running(bool leave) {
-    if (PortStages* stages = dataplane_->port_stages()) stages->leave_running(leave);
-    control_->leave_running(leave);
+void Daemon::take_down() {
+    if (PortStages* stages = dataplane_->port_stages()) stages->take_down();
+    control_->take_down();
+    control_->forget_cli_routes();
 }
 
 void Daemon::applied() {

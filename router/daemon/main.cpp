@@ -78,7 +78,73 @@ router::ApiServer::Limits limits_of(const config::Api& api) {
     return limits;
 }
 
-int run(const Options& options) {
+// Whatever ends the loop, the data path goes on, but for the stop that was asked for.
+int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& api, const Options& options,
+          const std::string& socket_path) {
+    const auto stop = [&loop] { loop.stop(); };
+    loop.on_signal(SIGTERM, stop);
+    loop.on_signal(SIGINT, stop);
+    loop.on_signal(SIGHUP, [&daemon] {
+        sd_notify(0, "RELOADING=1");
+        daemon.reload_soon([] { sd_notify(0, "READY=1"); });
+    });
+    feed_watchdog(loop);
+    sd_notify(0, "READY=1");
+    spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
+
+    try {
+        loop.run();
+    } catch (const std::exception& error) {
+        spdlog::critical(
+            "the daemon ends by a bug in it ({}); what is attached forwards on as it is: start it again",
+            error.what());
+        return EXIT_FAILURE;
+    }
+    sd_notify(0, "STOPPING=1");
+    (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
+    api.stop();
+    if (options.detach) {
+        spdlog::info("stopped; the data path goes on without the daemon");
+    } else {
+        daemon.take_down();
+        spdlog::info("stopped, and the data path with it");
+    }
+    return EXIT_SUCCESS;
+}
+
+/// With the rights that are left.
+int run(const Options& options, router::Prepared prepared, const std::string& socket_path,
+        std::optional<gid_t> group) {
+    router::EventLoop loop;
+    auto daemon = router::Daemon::open(loop, prepared, [](const router::RouteFilter& filter) {
+        return router::NetlinkKernel::open({.routes = filter});
+    });
+    if (!daemon) return refuse(daemon.error());
+
+    const auto post = [&loop](std::function<void()> call) { loop.post(std::move(call)); };
+    const auto audit = [](const router::Peer& by, const std::string& what, int status) {
+        spdlog::info("API: {}: {}: {}", by.to_string(), what, status);
+    };
+    // Bound before anything is touched. Who asks already is answered when the loop runs.
+    router::ApiServer api(**daemon, post, limits_of(prepared.config.api), audit);
+    if (auto listening = api.listen(socket_path, group); !listening) return refuse(listening.error());
+    int status = EXIT_FAILURE;
+    if (auto begun = (*daemon)->begin(prepared)) {
+        prepared = {};  // a full table's lines are of no more use
+        status = serve(loop, **daemon, api, options, socket_path);
+    } else {
+        refuse(begun.error());
+        if (router::EventLoop::asked_to_stop()) status = EXIT_SUCCESS;
+    }
+    const bool files_are_read = (*daemon)->stop_reloads();
+    api.stop();
+    daemon->reset();
+    // A thread that still reads a file would meet what the end of main() destroys.
+    if (!files_are_read) std::_Exit(status);
+    return status;
+}
+
+int prepare_and_run(const Options& options) {
     // Before signals wait for the loop: SIGTERM ends this at once, however long it takes.
     auto prepared = router::prepare(options.config_path);
     if (!prepared) return refuse(prepared.error());
@@ -99,48 +165,7 @@ int run(const Options& options) {
     const std::string socket_path =
         options.socket_path.empty() ? router::run_path(config.instance, ".sock") : options.socket_path;
     if (auto left = take_leave_of_root(config, *account, group); !left) return refuse(left.error());
-
-    router::EventLoop loop;
-    auto daemon = router::Daemon::start(loop, *prepared, [](const router::RouteFilter& filter) {
-        return router::NetlinkKernel::open({.routes = filter});
-    });
-    if (!daemon) return refuse(daemon.error());
-
-    const auto post = [&loop](std::function<void()> call) { loop.post(std::move(call)); };
-    const auto audit = [](const router::Peer& by, const std::string& what, int status) {
-        spdlog::info("API: {}: {}: {}", by.to_string(), what, status);
-    };
-    router::ApiServer api(**daemon, post, limits_of(config.api), audit);
-    if (auto listening = api.listen(socket_path, group); !listening) {
-        (*daemon)->leave_running(options.detach);
-        return refuse(listening.error());
-    }
-    prepared->routes = {};  // a full table's lines are of no more use
-    const auto stop = [&loop] { loop.stop(); };
-    loop.on_signal(SIGTERM, stop);
-    loop.on_signal(SIGINT, stop);
-    loop.on_signal(SIGHUP, [&daemon] {
-        sd_notify(0, "RELOADING=1");
-        (*daemon)->reload_soon([] { sd_notify(0, "READY=1"); });
-    });
-    feed_watchdog(loop);
-    sd_notify(0, "READY=1");
-    spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
-
-    loop.run();
-    sd_notify(0, "STOPPING=1");
-    const bool files_are_read = (*daemon)->stop_reloads();
-    api.stop();
-    (*daemon)->leave_running(options.detach);
-    if (options.detach)
-        spdlog::info("stopped; the data path goes on without the daemon");
-    else
-        (*daemon)->forget_cli_routes();
-    daemon->reset();
-    if (!options.detach) spdlog::info("stopped, and the data path with it");
-    // A thread that still reads a file would meet what a return destroys.
-    if (!files_are_read) std::_Exit(EXIT_SUCCESS);
-    return EXIT_SUCCESS;
+    return run(options, std::move(*prepared), socket_path, group);
 }
 
 }  // namespace
@@ -160,7 +185,7 @@ int main(int argc, char** argv) {
         set_up_log();
         ::umask(027);  // files of state are nobody else's
         options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
-        return run(options);
+        return prepare_and_run(options);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "pktpitd: cannot start: %s\n", error.what());
         return EXIT_FAILURE;

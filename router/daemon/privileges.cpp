@@ -4,10 +4,12 @@
 #include <cap-ng.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,59 +33,75 @@ Result<void> give(const std::string& path, uid_t uid, gid_t gid) {
     return {};
 }
 
-/// The directory of the daemon's files. One that others' files lie in as well stays whose it is.
+/// The directory, made if it is not there. Root's or the account's, and nobody else can write to it: what
+/// lies in it is given away on its word. An error else.
+Result<struct stat> own_directory(const std::string& directory, const Account& account, mode_t mode) {
+    if (::mkdir(directory.c_str(), mode) != 0 && errno != EEXIST)
+        return fail(directory, "cannot be made: " + errno_text(errno), "permission to make it");
+    struct stat status {};
+    if (::lstat(directory.c_str(), &status) != 0)
+        return fail(directory, "cannot be looked at: " + errno_text(errno));
+    const bool trusted = S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                         (status.st_uid == 0 || status.st_uid == account.uid);
+    if (trusted) return status;
+    return fail(directory, "belongs to uid " + std::to_string(status.st_uid) + ", or others can write to it",
+                "a directory of root's, or of uid " + std::to_string(account.uid) + " (" + account.name + ")",
+                "find out who made it, and remove it: rm -r " + directory);
+}
+
+/// The directory of the daemon's files. One that others' files lie in as well stays whose it is. What already
+/// is the account's is not touched: it may have put links there.
 Result<void> give_run_directory(const Account& account, gid_t group, const std::string& instance) {
-    if (auto made = make_run_directory(); !made) return made;
     const std::string directory = fs::path(run_path(instance, "")).parent_path();
+    const auto status = own_directory(directory, account, run_directory_mode);
+    if (!status) return tl::unexpected(status.error());
+    const bool same = status->st_uid == account.uid && status->st_gid == group;
+    if (same) return {};
     const std::string own = instance + ".";
-    bool shared = false;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(directory, error)) {
-        if (!entry.path().filename().string().starts_with(own)) {
-            shared = true;
-        } else if (auto given = give(entry.path(), account.uid, group); !given) {
-            return given;
-        }
+        if (!entry.path().filename().string().starts_with(own))
+            return fail(directory,
+                        "belongs to uid " + std::to_string(status->st_uid) + " and group " +
+                            std::to_string(status->st_gid) + ", and other instances have their files there",
+                        "uid " + std::to_string(account.uid) + " and group " + std::to_string(group),
+                        "run all instances as one user and with one /api/group, or name another directory in "
+                        "RUNTIME_DIRECTORY");
+        if (status->st_uid != 0 || account.uid == 0) continue;
+        if (auto given = give(entry.path(), account.uid, group); !given) return given;
     }
-    struct stat status {};
-    if (::stat(directory.c_str(), &status) != 0)
-        return fail(directory, "cannot be looked at: " + errno_text(errno));
-    if (shared && status.st_uid != account.uid)
-        return fail(directory,
-                    "belongs to uid " + std::to_string(status.st_uid) +
-                        ", and other instances have their files there",
-                    "uid " + std::to_string(account.uid) + " (" + account.name + ")",
-                    "run all instances as one user, or name another directory in RUNTIME_DIRECTORY");
-    if (shared && status.st_gid == group) return {};
-    if (shared && status.st_gid != 0)
-        return fail(directory,
-                    "belongs to group " + std::to_string(status.st_gid) +
-                        ", and other instances have their files there",
-                    "group " + std::to_string(group), "give all instances one /api/group");
     if (auto given = give(directory, account.uid, group); !given) return given;
     if (::chmod(directory.c_str(), run_directory_mode) != 0)
         return fail(directory, "cannot be given its mode: " + errno_text(errno));
     return {};
 }
 
-/// The instance's folder below bpffs, and what is pinned there.
+/// Who knows a name may come by; what lies behind has modes of its own.
+Result<void> let_pass(const std::string& directory, const struct stat& status) {
+    if ((status.st_mode & S_IXOTH) != 0 ||
+        ::chmod(directory.c_str(), (status.st_mode & 07777) | S_IXOTH) == 0)
+        return {};
+    return fail(directory, "cannot be opened for other users to pass: " + errno_text(errno));
+}
+
+/// The instance's folder below bpffs, and what is pinned there. The one above stays root's: others have
+/// theirs beside it.
 Result<void> give_pins(const Account& account, const std::string& instance) {
+    if (account.uid == 0) return {};
+    struct statfs mounted {};
     struct stat status {};
-    if (::stat(bpffs, &status) != 0) return {};  // the xdp dataplane says what is missing
-    // systemd mounts it for root alone; who knows a name may come by, what lies behind has modes of its own.
-    if (account.uid != 0 && (status.st_mode & S_IXOTH) == 0 &&
-        ::chmod(bpffs, (status.st_mode & 07777) | S_IXOTH) != 0)
-        return fail(bpffs, "cannot be opened for other users to pass: " + errno_text(errno));
+    if (::statfs(bpffs, &mounted) != 0 || mounted.f_type != BPF_FS_MAGIC || ::stat(bpffs, &status) != 0)
+        return {};  // the xdp dataplane says what is missing
+    // systemd mounts it for root alone.
+    if (auto passed = let_pass(bpffs, status); !passed) return passed;
     const std::string all = std::string(bpffs) + "/pktpit";
+    const auto above = own_directory(all, {"root", 0, 0}, 0711);
+    if (!above) return tl::unexpected(above.error());
+    if (auto passed = let_pass(all, *above); !passed) return passed;
     const std::string pins = all + "/" + instance;
-    const bool first = ::mkdir(all.c_str(), 0755) == 0;
-    if (::mkdir(pins.c_str(), 0700) != 0 && errno != EEXIST) return {};  // the same
-    // Whoever made it first may have made it for itself alone.
-    if (account.uid != 0 && ::stat(all.c_str(), &status) == 0 && (status.st_mode & S_IXOTH) == 0 &&
-        ::chmod(all.c_str(), (status.st_mode & 07777) | S_IXOTH) != 0)
-        return fail(all, "cannot be opened for other users to pass: " + errno_text(errno));
-    if (first)
-        if (auto given = give(all, account.uid, account.gid); !given) return given;
+    const auto pinned = own_directory(pins, account, 0700);
+    if (!pinned) return tl::unexpected(pinned.error());
+    if (pinned->st_uid == account.uid) return {};
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(pins, error))
         if (auto given = give(entry.path(), account.uid, account.gid); !given) return given;

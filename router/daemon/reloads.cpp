@@ -161,9 +161,9 @@ bool Reloads::stop() {
     std::unique_lock lock(shared_->mutex);
     shared_->stopping = true;
     shared_->changed.notify_all();
+    if (!thread_.joinable()) return shared_->ended;
     const bool ended = shared_->changed.wait_for(lock, farewell, [&] { return shared_->ended; });
     lock.unlock();
-    if (!thread_.joinable()) return ended;
     if (ended)
         thread_.join();
     else

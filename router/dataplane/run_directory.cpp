@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/dataplane/run_directory.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <cstdlib>
 
-#include "base/errno_text.h"
+#include "router/dataplane/private_directory.h"
 
 namespace pktpit::router {
 namespace {
@@ -24,12 +21,9 @@ std::string run_path(const std::string& instance, std::string_view suffix) {
     return run_directory() + "/" + instance + std::string(suffix);
 }
 
+// Whoever may open the directory may lock it, and whoever may read the files sees what the host was before.
 Result<void> make_run_directory() {
-    const std::string directory = run_directory();
-    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST)
-        return fail(directory, "cannot make the directory: " + errno_text(errno),
-                    "permission to write to /run", "run as root");
-    return {};
+    return make_private_directory(run_directory(), 0750);
 }
 
 }  // namespace pktpit::router

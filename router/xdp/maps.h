@@ -54,6 +54,7 @@ struct PortProgram {
     bool observed = false;  ///< the program that writes down what it does (bpf/observe.h)
     /// Of an auto port: the table with the host's addresses alone.
     std::optional<fib::TableId> cold_table{};
+    bool watch_daemon = false;  ///< packets are the kernel's while the daemon stands still (/heartbeat)
 };
 
 /// Counts that an earlier daemon has left (earlier_maps.h): used instead of new maps. All three or none.
