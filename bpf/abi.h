@@ -175,7 +175,7 @@ enum pp_observer { PP_OBSERVED_BY_STAGE = 1, PP_OBSERVED_BY_WORKER = 2 };
 
 /* Precedes a frame as it was at its end: as it left, or as far as it was rewritten before it was dropped. The
  * frame as it came in is the slice followed by that frame's bytes behind it, which lie
- * end_length - frame_length bytes further on. Host byte order. */
+ * end_length + trailer - frame_length bytes further on. Host byte order. */
 struct pp_observation {
     __u64 start;        /* CLOCK_MONOTONIC, ns: taken from the port */
     __u64 decided;      /* a worker's: decision made; 0 else */
@@ -189,7 +189,7 @@ struct pp_observation {
     __u8 verdict;               /* enum pp_verdict */
     __u8 by;                    /* enum pp_observer */
     __u8 slice[PP_SLICE_BYTES]; /* its first bytes, as they came in */
-    __u8 reserved[4];
+    __u32 trailer;              /* bytes behind the packet that did not leave */
 };
 
 /* The packet of a port that a CPU is at: no program interrupts another on the same CPU. */

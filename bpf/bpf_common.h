@@ -73,9 +73,10 @@ struct pp_frame {
     __u32 table;  /* offset of the table to ask */
     __u32 length; /* the frame as far as it was looked at: its linear part, or all of it */
     __u32 l3_offset;
-    __u32 interface; /* L3 interface it arrived on */
-    __u32 l2_group;  /* link-layer broadcast or multicast */
-    __u16 ethertype; /* network byte order */
+    __u32 interface;  /* L3 interface it arrived on */
+    __u32 l2_group;   /* link-layer broadcast or multicast */
+    __u32 packet_end; /* where the IP packet ends; what is behind it is padding, or a trailer */
+    __u16 ethertype;  /* network byte order */
 };
 
 /* The words of an adjacency, each read once. */

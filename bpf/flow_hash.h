@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The flow hash that picks a member of a next-hop group. A packet of a flow always gets the same value, on
  * every port and in router/forward, which has the same function; only the top bits choose, so they must be
- * good.
+ * good. It begins with the instance's own seed (pp_fib_globals), without which routers in a row would all
+ * choose alike: of two next hops the second router would use one alone.
  *
  * IPv4: addresses, protocol and, unless the packet is a fragment, ports. IPv6: addresses and flow label where
  * there is one (RFC 6438), else as IPv4, the ports looked for behind the extension headers in the slice.
@@ -10,6 +11,7 @@
 #define PKTPIT_BPF_FLOW_HASH_H
 
 #include "bpf/bpf_common.h"
+#include "bpf/maps.h"
 
 /* Odd 64-bit constants with no structure: the fractions of the golden ratio, sqrt(2) and sqrt(3). */
 #define PP_HASH_K1 0x9e3779b97f4a7c15ull
@@ -46,6 +48,11 @@ PP_INLINE __u32 pp_ports(void* l3, void* end, __u32 at, __u32 available) {
     return bpf_ntohl(((struct pp_field32*)ports)->value);
 }
 
+PP_INLINE __u64 pp_hash_begin(void) {
+    const void* image = pp_image();
+    return image ? pp_fib_hash_seed(image, pp_geometry()) : 0;
+}
+
 PP_RARE __u32 pp_flow_hash4(struct xdp_md* ctx, __u32 l3_offset) {
     void* end = PP_END(ctx);
     void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
@@ -61,7 +68,7 @@ PP_RARE __u32 pp_flow_hash4(struct xdp_md* ctx, __u32 l3_offset) {
     __u64 source = bpf_ntohl(((struct pp_field32*)(ip + 12))->value);
     __u64 destination = bpf_ntohl(((struct pp_field32*)(ip + 16))->value);
     return pp_hash_finish(
-        pp_hash_add(pp_hash_add(0, source << 32 | destination), (__u64)protocol << 32 | ports));
+        pp_hash_add(pp_hash_add(pp_hash_begin(), source << 32 | destination), (__u64)protocol << 32 | ports));
 }
 
 PP_RARE __u32 pp_flow_hash6(struct xdp_md* ctx, __u32 l3_offset) {
@@ -70,7 +77,7 @@ PP_RARE __u32 pp_flow_hash6(struct xdp_md* ctx, __u32 l3_offset) {
     __u8* ip = l3;
     if (l3 + 40 > end) return 0;
     struct pp_field64* words = (struct pp_field64*)(ip + 8);
-    __u64 hash = 0;
+    __u64 hash = pp_hash_begin();
     for (int i = 0; i < 4; i++)
         hash = pp_hash_add(hash, bpf_be64_to_cpu(words[i].value));
     __u32 label = bpf_ntohl(((struct pp_field32*)ip)->value) & 0xfffff;

@@ -60,7 +60,7 @@ PP_RARE int pp_observe_begin(struct xdp_md* ctx) {
     return 0;
 }
 
-PP_RARE int pp_observe_end(struct xdp_md* ctx, __u32 verdict, __u32 egress_port, __u32 point) {
+PP_RARE int pp_observe_end(struct xdp_md* ctx, __u32 verdict, __u32 egress_port, __u32 point, __u32 trailer) {
     __u32 zero = 0;
     __u32 port = port_id;
     struct pp_observed* at = bpf_map_lookup_elem(&observed, &port);
@@ -71,6 +71,7 @@ PP_RARE int pp_observe_end(struct xdp_md* ctx, __u32 verdict, __u32 egress_port,
     record->end = bpf_ktime_get_ns();
     record->verdict = (__u8)verdict;
     record->egress_port = (__u16)egress_port;
+    record->trailer = trailer;
     __u32 length = (__u32)bpf_xdp_get_buff_len(ctx);
     __u32 bytes = length < wanted->snaplen ? length : wanted->snaplen;
     record->end_length = length;

@@ -71,6 +71,18 @@ PP_RARE __u32 pp_scan_options(struct xdp_md* ctx, __u32 l3_offset, __u32 header_
     return verdict;
 }
 
+/* Of a source that may be forbidden: is it? */
+PP_RARE __u32 pp_forbidden_source4(struct xdp_md* ctx, __u32 l3_offset) {
+    void* end = PP_END(ctx);
+    void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
+    const void* image = pp_image();
+    if (!image || l3 + 20 > end) return PP_NONE;
+    __u32 source = bpf_ntohl(((struct pp_field32*)l3)[3].value);
+    const struct pp_fib_geometry* shape = pp_geometry();
+    return pp_source_verdict(image, shape,
+                             pp_fib_walk4(image, shape, pp_fib_load32(image, table_offset), source));
+}
+
 /* Decides; PP_FORWARDED: leaves as `out` says, once rewritten. */
 PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     void* l3 = pp_l3(f->data, f->l3_offset);
@@ -128,6 +140,10 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(source >> 16 == 0xa9fe)) return PP_DROP_LINK_LOCAL; /* RFC 3927 2.7 */
     net = source >> 24;
     if (unlikely(net == 0 || net == 127 || net >= 224)) return PP_DROP_MARTIAN_SOURCE; /* RFC 1812 5.3.7 */
+    if (unlikely(pp_fib_is_suspect(f->image, f->geometry, pp_fib_source_bit4(source)))) {
+        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source4(f->ctx, f->l3_offset);
+        if (forbidden) return forbidden;
+    }
 
     enum pp_verdict options = PP_NONE;
     if (unlikely(header_length > 20)) {
@@ -147,6 +163,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     /* TTL, protocol and checksum are one word, and little-endian: one load and one store. */
     __u32 checksum = pp_checksum_ttl_minus_one((__u16)(ttl_word >> 16));
     words[2].value = ((ttl_word & 0xffff) - 1) | checksum << 16;
+    f->packet_end = f->l3_offset + total_length;
     return PP_FORWARDED;
 }
 

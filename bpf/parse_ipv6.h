@@ -65,6 +65,17 @@ PP_INLINE int pp_ipv6_martian(__u64 high, __u64 low) {
     return high == 0 && (low <= 1 || low >> 32 == 0xffff);
 }
 
+/* Of a source that may be forbidden: is it? */
+PP_RARE __u32 pp_forbidden_source6(struct xdp_md* ctx, __u32 l3_offset) {
+    void* end = PP_END(ctx);
+    void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
+    const void* image = pp_image();
+    if (!image || l3 + PP_IPV6_HEADER > end) return PP_NONE;
+    const struct pp_fib_geometry* shape = pp_geometry();
+    return pp_source_verdict(
+        image, shape, pp_fib_walk6(image, shape, pp_fib_load32(image, table_offset + 4), (__u8*)l3 + 8));
+}
+
 /* Decides; PP_FORWARDED: leaves as `out` says, once rewritten. */
 PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     void* l3 = pp_l3(f->data, f->l3_offset);
@@ -108,6 +119,11 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(source >> 56 == 0xff)) return PP_DROP_MARTIAN_SOURCE;
     if (unlikely(pp_ipv6_martian(source, bpf_be64_to_cpu(words[1].value)))) return PP_DROP_MARTIAN_SOURCE;
     if (unlikely(source >> 54 == 0xfe80 >> 6)) return PP_PUNT_BEYOND_SCOPE; /* RFC 4291 2.5.6 */
+    const __u32 suspect = pp_fib_source_bit6(source, bpf_be64_to_cpu(words[1].value));
+    if (unlikely(pp_fib_is_suspect(f->image, f->geometry, suspect))) {
+        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source6(f->ctx, f->l3_offset);
+        if (forbidden) return forbidden;
+    }
 
     if (unlikely(hop_by_hop)) {
         enum pp_verdict options = pp_hop_by_hop(f->ctx, f->l3_offset, payload);
@@ -123,6 +139,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(PP_IPV6_HEADER + payload > out->mtu)) return PP_PUNT_TOO_BIG;
 
     ip[7]--;
+    f->packet_end = f->l3_offset + PP_IPV6_HEADER + payload;
     return PP_FORWARDED;
 }
 

@@ -11,6 +11,11 @@ PP_INLINE int pp_is_vlan(__u16 ethertype) {
     return ethertype == PP_ETHERTYPE_VLAN || ethertype == PP_ETHERTYPE_QINQ;
 }
 
+/* A tag as the image has it (struct pp_fib_vlan). */
+PP_INLINE __u32 pp_tag(__u16 tpid, __u16 tci) {
+    return (bpf_ntohs(tci) & PP_VLAN_VID) | (tpid == PP_ETHERTYPE_QINQ ? PP_VLAN_SERVICE : 0);
+}
+
 /* What the tags say: verdict (0: go on) << 48 | interface << 32 | EtherType << 16 | offset of the L3 header.
  * A tag of VID 0 carries a priority and names no VLAN (IEEE 802.1Q 9.6): it counts as absent, wherever it
  * stands. */
@@ -22,33 +27,45 @@ PP_RARE __u64 pp_parse_tags(struct xdp_md* ctx) {
     if (!image) return (__u64)PP_DROP_BROKEN_FIB << 48;
     struct pp_field16* fields = data;
     if (data + PP_ETH_HEADER + PP_VLAN_TAG > end) return (__u64)PP_DROP_TRUNCATED << 48;
-    __u32 outer = bpf_ntohs(fields[7].value) & 0xfff;
+    __u32 outer = pp_tag(fields[6].value, fields[7].value);
     __u32 inner = 0;
     __u32 offset = PP_ETH_HEADER + PP_VLAN_TAG;
     __u16 ethertype = fields[8].value;
     if (pp_is_vlan(ethertype)) {
         if (data + PP_ETH_HEADER + 2 * PP_VLAN_TAG > end) return (__u64)PP_DROP_TRUNCATED << 48;
-        inner = bpf_ntohs(fields[9].value) & 0xfff;
+        inner = pp_tag(ethertype, fields[9].value);
+        if (!(inner & PP_VLAN_VID)) inner = 0;
         offset += PP_VLAN_TAG;
         ethertype = fields[10].value;
         if (pp_is_vlan(ethertype)) return (__u64)PP_DROP_VLAN_DEPTH << 48;
-        if (!outer) {
+        if (!(outer & PP_VLAN_VID)) {
             outer = inner;
             inner = 0;
         }
     }
-    __u32 interface = outer ? pp_fib_vlan_interface(image, shape, port_id, outer, inner)
-                            : pp_fib_port_at(image, shape, port_id)->interface;
+    __u32 interface = outer & PP_VLAN_VID ? pp_fib_vlan_interface(image, shape, port_id, outer, inner)
+                                          : pp_fib_port_at(image, shape, port_id)->interface;
     return (__u64)(interface & 0xffff) << 32 | (__u64)ethertype << 16 | offset;
 }
+
+/* In the frame's first eight bytes: no station is a group (IEEE 802.3 3.2.3). */
+#define PP_SOURCE_GROUP (1ull << 48)
 
 /* Fills in the L3 side of the frame; PP_NONE: go on with the EtherType. */
 PP_INLINE enum pp_verdict pp_parse_l2(struct pp_frame* f) {
     if (unlikely(f->data + PP_ETH_HEADER > f->end)) return PP_DROP_TRUNCATED;
     const struct pp_fib_port* own = pp_fib_port_at(f->image, f->geometry, port_id);
+    const __u64 mac = PP_LOAD64(own);
+    /* The destination, and the source's first two bytes. */
     __u64 destination = ((struct pp_field64*)f->data)->value;
     f->l2_group = destination & 1;
-    if (unlikely((destination ^ PP_LOAD64(own)) & PP_MAC_MASK) && !f->l2_group) return PP_HOST_OTHER_MAC;
+    if (unlikely(((destination ^ mac) & PP_MAC_MASK) | (destination & PP_SOURCE_GROUP))) {
+        if (destination & PP_SOURCE_GROUP) return PP_DROP_SOURCE_MAC;
+        if (!f->l2_group) return PP_HOST_OTHER_MAC;
+    } else if (unlikely(((struct pp_field32*)f->data)[2].value == (__u32)(mac >> 16)) &&
+               destination >> 48 == (mac & 0xffff)) {
+        return PP_DROP_SOURCE_MAC;
+    }
 
     f->ethertype = ((struct pp_field16*)f->data)[6].value;
     f->l3_offset = PP_ETH_HEADER;

@@ -12,6 +12,7 @@
 #include "bpf/hand_over.h"
 #include "bpf/heartbeat.h"
 #include "bpf/maps.h"
+#include "bpf/metadata_tag.h"
 #include "bpf/observe.h"
 #include "bpf/parse_ipv4.h"
 #include "bpf/parse_ipv6.h"
@@ -60,7 +61,7 @@ PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int obser
         count->rx_bytes += length;
         count->verdict[index]++;
     }
-    if (observe) pp_observe_end(ctx, index, 0, action == PP_ACTION_DROP ? PP_POINT_DROP : PP_POINT_OTHER);
+    if (observe) pp_observe_end(ctx, index, 0, action == PP_ACTION_DROP ? PP_POINT_DROP : PP_POINT_OTHER, 0);
     return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
 }
 
@@ -82,9 +83,9 @@ PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
     return 0;
 }
 
-/* Sends the rewritten frame; `longer` is what the VLAN tags added. */
-PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int longer, __u32 route_counter,
-                      const int observe) {
+/* Sends the rewritten frame; `longer` is what the VLAN tags added, `trailer` what was cut off its end. */
+PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int longer, __u32 trailer,
+                      __u32 route_counter, const int observe) {
     __u32 key = egress_port;
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
     enum pp_verdict verdict = likely(action == XDP_REDIRECT) ? PP_FORWARDED : PP_DROP_NO_EGRESS;
@@ -97,14 +98,16 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
         count->verdict[verdict]++;
     }
     if (observe)
-        pp_observe_end(ctx, verdict, egress_port, verdict == PP_FORWARDED ? PP_POINT_EGRESS : PP_POINT_DROP);
+        pp_observe_end(ctx, verdict, egress_port, verdict == PP_FORWARDED ? PP_POINT_EGRESS : PP_POINT_DROP,
+                       trailer);
     if (unlikely(verdict != PP_FORWARDED)) return XDP_DROP;
+    length += longer - trailer;
     count = bpf_map_lookup_elem(&counters, &key);
     if (likely(count)) {
         count->tx_packets++;
-        count->tx_bytes += length + longer;
+        count->tx_bytes += length;
     }
-    if (unlikely(route_counter)) pp_count_route(route_counter, length + longer);
+    if (unlikely(route_counter)) pp_count_route(route_counter, length);
     return XDP_REDIRECT;
 }
 
@@ -158,7 +161,12 @@ again:
         longer = pp_rewrite_tagged(ctx, out.next, out.own, out.tags, place);
         if (longer == PP_NO_HEADROOM) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
     }
-    return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, out.route_counter, observe);
+    __u32 trailer = 0;
+    if (unlikely(pp_may_have_trailer(&f))) {
+        trailer = pp_cut(ctx, f.packet_end + longer);
+        if (trailer) f.length = f.packet_end + trailer;
+    }
+    return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, trailer, out.route_counter, observe);
 }
 
 SEC("xdp.frags")
@@ -170,6 +178,24 @@ int port_stage(struct xdp_md* ctx) {
 SEC("?xdp.frags")
 int port_observed(struct xdp_md* ctx) {
     return pp_stage(ctx, 1);
+}
+
+/* The same, on devices that keep VLAN tags apart from frames: bpf/metadata_tag.h. */
+PP_INLINE int pp_stage_with_tags(struct xdp_md* ctx, const int observe) {
+    int tag = pp_take_metadata_tag(ctx);
+    if (unlikely(tag == PP_METADATA_TAG_LOST)) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
+    int action = pp_stage(ctx, observe);
+    return unlikely(tag && action == XDP_PASS) ? pp_pop_tag(ctx) : action;
+}
+
+SEC("?xdp.frags")
+int port_stage_tags(struct xdp_md* ctx) {
+    return pp_stage_with_tags(ctx, 0);
+}
+
+SEC("?xdp.frags")
+int port_watch_tags(struct xdp_md* ctx) {
+    return pp_stage_with_tags(ctx, 1);
 }
 
 /* bpf_perf_event_output is for GPL-compatible programs. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The link layer of a frame that leaves: MAC addresses, and VLAN tags removed and added as its adjacency
- * says. */
+/* The link layer of a frame that leaves: MAC addresses, VLAN tags removed and added as its adjacency says,
+ * and no trailer. */
 #ifndef PKTPIT_BPF_REWRITE_H
 #define PKTPIT_BPF_REWRITE_H
 
@@ -45,6 +45,28 @@ PP_RARE int pp_rewrite_tagged(struct xdp_md* ctx, __u64 next, __u64 own, __u64 t
     fields[9].value = (__u16)(tags >> 48);
     fields[10].value = ethertype;
     return longer;
+}
+
+/* The least that an Ethernet frame carries behind its header and tags (IEEE 802.3 3.2.8). */
+#define PP_ETH_MIN_PAYLOAD 46
+/* The linear part of a frame in fragments is no shorter. */
+#define PP_LONG_PACKET 2048
+
+/* Is there more behind the packet than a short frame's padding? Such a trailer stays behind, or the frame
+ * might be longer than its packet, whose length alone was held against the MTU. Where a long packet ends the
+ * linear part may end as well, so that only the rare path sees what follows. */
+PP_INLINE int pp_may_have_trailer(const struct pp_frame* f) {
+    if (likely(f->length == f->packet_end)) return f->packet_end >= PP_LONG_PACKET;
+    return f->length > f->l3_offset + PP_ETH_MIN_PAYLOAD;
+}
+
+/* Shortens the frame to `bytes`; how many it has lost. Every packet pointer of the caller is void
+ * afterwards. */
+PP_RARE __u32 pp_cut(struct xdp_md* ctx, __u32 bytes) {
+    __u32 length = (__u32)bpf_xdp_get_buff_len(ctx);
+    if (length <= bytes) return 0;
+    __u32 trailer = length - bytes;
+    return bpf_xdp_adjust_tail(ctx, -(int)trailer) ? 0 : trailer;
 }
 
 #endif

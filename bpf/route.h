@@ -4,7 +4,8 @@
  * The order of reasons, the same for IPv4 and IPv6: what the kernel is to have (its own addresses, own-subnet
  * broadcast, link-local) before anything that forbids forwarding, since a source such as 0.0.0.0 may well
  * speak to the router itself and it is then the kernel's business to judge it. Then what no route can make
- * right: the link-layer broadcast, martians, forbidden options. Then the routing decision (RFC 1812 5.2.1.1
+ * right: the link-layer broadcast, martians, sources that are the router's or a broadcast address, forbidden
+ * options. Then the routing decision (RFC 1812 5.2.1.1
  * has it before the TTL; Linux too answers "no route" for a packet whose TTL is 1). Then the TTL, before the
  * next hop's MAC address is asked for: a traceroute must not cause neighbour resolution. Then neighbour,
  * egress, and last what the daemon finishes itself and for which it needs a complete adjacency: IPv4 options,
@@ -32,6 +33,18 @@ PP_INLINE enum pp_verdict pp_kind_host(const struct pp_frame* f, __u32 kind, __u
     if (kind == PP_ADJ_HOST) return PP_HOST_LOCAL;
     if (kind == PP_ADJ_BROADCAST && adjacency_interface == f->interface) return PP_HOST_BROADCAST;
     return PP_NONE;
+}
+
+/* What the group that the source's own longest match leads to says of a packet that is to be forwarded:
+ * nobody but this router sends from its addresses (RFC 1812 5.3.8, as Linux), and nobody at all from a
+ * broadcast address (RFC 1812 5.3.7). */
+PP_INLINE __u32 pp_source_verdict(const void* image, const struct pp_fib_geometry* shape, __u32 group) {
+    __u64 members = pp_fib_group_word(image, shape, group);
+    if (PP_FIB_GROUP_BITS(members)) return PP_NONE;
+    __u64 next = PP_LOAD64(&pp_fib_adjacency_at(image, shape, PP_FIB_GROUP_FIRST(members))->next);
+    __u32 kind = (__u32)(next >> 48) & 0xff;
+    if (kind == PP_ADJ_HOST) return PP_DROP_OWN_SOURCE;
+    return kind == PP_ADJ_BROADCAST ? PP_DROP_BROADCAST_SOURCE : PP_NONE;
 }
 
 /* Does the routing decision itself end the packet? PP_NONE: no. */

@@ -207,6 +207,7 @@ struct Config {
     std::vector<StaticNeighbour> neighbours;
     KernelRoutes kernel_routes;
     RoutingSettings routing;
+    std::optional<uint32_t> hash_seed;  ///< of the flow hash; absent: the instance's own
     Icmp icmp;
     FibLimits fib;
     Workers workers;

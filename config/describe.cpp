@@ -173,6 +173,10 @@ void compare_lists(Lines& out, const std::string& kind, const std::vector<T>& ru
         out.push_back(kind + name + ": remove");
 }
 
+std::string seed(const std::optional<uint32_t>& value) {
+    return value ? std::to_string(*value) : "the instance's own";
+}
+
 }  // namespace
 
 std::vector<std::string> describe_difference(const Config& running, const Config& wanted) {
@@ -208,6 +212,9 @@ std::vector<std::string> describe_difference(const Config& running, const Config
             uint32_t{new_kernel.preference});
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
+    if (running.hash_seed != wanted.hash_seed)
+        out.push_back("seed of the flow hash: " + seed(running.hash_seed) + " -> " + seed(wanted.hash_seed) +
+                      "; flows over several next hops may take other ones");
     compare(out, "ICMP errors a second", running.icmp.rate, wanted.icmp.rate);
     compare(out, "ICMP errors a second to one prefix", running.icmp.rate_per_prefix,
             wanted.icmp.rate_per_prefix);

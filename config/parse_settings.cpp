@@ -31,6 +31,8 @@ void read_settings(const json& document, Config& settings) {
     take(document, "instance", settings.instance);
     take(document, "dataplane", settings.dataplane);
     take(document, "log_level", settings.log_level);
+    if (auto found = document.find("hash_seed"); found != document.end())
+        settings.hash_seed = found->get<uint32_t>();
     take(document, "neighbour_queue", settings.neighbour_queue);
     if (auto found = document.find("kernel_routes"); found != document.end()) {
         KernelRoutes& out = settings.kernel_routes;

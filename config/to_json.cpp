@@ -143,6 +143,7 @@ json to_json(const Config& config) {
                 {"neighbour_queue", config.neighbour_queue}};
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
+    if (config.hash_seed) out["hash_seed"] = *config.hash_seed;
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);
     for (const StaticRoute& route : config.routes)

@@ -44,6 +44,7 @@ pp_fib_geometry plan_geometry(const Capacity& capacity) {
         end = start + count * bytes_each;
         return static_cast<uint32_t>(start);
     };
+    g.globals_offset = place(1, sizeof(pp_fib_globals));
     g.port_offset = place(g.port_count, sizeof(pp_fib_port));
     g.vlan_offset = place(g.vlan_count, sizeof(pp_fib_vlan));
     g.group_offset = place(g.group_count, sizeof(pp_fib_group));

@@ -8,6 +8,7 @@
 #include "fib/groups.h"
 #include "fib/lookup.h"
 #include "fib/routing_tables.h"
+#include "fib/sources.h"
 #include "fib/store.h"
 #include "fib/vlans.h"
 
@@ -35,6 +36,7 @@ struct FibImage::State {
           groups(base, geometry, reclamation),
           adjacencies(base, geometry, reclamation),
           vlans(base, geometry),
+          sources(base, geometry),
           tables(base, geometry, reclamation) {}
 
     [[nodiscard]] Result<void> check_group(const Prefix& prefix, GroupId group) const {
@@ -48,6 +50,7 @@ struct FibImage::State {
     Groups groups;
     Adjacencies adjacencies;
     Vlans vlans;
+    Sources sources;
     RoutingTables tables;
 };
 
@@ -172,6 +175,23 @@ Result<void> FibImage::set_vlan(uint16_t port, uint16_t outer, uint16_t inner, u
 
 void FibImage::erase_vlan(uint16_t port, uint16_t outer, uint16_t inner) {
     state_->vlans.erase({port, outer, inner, 0});
+}
+
+void FibImage::set_hash_seed(uint64_t seed) {
+    auto* globals = reinterpret_cast<pp_fib_globals*>(state_->base + state_->geometry.globals_offset);
+    store_relaxed<__u64>(&globals->hash_seed, seed);
+}
+
+uint64_t FibImage::hash_seed() const {
+    return pp_fib_hash_seed(state_->base, &state_->geometry);
+}
+
+void FibImage::note_source(const IpAddress& address) {
+    state_->sources.note(address);
+}
+
+void FibImage::forget_source(const IpAddress& address) {
+    state_->sources.forget(address);
 }
 
 std::span<const std::byte> FibImage::memory() const {

@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define PP_FIB_MAGIC 0x46504b50u /* "PKPF" */
-#define PP_FIB_LAYOUT_VERSION 2
+#define PP_FIB_LAYOUT_VERSION 3
 
 /* Where the parts lie; stands at offset 0 of the image. Counts are powers of two, so that an index read from
  * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned.
@@ -40,7 +40,20 @@ struct pp_fib_geometry {
     __u32 node_offset; /* the nodes of all tables, root_count roots first */
     __u32 node_bytes;
     __u32 root_count;
-    __u32 reserved;
+    __u32 globals_offset; /* struct pp_fib_globals */
+};
+
+/* What belongs to no table. */
+#define PP_FIB_SOURCE_BITS 32768u
+struct pp_fib_globals {
+    /* Where the flow hash begins: an instance's own number, so that routers in a row do not choose alike. */
+    __u64 hash_seed;
+    __u64 reserved[7];
+    /* Addresses that may be the source of nothing that is forwarded: the router's own, and broadcast
+     * addresses of its nets. One bit for each value of their hash (fib/lookup.h): where it is 0 a source is
+     * none of them, where it is 1 the default table says whether it is. Two instructions' worth of memory in
+     * place of a second longest-prefix match for every packet. */
+    __u32 sources[PP_FIB_SOURCE_BITS / 32];
 };
 
 /* A routing table (VRF): where the longest-prefix match of either family begins. An empty table takes no more
@@ -139,7 +152,10 @@ struct pp_fib_port {
 };
 
 /* VLAN interface: which L3 interface takes frames of these tags. interface == 0: free slot; probing goes on
- * past a slot whose interface is PP_VLAN_TOMBSTONE. VIDs in host byte order; inner 0 = single-tagged. */
+ * past a slot whose interface is PP_VLAN_TOMBSTONE. Tags in host byte order: the VID, and PP_VLAN_SERVICE
+ * where the TPID is 802.1ad's (0x88a8) and not 802.1Q's; inner 0 = single-tagged. */
+#define PP_VLAN_VID 0x0fffu
+#define PP_VLAN_SERVICE 0x8000u
 #define PP_VLAN_TOMBSTONE 0xffffu
 #define PP_VLAN_PROBES 16
 struct pp_fib_vlan {

@@ -181,6 +181,25 @@ PP_FIB_INLINE const struct pp_fib_port* pp_fib_port_at(const void* image, const 
                                        index * sizeof(struct pp_fib_port));
 }
 
+PP_FIB_INLINE __u64 pp_fib_hash_seed(const void* image, const struct pp_fib_geometry* g) {
+    return PP_FIB_LOAD(__u64, (const char*)image + g->globals_offset);
+}
+
+/* Which bit of pp_fib_globals.sources an address has; IPv6 as two halves. All in host byte order. */
+PP_FIB_INLINE __u32 pp_fib_source_bit4(__u32 address) {
+    return (address * 0x9e3779b1u) >> 17;
+}
+PP_FIB_INLINE __u32 pp_fib_source_bit6(__u64 high, __u64 low) {
+    return (__u32)((high ^ low * 0x9e3779b97f4a7c15ull) * 0xbb67ae8584caa73bull >> 49);
+}
+
+/* May the address be one that is the source of nothing? */
+PP_FIB_INLINE int pp_fib_is_suspect(const void* image, const struct pp_fib_geometry* g, __u32 bit) {
+    bit &= PP_FIB_SOURCE_BITS - 1;
+    const __u64 sources = g->globals_offset + __builtin_offsetof(struct pp_fib_globals, sources);
+    return (int)(pp_fib_load32(image, sources + (__u64)(bit >> 5) * 4) >> (bit & 31) & 1);
+}
+
 /* Where probing for (port, outer, inner) starts. Any spreading function does; writer and readers share it. */
 PP_FIB_INLINE __u32 pp_fib_vlan_hash(__u32 port, __u32 outer, __u32 inner) {
     return (port * 0x9e3779b1u ^ outer * 0x85ebca6bu ^ inner * 0xc2b2ae35u) >> 7;

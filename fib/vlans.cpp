@@ -38,10 +38,11 @@ Result<void> Vlans::set(const pp_fib_vlan& value) {
         used_++;
         return {};
     }
-    return fail({}, "no room for VLAN " + std::to_string(value.outer) + "." + std::to_string(value.inner) +
-                        " of port " + std::to_string(value.port) + ": " + std::to_string(used_) + " of " +
-                        std::to_string(count_) + " slots in use, among them all " +
-                        std::to_string(PP_VLAN_PROBES) + " where it may stand");
+    return fail({}, "no room for VLAN " + std::to_string(value.outer & PP_VLAN_VID) + "." +
+                        std::to_string(value.inner & PP_VLAN_VID) + " of port " + std::to_string(value.port) +
+                        ": " + std::to_string(used_) + " of " + std::to_string(count_) +
+                        " slots in use, among them all " + std::to_string(PP_VLAN_PROBES) +
+                        " where it may stand");
 }
 
 void Vlans::erase(const pp_fib_vlan& key) {

@@ -137,7 +137,7 @@ EgressAnswer PktpitFirmware::answer_at(const Queue& queue, size_t entry) const {
 void PktpitFirmware::replace_header(const EgressAnswer& answer, const std::byte* header) {
     Nic::Meta& meta = nic_.meta(answer.slot);
     meta.shift += answer.replaced - answer.header_length;
-    meta.length = meta.length - answer.replaced + answer.header_length;
+    meta.length = std::min<uint32_t>(meta.length - answer.replaced + answer.header_length, answer.length);
     std::memcpy(nic_.start_of(answer.slot), header, answer.header_length);
 }
 

@@ -28,8 +28,9 @@ struct EgressAnswer {
     uint8_t port = 0;
     uint8_t forward = 0;
     uint32_t packet = 0;
-    uint16_t header_length = 0;  ///< of the new header; 0: the frame goes as it is
-    uint16_t replaced = 0;       ///< bytes of the frame that it takes the place of
+    uint8_t header_length = 0;  ///< of the new header; 0: the frame goes as it is
+    uint8_t replaced = 0;       ///< bytes of the frame that it takes the place of
+    uint16_t length = 0;        ///< of the frame then: it may lose its end
 };
 static_assert(sizeof(EgressAnswer) == HostRings::descriptor_bytes);
 

@@ -98,6 +98,9 @@ int show_ports(const Session& session) {
     session.terminal.out << modelled_line(*body);
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
     for (const json& port : part_of(*body, "ports"))
+        if (const std::string warning = text_of(port, "warning", ""); !warning.empty())
+            session.terminal.out << text_of(port, "name") << ": " << warning << "\n";
+    for (const json& port : part_of(*body, "ports"))
         if (port.contains("nic")) session.terminal.out << nic_line(text_of(port, "name"), port.at("nic"));
     for (const json& port : part_of(*body, "ports"))
         if (const json& stand_in = part_of(port, "stand_in"); number_of(stand_in, "times") != 0)

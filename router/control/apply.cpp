@@ -7,6 +7,16 @@
 #include "router/control/control_plane.h"
 
 namespace pktpit::router {
+namespace {
+
+/// A configured seed's number of the flow hash. Neighbouring seeds are as good as any others.
+uint64_t spread(uint32_t seed) {
+    uint64_t mixed = (seed + uint64_t{1}) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9U;
+    return mixed ^ mixed >> 32;
+}
+
+}  // namespace
 
 config::Errors ControlPlane::fixed_settings(const config::Config& wanted) const {
     config::Errors errors;
@@ -115,6 +125,12 @@ void ControlPlane::apply_routing(const config::Config& wanted, Transaction& tran
     transaction.on_rollback("/icmp",
                             [this] { slow_path_.set_limits(config_.icmp, config_.neighbour_queue); });
     routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
+    if (const uint64_t seed = wanted.hash_seed ? spread(*wanted.hash_seed) : own_hash_seed_;
+        seed != image_.hash_seed()) {
+        transaction.on_rollback("/hash_seed",
+                                [this, before = image_.hash_seed()] { image_.set_hash_seed(before); });
+        image_.set_hash_seed(seed);
+    }
 }
 
 // Before ports are prepared: their programs are loaded by it.

@@ -50,10 +50,12 @@ class ControlPlane : private KernelListener {
         HostSwitches& switches;
         SlowPathControl& slow_path;
         DescriptorWatcher& watcher;
-        OpenKernel open_kernel;       ///< for the kernel's routes: a connection of their own
-        std::string cli_routes_path;  ///< file that keeps routes given by hand
+        OpenKernel open_kernel;        ///< for the kernel's routes: a connection of their own
+        std::string cli_routes_path;   ///< file that keeps routes given by hand
         std::string run_state_path{};  ///< file that keeps what devices were; empty: nothing is kept
-        std::function<bool()> asked_to_stop{};  ///< asked between the steps of the first apply(): it is refused then
+        std::function<bool()>
+            asked_to_stop{};     ///< asked between the steps of the first apply(): it is refused then
+        uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -147,6 +149,7 @@ class ControlPlane : private KernelListener {
     config::Config config_;
     uint64_t generation_ = 0;
     uint64_t ticks_ = 0;
+    uint64_t own_hash_seed_;
 
     // In order of construction: each needs those above it.
     Tables tables_;

@@ -57,6 +57,7 @@ Result<void> Ports::make_modes_alike(Transaction* transaction) {
         auto attached = dataplane_.attach(port.port, port.ifindex, generic);
         if (attached) {
             port.attachment = *attached;
+            if (!attached->warning.empty()) spdlog::warn("{}: {}", name, attached->warning);
             continue;
         }
         if (transaction) return tl::unexpected(attached.error());
@@ -83,6 +84,7 @@ Result<void> Ports::attach(Port& port) {
     if (!attached->why_no_dispatcher.empty())
         spdlog::warn("{}: {}; it has the device to itself, by a plain BPF link", port.config.name,
                      attached->why_no_dispatcher);
+    if (!attached->warning.empty()) spdlog::warn("{}: {}", port.config.name, attached->warning);
     if (attached->mode == AttachMode::generic && !attached->why_generic.empty())
         spdlog::warn("{}: native XDP refused ({}), so it runs in generic mode, which is slower",
                      port.config.name, attached->why_generic);

@@ -152,6 +152,8 @@ json Daemon::ports() {
             {"attach",
              port.attachment ? json(port.attachment->through_dispatcher ? "dispatcher" : "link") : json()},
             {"forwarding", dataplane_->forwarding(port.port)},
+            {"warning",
+             port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "router/daemon/hash_seed.h"
 #include "router/daemon/open_dataplane.h"
 #include "router/dataplane/run_directory.h"
 
@@ -52,10 +53,12 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
         [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
+    const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
+    if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
     auto control =
         ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
                             run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
-                            [this] { return loop_.asked_to_stop(); }});
+                            [this] { return loop_.asked_to_stop(); }, seed.value});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();

@@ -124,6 +124,7 @@ class Dataplane {
         std::string why_generic;  ///< what the kernel said when it refused native mode
         bool through_dispatcher = false;
         std::string why_no_dispatcher;  ///< it was asked for, but the port is on a plain link
+        std::string warning;            ///< of frames that the port may take for others; empty: none
     };
 
     virtual ~Dataplane() = default;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "router/dpdk/rx_checksum.h"
@@ -172,6 +173,24 @@ bool EthPacketIo::gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> t
     return to.empty();
 }
 
+namespace {
+
+/// Shortens the packet to `bytes`, which lie in its first segments; what is behind them goes.
+void cut(rte_mbuf* mbuf, uint32_t bytes) {
+    if (mbuf->pkt_len == bytes) [[likely]]
+        return;
+    mbuf->pkt_len = bytes;
+    rte_mbuf* last = mbuf;
+    uint16_t segments = 1;
+    for (; bytes > last->data_len && last->next; last = last->next, segments++)
+        bytes -= last->data_len;
+    last->data_len = static_cast<uint16_t>(bytes);
+    rte_pktmbuf_free(std::exchange(last->next, nullptr));
+    mbuf->nb_segs = segments;
+}
+
+}  // namespace
+
 void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
     // A pass a port: there are few, and each gets one doorbell.
     size_t left = descriptors.size();
@@ -185,7 +204,8 @@ void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
             const auto moved = rte_pktmbuf_mtod(mbuf, uint8_t*) - descriptor.header;
             mbuf->data_off = static_cast<uint16_t>(mbuf->data_off - moved);
             mbuf->data_len = static_cast<uint16_t>(mbuf->data_len + moved);
-            mbuf->pkt_len = descriptor.header_length + descriptor.payload_length;
+            mbuf->pkt_len = static_cast<uint32_t>(mbuf->pkt_len + moved);
+            cut(mbuf, descriptor.header_length + descriptor.payload_length);
             mbuf->ol_flags &= kept_flags;
             if (mbuf->nb_segs > 1 && !port.multi_segment && !(mbuf = in_one_segment(mbuf))) {
                 counters_.verdict(port.id, PP_DROP_NO_SLOT);

@@ -10,6 +10,7 @@ namespace {
 /// the other, and the top 32 bits of the finished state choose.
 class FlowHash {
   public:
+    explicit FlowHash(uint64_t seed) : state_(seed) {}
     void add(uint64_t word) {
         state_ = (state_ ^ word) * 0x9e3779b97f4a7c15U;
         state_ ^= state_ >> 32;
@@ -21,7 +22,7 @@ class FlowHash {
     }
 
   private:
-    uint64_t state_ = 0;
+    uint64_t state_;
 };
 
 /// TCP, UDP, DCCP, SCTP, UDP-Lite: ports in the first four bytes.
@@ -41,20 +42,20 @@ Bytes without_padding(Bytes packet, size_t packet_length) {
 
 }  // namespace
 
-uint32_t flow_hash_ipv4(Bytes packet) {
+uint32_t flow_hash_ipv4(Bytes packet, uint64_t seed) {
     const uint8_t protocol = packet[9];
     const bool fragment = (load_be16(&packet[6]) & 0x3fff) != 0;
     uint32_t ports = 0;
     if (!fragment && has_ports(protocol))
         ports = ports_at(without_padding(packet, load_be16(&packet[2])), (packet[0] & 15u) * 4);
-    FlowHash hash;
+    FlowHash hash(seed);
     hash.add(load_be64(&packet[12]));  // source and destination
     hash.add(uint64_t{protocol} << 32 | ports);
     return hash.value();
 }
 
-uint32_t flow_hash_ipv6(Bytes packet) {
-    FlowHash hash;
+uint32_t flow_hash_ipv6(Bytes packet, uint64_t seed) {
+    FlowHash hash(seed);
     for (size_t at = 8; at < 40; at += 8)
         hash.add(load_be64(&packet[at]));
     const uint32_t label = load_be32(packet.data()) & 0xfffff;

@@ -24,7 +24,7 @@ struct ImageView {
 };
 
 /// The decision. For PP_FORWARDED the egress frame is header[0..header_length) followed by the ingress frame
-/// from byte `consumed` on.
+/// from byte `consumed` on, without its last `trailer` bytes.
 struct Decision {
     pp_verdict verdict = PP_NONE;
     uint16_t egress_port = 0;
@@ -37,6 +37,7 @@ struct Decision {
     uint16_t parameter_pointer = 0;  ///< byte within the IP packet, for parameter problems
     uint16_t consumed = 0;
     uint16_t header_length = 0;
+    uint32_t trailer = 0;  ///< bytes behind the packet that do not leave; a short frame's padding does
     std::array<uint8_t, PP_SLICE_BYTES + 8> header;  ///< undefined behind header_length
 };
 

@@ -12,6 +12,7 @@ namespace pktpit::router {
 
 inline constexpr uint32_t ethernet_header = 14;
 inline constexpr uint32_t vlan_tag = 4;
+inline constexpr uint32_t least_payload = 46;  ///< of an Ethernet frame, without tags: IEEE 802.3 3.2.8
 
 inline constexpr uint16_t ethertype_ipv4 = 0x0800;
 inline constexpr uint16_t ethertype_arp = 0x0806;
@@ -52,8 +53,10 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
 pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, uint32_t group);
 
 /// Flow hashes of a packet whose fixed header was validated; `packet` starts at it and ends with the slice.
-uint32_t flow_hash_ipv4(Bytes packet);
-uint32_t flow_hash_ipv6(Bytes packet);
+/// `seed`: the image's.
+uint32_t flow_hash_ipv4(Bytes packet, uint64_t seed);
+uint32_t flow_hash_ipv6(Bytes packet, uint64_t seed);
+uint64_t hash_seed(const Frame& frame);
 
 /// The adjacency of a group, for a group of several members by hash(); notes it in the decision. `egress` is
 /// filled in where it is, for the reason that begin() has.
@@ -63,10 +66,18 @@ void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, 
 
 /// Is the packet the kernel's, by its destination?
 pp_verdict host_verdict(const Decision& decision, uint8_t kind);
+/// Is the source an address of the router, or a broadcast address? PP_NONE: neither.
+pp_verdict source_verdict_ipv4(const ImageView& image, uint32_t source);
+pp_verdict source_verdict_ipv6(const ImageView& image, const uint8_t* source);
 /// Does the routing decision itself end the packet? (No route, blackhole, …)
 pp_verdict route_verdict(const Egress& egress);
 /// Can it leave? Neighbour known, egress port up.
 pp_verdict egress_verdict(const Frame& frame, const Decision& decision, const Egress& egress);
+
+/// Bytes behind the packet, which is `packet` bytes long from `decision.l3_offset` on, that are more than a
+/// short frame's padding: the frame might be longer than its packet, whose length alone was held against the
+/// MTU.
+uint32_t trailer_of(const Frame& frame, const Decision& decision, uint32_t packet);
 
 /// The egress frame's header, from the ingress frame's first decision.consumed bytes.
 void rewrite_ipv4(const Frame& frame, Decision& decision, const Egress& egress);

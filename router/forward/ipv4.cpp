@@ -94,7 +94,8 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     const uint32_t total_length = load_be16(&header[2]);
     const uint32_t source = load_be32(&header[12]);
     const uint32_t destination = load_be32(&header[16]);
-    choose_adjacency(frame, decision, egress, group, [packet] { return flow_hash_ipv4(packet); });
+    choose_adjacency(frame, decision, egress, group,
+                     [packet, &frame] { return flow_hash_ipv4(packet, hash_seed(frame)); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
     if (is_link_local(destination)) return PP_HOST_LINK_LOCAL;
@@ -102,6 +103,7 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     if (is_martian_destination(destination)) return PP_DROP_MARTIAN_DESTINATION;
     if (is_link_local(source)) return PP_DROP_LINK_LOCAL;
     if (is_martian_source(source)) return PP_DROP_MARTIAN_SOURCE;
+    if (const auto verdict = source_verdict_ipv4(frame.image, source)) return verdict;
 
     uint16_t pointer = 0;
     const pp_verdict options = header_length > ipv4_fixed_header ? scan_options(header, pointer) : PP_NONE;
@@ -113,7 +115,9 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
         decision.parameter_pointer = pointer;
         return options;
     }
-    return total_length > decision.mtu ? PP_PUNT_TOO_BIG : PP_FORWARDED;
+    if (total_length > decision.mtu) return PP_PUNT_TOO_BIG;
+    decision.trailer = trailer_of(frame, decision, total_length);
+    return PP_FORWARDED;
 }
 
 }  // namespace pktpit::router

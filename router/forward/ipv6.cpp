@@ -78,13 +78,15 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     const uint32_t payload = load_be16(&packet[4]);
     const Address source(&packet[8]);
     const Address destination(&packet[24]);
-    choose_adjacency(frame, decision, egress, group, [packet] { return flow_hash_ipv6(packet); });
+    choose_adjacency(frame, decision, egress, group,
+                     [packet, &frame] { return flow_hash_ipv6(packet, hash_seed(frame)); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
     if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
     if (destination.is_martian()) return PP_DROP_MARTIAN_DESTINATION;
     if (source.is_multicast() || source.is_martian()) return PP_DROP_MARTIAN_SOURCE;
     if (source.is_link_local()) return PP_PUNT_BEYOND_SCOPE;  // RFC 4291 2.5.6
+    if (const auto verdict = source_verdict_ipv6(frame.image, &packet[8])) return verdict;
 
     if (packet[6] == next_header_hop_by_hop) {
         if (const auto verdict = walk_hop_by_hop(packet, payload, decision.parameter_pointer)) return verdict;
@@ -92,7 +94,10 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     if (const auto verdict = route_verdict(egress)) return verdict;
     if (packet[7] <= 1) return PP_PUNT_TTL_EXPIRED;
     if (const auto verdict = egress_verdict(frame, decision, egress)) return verdict;
-    return ipv6_fixed_header + payload > decision.mtu ? PP_PUNT_TOO_BIG : PP_FORWARDED;
+    const uint32_t total_length = ipv6_fixed_header + payload;
+    if (total_length > decision.mtu) return PP_PUNT_TOO_BIG;
+    decision.trailer = trailer_of(frame, decision, total_length);
+    return PP_FORWARDED;
 }
 
 }  // namespace pktpit::router

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The same decision for the packet that most are: IPv4 without options, untagged, to the port's own MAC
-/// address, forwarded by a group of one adjacency without tags. It keeps nothing between the two steps but
-/// the destination and writes the header by words. Whatever is different in any respect is "not plain", and
-/// the steps of frame.h decide, from the beginning; so only what is forwarded is decided here, and no reason
-/// why something is not. Internal to router/forward.
+/// address, with nothing behind it but padding, forwarded by a group of one adjacency without tags. It keeps
+/// nothing between the two steps but the destination and writes the header by words. Whatever is different in
+/// any respect is "not plain", and the steps of frame.h decide, from the beginning; so only what is forwarded
+/// is decided here, and no reason why something is not. Internal to router/forward.
 #pragma once
 
 #include "fib/lookup.h"
@@ -38,14 +38,21 @@ inline bool before_lookup(const ImageView& image, const IngressFrame& in, uint32
     const uint8_t* frame = in.slice.data();
     constexpr uint64_t mac = 0xffffffffffff;
     const pp_fib_port* port = pp_fib_port_at(image.base, image.geometry, in.port);
-    if (((load<uint64_t>(frame) ^ load<uint64_t>(port->mac)) & mac) != 0 || (frame[0] & 1) != 0) return false;
+    const uint64_t own = load<uint64_t>(port->mac) & mac;
+    if (((load<uint64_t>(frame) ^ own) & mac) != 0 || (frame[0] & 1) != 0) return false;
+    // The source is nobody's group, nor the destination; half of it tells the two apart, mostly.
+    if ((frame[6] & 1) != 0 || load<uint32_t>(frame + 8) == static_cast<uint32_t>(own >> 16)) return false;
     // EtherType 0x0800, version 4, five words.
     if ((load<uint32_t>(frame + 12) & 0xffffff) != 0x450008 || port->interface == 0) return false;
     const uint32_t total_length = load_be16(frame + 16);
-    if (total_length < 20 || total_length > in.frame_length - ethernet_header) return false;
+    const uint32_t room = in.frame_length - ethernet_header;
+    if (total_length < 20 || total_length > room || (total_length != room && room > least_payload))
+        return false;
     if (!in.checksum_good && !checksum_right(sum_of(frame + ethernet_header))) return false;
     destination = load_be32(frame + 30);
-    return !is_special(destination) && !is_special(load_be32(frame + 26)) && frame[22] > 1;
+    const uint32_t source = load_be32(frame + 26);
+    return !is_special(destination) && !is_special(source) && frame[22] > 1 &&
+           !pp_fib_is_suspect(image.base, image.geometry, pp_fib_source_bit4(source));
 }
 
 /// Of a frame that before_lookup() found plain. False: not plain after all, and `decision` is as it was.

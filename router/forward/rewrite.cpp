@@ -37,6 +37,11 @@ uint8_t* write_header(const Frame& frame, Decision& decision, const Egress& egre
 
 }  // namespace
 
+uint32_t trailer_of(const Frame& frame, const Decision& decision, uint32_t packet) {
+    const uint32_t room = frame.length - decision.l3_offset;
+    return room > least_payload ? room - packet : 0;
+}
+
 uint16_t updated_checksum(uint16_t checksum, uint16_t old_word, uint16_t new_word) {
     uint32_t sum = static_cast<uint16_t>(~checksum);
     sum += static_cast<uint16_t>(~old_word);

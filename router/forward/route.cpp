@@ -23,6 +23,42 @@ void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, 
     decision.egress_port = static_cast<uint16_t>(egress.own >> 48);
 }
 
+uint64_t hash_seed(const Frame& frame) {
+    return pp_fib_hash_seed(frame.image.base, frame.image.geometry);
+}
+
+namespace {
+
+/// By the group that the source's own longest match leads to.
+pp_verdict source_verdict(const ImageView& image, uint32_t group) {
+    const uint64_t members = pp_fib_group_word(image.base, image.geometry, group);
+    if (PP_FIB_GROUP_BITS(members) != 0) return PP_NONE;
+    const pp_fib_adjacency* entry =
+        pp_fib_adjacency_at(image.base, image.geometry, PP_FIB_GROUP_FIRST(members));
+    const uint64_t next = *reinterpret_cast<const volatile uint64_t*>(entry);
+    switch (static_cast<uint8_t>(next >> 48)) {
+        case PP_ADJ_HOST:
+            return PP_DROP_OWN_SOURCE;
+        case PP_ADJ_BROADCAST:
+            return PP_DROP_BROADCAST_SOURCE;
+        default:
+            return PP_NONE;
+    }
+}
+
+}  // namespace
+
+pp_verdict source_verdict_ipv4(const ImageView& image, uint32_t source) {
+    if (!pp_fib_is_suspect(image.base, image.geometry, pp_fib_source_bit4(source))) return PP_NONE;
+    return source_verdict(image, pp_fib_lookup4(image.base, image.geometry, source));
+}
+
+pp_verdict source_verdict_ipv6(const ImageView& image, const uint8_t* source) {
+    const uint32_t bit = pp_fib_source_bit6(load_be64(source), load_be64(source + 8));
+    if (!pp_fib_is_suspect(image.base, image.geometry, bit)) return PP_NONE;
+    return source_verdict(image, pp_fib_lookup6(image.base, image.geometry, source));
+}
+
 pp_verdict host_verdict(const Decision& decision, uint8_t kind) {
     if (kind == PP_ADJ_HOST) return PP_HOST_LOCAL;
     if (kind == PP_ADJ_BROADCAST && decision.egress_interface == decision.ingress_interface)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/loop/control_loop.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/clock.h"
@@ -120,11 +121,12 @@ void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
         std::memcpy(begin, decision.header.data(), usual_header);
     else
         std::memcpy(begin, decision.header.data(), decision.header_length);
-    const auto kept = static_cast<uint16_t>(slice.length - decision.consumed);
+    const uint32_t frame_length = slice.frame_length - decision.trailer;
+    const uint32_t slice_length = std::min<uint32_t>(slice.length, frame_length);
+    const uint32_t kept = slice_length - decision.consumed;
     const auto header_length = static_cast<uint16_t>(decision.header_length + kept);
     if (decision.route_counter != 0)
-        counters_.route(decision.route_counter,
-                        slice.frame_length - decision.consumed + decision.header_length);
+        counters_.route(decision.route_counter, frame_length - decision.consumed + decision.header_length);
     if (run_count_ == 0 || runs_[run_count_ - 1].since != slice.timestamp ||
         runs_[run_count_ - 1].port != slice.port)
         runs_[run_count_++] = {slice.port, 0, slice.timestamp};
@@ -136,7 +138,7 @@ void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
     out.port = decision.egress_port;
     out.header_length = header_length;
     out.header = begin;
-    out.payload_length = slice.frame_length - slice.length;
+    out.payload_length = frame_length - slice_length;
 }
 
 pp_verdict ControlLoop::hand_over(const HeaderSlice& slice, pp_verdict verdict) {

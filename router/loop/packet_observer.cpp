@@ -76,11 +76,14 @@ void PacketObserver::keep(const offload::HeaderSlice& slice, const Decision& dec
     record.egress_port = leaves ? decision.egress_port : uint16_t{0};
     const size_t header = leaves ? decision.header_length : 0;
     const size_t skipped = leaves ? decision.consumed : 0;
-    record.end_length = static_cast<uint32_t>(slice.frame_length - skipped + header);
+    record.trailer = leaves ? decision.trailer : 0;
+    const size_t packet_end = slice.frame_length - record.trailer;
+    record.end_length = static_cast<uint32_t>(packet_end - skipped + header);
     uint8_t* to = bytes_.data() + kept_count_ * room_;
     const size_t from_header = std::min(header, room_);
     std::memcpy(to, decision.header.data(), from_header);
-    const size_t readable = std::max(io.readable_bytes(slice), skipped) - skipped;
+    const size_t readable =
+        std::max(std::min<size_t>(io.readable_bytes(slice), packet_end), skipped) - skipped;
     const size_t behind = std::min(readable, room_ - from_header);
     std::memcpy(to + from_header, slice.bytes + skipped, behind);
     kept.bytes = from_header + behind;

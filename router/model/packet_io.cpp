@@ -262,8 +262,9 @@ void ModelPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
         answer.nic = static_cast<uint16_t>(egress.nic);
         answer.port = static_cast<uint8_t>(egress.port);
         answer.forward = 1;
-        answer.header_length = descriptor.header_length;
-        answer.replaced = cell.length;
+        answer.header_length = static_cast<uint8_t>(descriptor.header_length);
+        answer.replaced = static_cast<uint8_t>(cell.length);
+        answer.length = static_cast<uint16_t>(descriptor.header_length + descriptor.payload_length);
         host_->answer(index, answer, {descriptor.header, descriptor.header_length});
     }
 }

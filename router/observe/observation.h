@@ -19,6 +19,7 @@ struct Observation {
     bool by_worker = false;
     uint32_t frame_length = 0;  ///< as it came in, bytes without FCS
     uint32_t end_length = 0;
+    uint32_t trailer = 0;            ///< bytes behind the packet that did not leave
     uint64_t start = 0;              ///< CLOCK_MONOTONIC, ns: taken from the port
     uint64_t decided = 0;            ///< by_worker only
     uint64_t end = 0;                ///< the port stage's end, or the doorbell

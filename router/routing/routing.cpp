@@ -4,6 +4,17 @@
 #include <cstring>
 
 namespace pktpit::router {
+namespace {
+
+constexpr uint16_t service_tag = 0x88a8;  ///< IEEE 802.1ad
+
+/// Outer and inner tag as the image has them (struct pp_fib_vlan).
+std::pair<uint16_t, uint16_t> tags_of(const std::vector<uint16_t>& vlan, uint16_t protocol) {
+    const uint16_t service = protocol == service_tag ? PP_VLAN_SERVICE : 0;
+    return {static_cast<uint16_t>(vlan[0] | service), vlan.size() > 1 ? vlan[1] : uint16_t{0}};
+}
+
+}  // namespace
 
 Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::TableId port_table)
     : image_(image),
@@ -28,9 +39,10 @@ Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::
     const auto group = best ? std::optional(sets_.group_of(best->next_hops)) : std::nullopt;
     if (hot_ && hot_->size() != 0 && image_.find(prefix) != group)
         if (auto prepared = hot_->before_change(prefix); !prepared) return prepared;
+    const auto kind = best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID;
+    const bool host = kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST;
+    if (prefix.length == prefix.address.bits()) note_source(prefix.address, host);
     if (port_table_ != PP_FIB_DEFAULT_TABLE) {
-        const auto kind = best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID;
-        const bool host = kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST;
         if (auto written = write_host(prefix, host ? group : std::nullopt); !written) return written;
     }
     auto written = write_group(prefix, group);
@@ -38,6 +50,15 @@ Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::
     // The full table comes before what only makes it faster.
     hot_->clear();
     return write_group(prefix, group);
+}
+
+// From the router's own addresses and from broadcast addresses nothing is forwarded.
+void Routing::note_source(const IpAddress& address, bool own) {
+    if (own) {
+        if (sources_.insert(address).second) image_.note_source(address);
+    } else if (sources_.erase(address) != 0) {
+        image_.forget_source(address);
+    }
 }
 
 Result<void> Routing::write_group(const Prefix& prefix, std::optional<fib::GroupId> group) {
@@ -65,8 +86,8 @@ Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
     const InterfaceId id = interfaces_.add(std::move(interface));
     if (id == 0) return fail(name, "too many interfaces", "at most 65,534");
     if (!vlan.empty()) {
-        const uint16_t inner = vlan.size() > 1 ? vlan[1] : uint16_t{0};
-        if (auto set = image_.set_vlan(port, vlan[0], inner, id); !set) {
+        const auto [outer, inner] = tags_of(vlan, vlan_protocol);
+        if (auto set = image_.set_vlan(port, outer, inner, id); !set) {
             interfaces_.remove(id);
             return tl::unexpected(set.error());
         }
@@ -85,11 +106,12 @@ void Routing::remove_interface(InterfaceId id) {
         if (key.first == id) neighbours.push_back(key.second);
     for (const auto& address : neighbours)
         remove_neighbour(id, address);
-    if (interface->is_port())
+    if (interface->is_port()) {
         image_.set_port(interface->port, pp_fib_port{});
-    else
-        image_.erase_vlan(interface->port, interface->vlan[0],
-                          interface->vlan.size() > 1 ? interface->vlan[1] : uint16_t{0});
+    } else {
+        const auto [outer, inner] = tags_of(interface->vlan, interface->vlan_protocol);
+        image_.erase_vlan(interface->port, outer, inner);
+    }
     interface->up = false;
     sets_.interface_changed(id);
     interfaces_.remove(id);

@@ -90,6 +90,7 @@ class Routing {
   private:
     Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best);
     Result<void> write_host(const Prefix& prefix, std::optional<fib::GroupId> group);
+    void note_source(const IpAddress& address, bool own);
     Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group);
     void wish(const Prefix& prefix, const ConnectedWish& wish, bool add);
     void install_connected(const Prefix& prefix);
@@ -107,6 +108,7 @@ class Routing {
     NextHopSets sets_;
     fib::Rib rib_;
     ConnectedWishes connected_;
+    std::set<IpAddress> sources_;  ///< noted in the image
     std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;
     std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;
 };

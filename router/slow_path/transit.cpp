@@ -122,9 +122,11 @@ bool SlowPath::State::transmit_counted(const Transit& transit, uint16_t port, st
 /// The neighbour came, or the route, between punt and now: as the port stage would have done.
 void SlowPath::State::forward_whole(const Transit& transit) {
     const Decision& decision = transit.decision;
-    if (decision.consumed > transit.frame.size()) return counters.add(Counter::dropped_malformed);
+    if (decision.consumed + decision.trailer > transit.frame.size())
+        return counters.add(Counter::dropped_malformed);
+    const size_t behind = transit.frame.size() - decision.consumed - decision.trailer;
     const std::array<Bytes, 2> parts{Bytes(decision.header).first(decision.header_length),
-                                     transit.frame.subspan(decision.consumed)};
+                                     transit.frame.subspan(decision.consumed, behind)};
     if (transmit_counted(transit, decision.egress_port, parts)) counters.add(Counter::forwarded);
 }
 

@@ -23,6 +23,7 @@
 #include "router/loop/cpus.h"
 #include "router/xdp/dispatcher.h"
 #include "router/xdp/earlier_maps.h"
+#include "router/xdp/vlan_tags.h"
 
 namespace pktpit::router {
 namespace {
@@ -201,6 +202,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     }
     program.observed = observer_ != nullptr;
     program.watch_daemon = heartbeat_->watches_daemon();
+    if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
 
@@ -283,8 +285,7 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);
-    auto program = split ? load_port_stage(maps_, geometry_, program_of(port))
-                         : Result<Fd>(tl::unexpected(split.error()));
+    auto program = split ? load_for(port, ifindex, settings) : Result<Fd>(tl::unexpected(split.error()));
     if (!program) {
         end_split(port);
         // One that runs goes on with the program that it has.
@@ -293,6 +294,21 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
     }
     prepared_.insert_or_assign(port, std::move(*program));
     return {};
+}
+
+// A link keeps its mode, and in generic mode no driver is asked. Nor by a program in a dispatcher.
+Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
+    asking_tags_.erase(port);
+    const bool linked = ports_.contains(port) || earlier_links_.contains(ifindex);
+    const bool native = settings.xdp_mode == config::XdpMode::native ||
+                        (settings.xdp_mode == config::XdpMode::automatic &&
+                         !(linked && attached_program(ifindex).mode == AttachMode::generic));
+    if (native && !dispatcher_ && vlan_tags_of(settings.name) != VlanTags::in_frame) {
+        asking_tags_.insert(port);
+        if (auto program = load_port_stage(maps_, geometry_, program_of(port))) return program;
+        asking_tags_.erase(port);  // a kernel before 6.8, or without programs that are bound to a device
+    }
+    return load_port_stage(maps_, geometry_, program_of(port));
 }
 
 Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
@@ -308,6 +324,8 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
         if (auto swapped = swap_program(running->second.link.get(), program.get(), device); !swapped)
             return tl::unexpected(swapped.error());
         attachment.mode = attached_program(ifindex).mode;
+        attachment.warning = tags_warning(vlan_tags_of(device), attachment.mode == AttachMode::generic,
+                                          asking_tags_.contains(port));
         return attachment;
     }
     if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, settings.xdp_mode, attachment))
@@ -315,6 +333,15 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
     auto attached = attach_by_link(port, ifindex, device, settings.xdp_mode);
     if (attached) {
         attached->why_no_dispatcher = attachment.why_no_dispatcher;
+        const VlanTags tags = vlan_tags_of(device);
+        const bool generic = attached->mode == AttachMode::generic;
+        attached->warning = tags_warning(tags, generic, asking_tags_.contains(port));
+        // What forwards already goes on.
+        if (generic && tags == VlanTags::stripped && !attached->adopted) {
+            detach(port);
+            return fail(device, "not in generic mode: " + attached->warning,
+                        "a device that leaves VLAN tags in frames, or whose driver knows XDP");
+        }
     } else if (committed_) {
         end_split(port);
         bpf_map_delete_elem(maps_.tx_ports.get(), &key);
@@ -363,7 +390,14 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         earlier_links_.erase(earlier);
     }
     if (!attached.link) {
-        auto made = attach_port(program.get(), ifindex, device, mode);
+        const bool asking = asking_tags_.contains(port);
+        auto made = attach_port(program.get(), ifindex, device, asking ? config::XdpMode::native : mode);
+        if (!made && asking && mode == config::XdpMode::automatic) {
+            // Such a program cannot go generic.
+            asking_tags_.erase(port);
+            if (auto other = load_port_stage(maps_, geometry_, program_of(port)))
+                made = attach_port(other->get(), ifindex, device, mode);
+        }
         auto pinned = made ? pins_.put(PinDirectory::link_name(ifindex), made->link.get())
                            : Result<void>(tl::unexpected(made.error()));
         if (!pinned) {

@@ -123,6 +123,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     Result<void> set_auto(uint16_t port, bool wanted);
     Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
                                       config::XdpMode mode);
+    /// The port's program, prepared; on native ports whose device keeps VLAN tags apart the one that asks.
+    Result<Fd> load_for(uint16_t port, uint32_t ifindex, const config::Interface& settings);
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                               config::XdpMode mode, Attachment& attachment);
     void end(Port port);
@@ -166,6 +168,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
     std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet
+    std::set<uint16_t> asking_tags_;   ///< ports whose programs ask the driver for VLAN tags
     bool dispatcher_ = false;
     bool committed_ = false;
     bool take_down_ = false;

@@ -128,7 +128,7 @@ Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry
     if (!opened) return tl::unexpected(opened.error());
     port_stage& skeleton = **opened;
     std::vector<char> log(1 << 20, '\0');
-    bpf_program* wanted = program.observed ? skeleton.progs.port_observed : skeleton.progs.port_stage;
+    bpf_program* wanted = program_of(skeleton, program);
     bpf_program__set_log_buf(wanted, log.data(), log.size());
     if (const int error = port_stage__load(&skeleton); error != 0)
         return fail("port_stage",

@@ -55,6 +55,9 @@ struct PortProgram {
     /// Of an auto port: the table with the host's addresses alone.
     std::optional<fib::TableId> cold_table{};
     bool watch_daemon = false;  ///< packets are the kernel's while the daemon stands still (/heartbeat)
+    /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
+    /// it.
+    uint32_t tags_of = 0;
 };
 
 /// Counts that an earlier daemon has left (earlier_maps.h): used instead of new maps. All three or none.

@@ -11,6 +11,18 @@
 #include "port_stage.skel.h"
 
 namespace pktpit::router {
+namespace {
+
+/// BPF_F_XDP_DEV_BOUND_ONLY of Linux 6.3, which Debian's headers do not have.
+constexpr uint32_t device_bound = 1U << 6;
+
+}  // namespace
+
+bpf_program* program_of(const port_stage& skeleton, const PortProgram& program) {
+    const auto& all = skeleton.progs;
+    if (program.tags_of != 0) return program.observed ? all.port_watch_tags : all.port_stage_tags;
+    return program.observed ? all.port_observed : all.port_stage;
+}
 
 std::string privileges_hint(int error) {
     return error == EPERM ? "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON" : "";
@@ -30,8 +42,14 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     auto opened = open_skeleton(geometry);
     if (!opened) return opened;
     port_stage& skeleton = **opened;
-    bpf_program__set_autoload(skeleton.progs.port_stage, !program.observed);
-    bpf_program__set_autoload(skeleton.progs.port_observed, program.observed);
+    bpf_program* wanted = program_of(skeleton, program);
+    for (bpf_program* one : {skeleton.progs.port_stage, skeleton.progs.port_observed,
+                             skeleton.progs.port_stage_tags, skeleton.progs.port_watch_tags})
+        bpf_program__set_autoload(one, one == wanted);
+    if (program.tags_of != 0) {
+        bpf_program__set_ifindex(wanted, program.tags_of);
+        bpf_program__set_flags(wanted, bpf_program__flags(wanted) | device_bound);
+    }
     skeleton.rodata->geometry = geometry;
     skeleton.rodata->port_id = program.port;
     skeleton.rodata->table_offset = geometry.table_offset;

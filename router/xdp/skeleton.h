@@ -11,6 +11,7 @@
 #include "fib/layout.h"
 #include "router/xdp/maps.h"
 
+struct bpf_program;
 struct port_stage;
 
 namespace pktpit::router {
@@ -21,6 +22,9 @@ Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry);
 /// Constants set, maps shared: ready to be loaded.
 Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
                                  const PortProgram& program);
+
+/// Which of the object's programs it is.
+bpf_program* program_of(const port_stage& skeleton, const PortProgram& program);
 
 /// What to do about EPERM; empty for other errors.
 std::string privileges_hint(int error);

@@ -14,20 +14,13 @@ namespace {
 
 Bytes egress_frame(const router::Decision& decision, const Bytes& in) {
     Bytes out(decision.header.begin(), decision.header.begin() + decision.header_length);
-    out.insert(out.end(), in.begin() + decision.consumed, in.end());
+    out.insert(out.end(), in.begin() + decision.consumed, in.end() - decision.trailer);
     return out;
 }
 
 int expected_action(pp_action action) {
     if (action == PP_ACTION_FORWARD) return XDP_REDIRECT;
     return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
-}
-
-/// A forwarded packet that ends in the frame's linear part counts as long as that part: knowing of a trailer
-/// in fragments behind it would cost every packet a call.
-bool bytes_counted(pp_action action, uint64_t counted, size_t frame) {
-    constexpr size_t linear_part = 3000;  // a page less headroom and tailroom, and then some
-    return counted == frame || (action == PP_ACTION_FORWARD && counted < frame && counted > linear_part);
 }
 
 std::string difference_of(const router::Decision& decision, const Outcome& outcome, uint16_t port,
@@ -38,15 +31,14 @@ std::string difference_of(const router::Decision& decision, const Outcome& outco
                            router::name_of(decision.verdict));
     const pp_action action = router::action_of(decision.verdict);
     if (outcome.action != expected_action(action)) return fmt::format("XDP action {}", outcome.action);
-    if (outcome.ingress.rx_packets != 1 || !bytes_counted(action, outcome.ingress.rx_bytes, in.size()))
+    if (outcome.ingress.rx_packets != 1 || outcome.ingress.rx_bytes != in.size())
         return fmt::format("rx counted {} packets, {} bytes", outcome.ingress.rx_packets,
                            outcome.ingress.rx_bytes);
     const bool counted = action == PP_ACTION_FORWARD && decision.route_counter != 0;
     if (outcome.route.packets != (counted ? 1 : 0))
         return fmt::format("route counter {}: {} packets", decision.route_counter, outcome.route.packets);
-    const size_t sent = in.size() - decision.consumed + decision.header_length;
-    const uint64_t trailing = in.size() - outcome.ingress.rx_bytes;  // not looked at, see above
-    if (outcome.route.bytes != (counted ? sent - trailing : 0))
+    const size_t sent = in.size() - decision.consumed - decision.trailer + decision.header_length;
+    if (outcome.route.bytes != (counted ? sent : 0))
         return fmt::format("route counter {}: {} bytes of {}", decision.route_counter, outcome.route.bytes,
                            sent);
     const Bytes expected = action == PP_ACTION_FORWARD ? egress_frame(decision, in) : in;
@@ -64,7 +56,8 @@ std::string difference_of(const router::Decision& decision, const Outcome& outco
 bool same(const router::Decision& a, const router::Decision& b) {
     const auto facts = [](const router::Decision& d) {
         return std::tie(d.verdict, d.egress_port, d.egress_interface, d.adjacency, d.route_counter, d.mtu,
-                        d.l3_offset, d.ingress_interface, d.parameter_pointer, d.consumed, d.header_length);
+                        d.l3_offset, d.ingress_interface, d.parameter_pointer, d.consumed, d.header_length,
+                        d.trailer);
     };
     return facts(a) == facts(b) &&
            std::equal(a.header.begin(), a.header.begin() + a.header_length, b.header.begin());

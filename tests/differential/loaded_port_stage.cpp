@@ -69,6 +69,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         if (!skeleton) throw std::runtime_error("port stage does not open");
         bpf_program__set_autoload(skeleton->progs.port_stage, !observed);
         bpf_program__set_autoload(skeleton->progs.port_observed, observed);
+        bpf_program__set_autoload(skeleton->progs.port_stage_tags, false);
+        bpf_program__set_autoload(skeleton->progs.port_watch_tags, false);
         skeleton->rodata->port_id = port;
         skeleton->rodata->table_offset = geometry.table_offset;
         if (options.split_table) skeleton->rodata->split_table_offset = offset_of(*options.split_table);

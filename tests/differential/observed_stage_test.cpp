@@ -34,7 +34,9 @@ class ObservedStage : public testing::Test {
         EXPECT_GE(seen->end, seen->start);
         EXPECT_EQ(seen->frame_length, in.size());
         EXPECT_EQ(seen->end_length, outcome.frame.size());
-        EXPECT_EQ(seen->ingress(SIZE_MAX), in);
+        // Of a trailer that did not leave, what the slice has.
+        const size_t known = std::max<size_t>(in.size() - seen->trailer, seen->slice.size());
+        EXPECT_EQ(seen->ingress(SIZE_MAX), Bytes(in.begin(), in.begin() + static_cast<long>(known)));
         EXPECT_EQ(Bytes(seen->frame.begin(), seen->frame.end()), outcome.frame);
     }
     std::optional<LoadedPortStage> stage;

@@ -14,7 +14,7 @@ namespace forward = router::test;
 
 constexpr int adjacencies = 60;
 constexpr int groups = 60;
-constexpr int prefixes = 250;
+constexpr int prefix_count = 250;
 
 void must(const Result<void>& result) {
     if (!result) throw std::runtime_error(result.error().to_string());
@@ -63,7 +63,8 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random) {
         image.set_port(
             port, forward::port_of({2, 0, 0, 0, 0, static_cast<uint8_t>(port)}, untagged, !random.one_in(5)));
         for (uint32_t i = 0; i < vlans_per_port; i++) {
-            const auto outer = static_cast<uint16_t>(1 + random.below(4094));
+            const auto outer =
+                static_cast<uint16_t>((1 + random.below(4094)) | (random.one_in(2) ? PP_VLAN_SERVICE : 0));
             const auto inner = static_cast<uint16_t>(random.one_in(2) ? 0 : 1 + random.below(4094));
             must(image.set_vlan(port, outer, inner, static_cast<uint16_t>(1 + random.below(8))));
             fib.vlans.push_back({outer, inner});
@@ -84,12 +85,19 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random) {
             random.one_in(2) ? uint16_t{0} : static_cast<uint16_t>(1 + random.below(PP_ROUTE_COUNTERS - 1));
         made.push_back(image.add_group(members, counter).value());
     }
-    for (int i = 0; i < prefixes; i++) {
+    for (int i = 0; i < prefix_count; i++) {
         fib.prefixes4.push_back(random_prefix<4>(fib.prefixes4, Family::ipv4, random));
         fib.prefixes6.push_back(random_prefix<16>(fib.prefixes6, Family::ipv6, random));
         must(image.set(fib.prefixes4.back(), random.pick(made)));
         must(image.set(fib.prefixes6.back(), random.pick(made)));
     }
+    image.set_hash_seed(random.bits());
+    // Among them many that lead to no address of the router: a bit stands for several addresses.
+    for (auto [prefixes, noted] : {std::pair{&fib.prefixes4, &fib.noted4}, {&fib.prefixes6, &fib.noted6}})
+        for (const Prefix& prefix : *prefixes) {
+            noted->push_back(prefix.address);
+            image.note_source(prefix.address);
+        }
     return fib;
 }
 

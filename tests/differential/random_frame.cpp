@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 
 #include "tests/differential/random_traffic.h"
@@ -63,6 +64,15 @@ std::array<uint8_t, Size> random_address(const std::vector<Prefix>& prefixes, Ra
     return address;
 }
 
+template <size_t Size>
+std::array<uint8_t, Size> random_source(const std::vector<Prefix>& prefixes,
+                                        const std::vector<IpAddress>& noted, Random& random) {
+    if (!random.one_in(4)) return random_address<Size>(prefixes, random);
+    std::array<uint8_t, Size> address{};
+    std::copy_n(random.pick(noted).bytes.begin(), Size, address.begin());
+    return address;
+}
+
 /// Mostly well-formed: options of the types that matter, with lengths that fit, or nearly.
 Bytes random_ipv4_options(Random& random) {
     constexpr std::array<uint8_t, 9> types{0, 1, 1, 7, 68, 131, 137, 148, 0x5e};
@@ -114,7 +124,7 @@ Bytes random_ipv4(const RandomFib& fib, Random& random) {
     out.push_back(random.pick(protocols));
     put16(out, 0);
     for (const auto& address :
-         {random_address<4>(fib.prefixes4, random), random_address<4>(fib.prefixes4, random)})
+         {random_source<4>(fib.prefixes4, fib.noted4, random), random_address<4>(fib.prefixes4, random)})
         out.insert(out.end(), address.begin(), address.end());
     put(out, options);
     put(out, payload);
@@ -178,7 +188,7 @@ Bytes random_ipv6(const RandomFib& fib, Random& random) {
     out.push_back(next);
     out.push_back(random_ttl(random));
     for (const auto& address :
-         {random_address<16>(fib.prefixes6, random), random_address<16>(fib.prefixes6, random)})
+         {random_source<16>(fib.prefixes6, fib.noted6, random), random_address<16>(fib.prefixes6, random)})
         out.insert(out.end(), address.begin(), address.end());
     put(out, extensions);
     put(out, payload);
@@ -190,10 +200,16 @@ Bytes random_link_layer(const RandomFib& fib, uint16_t port, Random& random) {
     if (random.one_in(25)) out = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     if (random.one_in(25)) out = {0x33, 0x33, 0, 0, 0, 1};
     if (random.one_in(25)) out[random.below(6)] ^= static_cast<uint8_t>(1 << random.below(8));
-    put(out, random_bytes(random, 6));
+    Bytes source = random_bytes(random, 6);
+    source[0] &= 0xfe;
+    if (random.one_in(25)) source[0] |= 1;
+    if (random.one_in(25)) source = {out.begin(), out.begin() + 6};
+    if (random.one_in(25)) source[random.below(6)] = out[random.below(6)];
+    put(out, source);
     const auto tag = [&](uint32_t vid) {
-        put16(out, random.one_in(2) ? 0x8100 : 0x88a8);
-        put16(out, vid | random.below(16) << 12);
+        const bool other = random.one_in(12);
+        put16(out, ((vid & PP_VLAN_SERVICE) != 0) == other ? 0x8100 : 0x88a8);
+        put16(out, (vid & PP_VLAN_VID) | random.below(16) << 12);
     };
     if (random.one_in(16)) tag(0);
     if (random.one_in(3)) {
@@ -253,6 +269,8 @@ RandomFrame random_frame(const RandomFib& fib, Random& random) {
     if (random.one_in(3)) mutate(frame.bytes, l3, ipv4, random);
     if (random.one_in(12)) frame.bytes.resize(std::min<size_t>(frame.bytes.size(), random.below(150)));
     if (random.one_in(12)) put(frame.bytes, random_bytes(random, random.below(60)));
+    if (random.one_in(30))
+        put(frame.bytes, random_bytes(random, random.below(9000)));  // in fragments, mostly
     if (frame.bytes.size() < ethernet_header) frame.bytes.resize(ethernet_header);
     return frame;
 }

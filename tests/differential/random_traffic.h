@@ -38,6 +38,8 @@ struct RandomFib {
     };
     std::vector<Prefix> prefixes4;
     std::vector<Prefix> prefixes6;
+    std::vector<IpAddress> noted4;  ///< sources that are worth a lookup, whatever it says
+    std::vector<IpAddress> noted6;
     std::vector<Vlan> vlans;  ///< vlans_per_port of port 1, then of port 2, …
 };
 

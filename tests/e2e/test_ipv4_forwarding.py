@@ -67,6 +67,17 @@ def test_mac_addresses_are_rewritten(net):
     assert (frame.src, frame.dst) == (net.b.router_mac, net.b.mac)
 
 
+@requirement("what follows the packet in its frame stays behind: nothing leaves longer than the egress MTU allows, as on Linux")
+@pytest.mark.parametrize("packet, trailer", [(40, 1460), (40, 100), (40, 7), (500, 900), (1400, 100)])
+def test_trailer_stays_behind(net, packet, trailer):
+    """To the link of 1,400 bytes; the frame has up to 1,514."""
+    mark = token()
+    sent = bytes(udp4(net.a, net.c, mark + bytes(packet - 40)))
+    net.a.wire.send(net.a.frame(sent) + b"\xee" * trailer)
+    frame = net.c.wire.receive(lambda frame: mark in frame)
+    assert len(frame) == 14 + packet and frame[30:] == sent[16:]
+
+
 @requirement("RFC 1812 5.3.1: forwarding changes the TTL and the checksum, and nothing else of the packet")
 @pytest.mark.parametrize("size", [0, 1, 17, 63, 64, 100, 101, 128, 511, 1024, 1471, 1472])
 def test_everything_but_ttl_and_checksum_is_untouched(net, size):

@@ -4,6 +4,7 @@ Each is dropped in silence, and Pktpit counts it under its name."""
 
 import pytest
 from lib.packets import Raw, assert_silence, checksum, counted, fence, raw_ipv4, token, udp4, udp6
+from lib.waiting import wait_for
 from scapy.layers.l2 import Ether
 
 requirement = pytest.mark.requirement
@@ -53,6 +54,81 @@ def test_ipv4_link_local_destination(net):
 def test_directed_broadcast(net):
     mark = token()
     dropped(net, "drop_directed_broadcast", udp4(net.a, net.b, mark, dst="10.2.0.255"), mark=mark)
+
+
+@requirement("RFC 1812 4.2.3.1: nor is what is sent to a net's network address, the obsolete broadcast address")
+@pytest.mark.kernel_differs("Linux takes it for a host's since 5.14")
+def test_network_address_as_destination(net):
+    mark = token()
+    dropped(net, "drop_directed_broadcast", udp4(net.a, net.b, mark, dst="10.2.0.0"), mark=mark)
+
+
+@requirement("RFC 1812 5.3.8: nobody but the router sends from the router's addresses, of whatever interface")
+@pytest.mark.parametrize("source", ["10.1.0.1", "10.2.0.1", "10.3.0.1"])
+def test_own_address_as_source(net, source):
+    mark = token()
+    dropped(net, "drop_own_source", udp4(net.a, net.b, mark, src=source), mark=mark)
+
+
+@requirement("the same for IPv6")
+@pytest.mark.kernel_differs("Linux forwards it")
+@pytest.mark.parametrize("source", ["2001:db8:1::1", "2001:db8:2::1"])
+def test_own_ipv6_address_as_source(net, source):
+    mark = token()
+    dropped(net, "drop_own_source", udp6(net.a, net.b, mark, src=source), mark=mark, family=6)
+
+
+@requirement("RFC 1812 5.3.7: a broadcast or network address of a connected net is no source")
+@pytest.mark.kernel_differs("Linux looks at the limited broadcast address alone, here")
+@pytest.mark.parametrize("source", ["10.1.0.255", "10.1.0.0", "10.3.0.255", "10.3.0.0"])
+def test_broadcast_address_as_source(net, source):
+    mark = token()
+    dropped(net, "drop_broadcast_source", udp4(net.a, net.b, mark, src=source), mark=mark)
+
+
+@requirement("RFC 3021: a /31 has neither broadcast nor network address, a /32 neither: their hosts are hosts")
+@pytest.mark.pktpit("addresses of the router's own")
+def test_hosts_of_31_and_32_are_no_broadcast_addresses(build_net):
+    def narrow(topology):
+        interfaces = topology.config()["interfaces"]
+        interfaces["p1"]["addresses"] += ["10.9.0.0/31", "10.9.1.9/32"]
+        return {"interfaces": interfaces}
+
+    net = build_net(configure=narrow)
+    for source, name in (("10.9.0.1", None), ("10.9.1.8", None), ("10.9.0.0", "drop_own_source"), ("10.9.1.9", "drop_own_source")):
+        mark = token()
+        if name:
+            dropped(net, name, udp4(net.a, net.b, mark, src=source), mark=mark)
+        else:
+            net.a.send(udp4(net.a, net.b, mark, src=source))
+            net.b.receive(mark)
+
+
+@requirement("a source that stops being the router's address is a source as any other")
+@pytest.mark.pktpit("addresses of the router's own")
+def test_an_address_that_goes_is_a_source_again(build_net):
+    net = build_net()
+    net.topology.router_namespace.ip("address", "add", "10.7.0.1/24", "dev", "p1")
+    for source, name in (("10.7.0.1", "drop_own_source"), ("10.7.0.255", "drop_broadcast_source")):
+        wait_for(lambda: net.router.json("lookup", source)["results"][0]["prefix"] == f"{source}/32", 5, "the address is the router's")
+        mark = token()
+        dropped(net, name, udp4(net.a, net.b, mark, src=source), mark=mark)
+    net.topology.router_namespace.ip("address", "del", "10.7.0.1/24", "dev", "p1")
+    wait_for(lambda: net.router.json("lookup", "10.7.0.1")["results"][0]["prefix"] is None, 5, "the address is gone")
+    for source in ("10.7.0.1", "10.7.0.255"):
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark, src=source))
+        net.b.receive(mark)
+
+
+@requirement("IEEE 802.3 3.2.3: a frame from a group address, or from the address that it is sent to, is nobody's")
+@pytest.mark.kernel_differs("Linux forwards it")
+@pytest.mark.parametrize("make, family", [(udp4, 4), (udp6, 6)])
+@pytest.mark.parametrize("source", ["01:00:5e:00:00:05", "ff:ff:ff:ff:ff:ff", "03:00:00:00:01:02", "own"])
+def test_source_mac_that_nobody_has(net, source, make, family):
+    mark = token()
+    dropped(net, "drop_source_mac", make(net.a, net.b, mark), mark=mark, family=family,
+            src=net.a.router_mac if source == "own" else source)
 
 
 @requirement("RFC 1812 5.3.5.1: the limited broadcast is never forwarded")

@@ -98,7 +98,10 @@ def test_priority_bits_do_not_choose_the_vlan(net):
 @requirement("frames of a VLAN that is not configured are not forwarded")
 @pytest.mark.parametrize("tags", [
     struct.pack("!HH", 0x8100, 101), struct.pack("!HH", 0x8100, 4095), struct.pack("!HHHH", 0x8100, 100, 0x8100, 7),
-    struct.pack("!HHHH", 0x88A8, 1000, 0x8100, 8), struct.pack("!HH", 0x88A8, 1000)])
+    struct.pack("!HHHH", 0x88A8, 1000, 0x8100, 8), struct.pack("!HH", 0x88A8, 1000),
+    pytest.param(struct.pack("!HH", 0x88A8, 100), id="802.1ad tag of an 802.1Q interface"),
+    pytest.param(struct.pack("!HHHH", 0x8100, 1000, 0x8100, 7), id="802.1Q outer tag of an 802.1ad interface"),
+    pytest.param(struct.pack("!HHHH", 0x88A8, 1000, 0x88A8, 7), id="802.1ad inner tag")])
 def test_unknown_vlan(net, tags):
     mark = token()
     with counted(net, "host_unknown_vlan"):

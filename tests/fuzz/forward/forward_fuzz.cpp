@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "router/forward/batch.h"
 #include "tests/unit/forward/heap_image.h"
 
 namespace {
@@ -48,6 +49,25 @@ void check_forwarded(const Decision& decision, const test::Buffer& slice) {
         must(out[i] == in[i] || i == ttl || (ipv4 && (i == 10 || i == 11)));
 }
 
+/// Nothing leaves longer than its packet may be, but for a short frame's padding.
+void check_length(const Decision& decision, uint32_t length) {
+    must(decision.trailer <= length - decision.consumed);
+    const uint32_t behind_tags = length - decision.trailer - decision.l3_offset;
+    must(behind_tags <= std::max(decision.mtu, 46U));
+}
+
+/// Of workers, with its short way for the usual packet.
+void check_batch(const Decision& alone, const IngressFrame& in) {
+    static Forwarder forwarder(image());
+    Decision decision;
+    forwarder.forward({&in, 1}, {&decision, 1});
+    must(decision.verdict == alone.verdict && decision.adjacency == alone.adjacency &&
+         decision.egress_port == alone.egress_port && decision.trailer == alone.trailer &&
+         decision.consumed == alone.consumed && decision.header_length == alone.header_length);
+    must(std::equal(alone.header.begin(), alone.header.begin() + alone.header_length,
+                    decision.header.begin()));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -62,6 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Decision decision = forward(image(), port, slice, length);
     must(decision.verdict > PP_NONE && decision.verdict < PP_VERDICT_COUNT);
     if (decision.verdict == PP_FORWARDED) check_forwarded(decision, slice);
+    if (decision.verdict == PP_FORWARDED) check_length(decision, length);
+    check_batch(decision, {port, slice, length});
     if (decision.verdict == PP_PUNT_IPV4_OPTIONS || decision.verdict == PP_PUNT_IPV6_OPTION)
         must(decision.parameter_pointer >= 20 &&
              decision.l3_offset + decision.parameter_pointer < int(slice.size()));

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <map>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/forward/heap_image.h"
 
@@ -110,6 +113,33 @@ TEST_F(FlowHash, AllFragmentsOfAPacketTakeOnePath) {
         Ipv6 last6 = first6;
         last6.payload = Buffer{17, 0, 1, 0, 0, 0, 0, 9} + transport(26, 7, 7);
         EXPECT_EQ(member(first6), member(last6));
+    }
+}
+
+// Of the flows that a router sends to one next hop, the next router must use all of its own.
+TEST_F(FlowHash, RoutersInARowWithSeedsOfTheirOwnChooseIndependently) {
+    constexpr int flows = 4000;
+    std::mt19937_64 random(20261122);
+    const auto members_of = [&](uint64_t seed, bool ipv6_too) {
+        image.image().set_hash_seed(seed);
+        std::vector<int> members;
+        for (int i = 0; i < flows; i++)
+            members.push_back(ipv6_too ? member(ipv6(10000 + i)) : member(ipv4(10000 + i)));
+        return members;
+    };
+    for (int pair = 0; pair < 12; pair++) {
+        // Drawn, and as alike as can be.
+        const uint64_t one = random();
+        const uint64_t other = pair % 2 == 0 ? random() : one ^ uint64_t { 1 } << (5 * pair);
+        const auto first = members_of(one, pair % 4 > 1);
+        const auto second = members_of(other, pair % 4 > 1);
+        std::map<std::pair<int, int>, int> together;
+        for (int i = 0; i < flows; i++)
+            together[{first[static_cast<size_t>(i)], second[static_cast<size_t>(i)]}]++;
+        ASSERT_EQ(together.size(), 16U) << "seeds " << one << ", " << other;
+        for (const auto& [choice, count] : together)
+            EXPECT_NEAR(count, flows / 16.0, flows * 0.02) << choice.first << ", " << choice.second;
+        EXPECT_EQ(members_of(one, pair % 4 > 1), first) << "the same seed, the same members";
     }
 }
 

@@ -30,7 +30,7 @@ class HeapImage {
 /// The egress frame that a decision describes.
 inline Buffer egress_frame(const Decision& decision, const Buffer& in) {
     Buffer out(decision.header.begin(), decision.header.begin() + decision.header_length);
-    out.insert(out.end(), in.begin() + decision.consumed, in.end());
+    out.insert(out.end(), in.begin() + decision.consumed, in.end() - decision.trailer);
     return out;
 }
 

@@ -84,7 +84,7 @@ void fill_test_router(fib::FibImage& image, std::byte* base) {
     must(image.set_vlan(1, 10, 0, 11));
     must(image.set_vlan(1, 300, 20, 12));
     must(image.set_vlan(3, 100, 0, 31));
-    must(image.set_vlan(3, 200, 7, 32));
+    must(image.set_vlan(3, 200 | PP_VLAN_SERVICE, 7, 32));
 
     Filler fill(image);
     const std::array single{Tag{0x8100, tci100}};
@@ -121,6 +121,10 @@ void fill_test_router(fib::FibImage& image, std::byte* base) {
     const auto host = fill.group({{fill.adjacency(adjacency_of(PP_ADJ_HOST, 1, port1, Mac{}, 1)), 1}});
     for (const char* own : {"192.0.2.1/32", "192.0.3.1/32", "169.254.7.1/32", "2001:db8:ff::1/128"})
         fill.route(own, host);
+    // 10.1.2.9 is nobody's: its bit stands for others, too, and the table says that it may be a source.
+    for (const char* noted : {"192.0.2.1", "192.0.3.1", "169.254.7.1", "2001:db8:ff::1", "192.0.2.255",
+                              "192.0.3.255", "10.1.2.9", "2001:db8:1::77"})
+        image.note_source(IpAddress::parse(noted).value());
     fill.route("192.0.2.0/24",
                fill.group({{fill.adjacency(adjacency_of(PP_ADJ_GLEAN, 1, port1, Mac{}, 1)), 1}}));
     fill.route("192.0.2.255/32",

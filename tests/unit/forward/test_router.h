@@ -4,7 +4,7 @@
 ///
 ///   port 1  interface 1, VLAN 10 -> interface 11, VLANs 300.20 -> interface 12
 ///   port 2  interface 2
-///   port 3  tagged only: VLAN 100 -> interface 31, VLANs 200.7 -> interface 32
+///   port 3  tagged only: VLAN 100 -> interface 31, VLANs 200.7 -> interface 32, the outer of 802.1ad
 ///   port 4  interface 4, down
 ///
 /// IPv4 10.X.0.0/16 and IPv6 2001:db8:X::/48 (X as written here):

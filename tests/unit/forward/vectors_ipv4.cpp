@@ -14,12 +14,18 @@ class Table {
     void stays_bytes(const std::string& name, const Buffer& in, pp_verdict verdict) {
         rows.push_back({"IPv4: " + name, 1, in, verdict});
     }
-    /// Leaves as it came, but for TTL and checksum, by `out`; `trailer` behind the packet stays.
+    /// Leaves as it came, but for TTL and checksum, by `out`; `padding` behind the packet stays.
     void leaves(const std::string& name, Ipv4 fields, const Ethernet& out = leaving2, uint16_t port = 2,
-                const Buffer& trailer = {}) {
+                const Buffer& padding = {}) {
+        const Buffer in = frame(arriving, fields) + padding;
+        fields.ttl--;
+        rows.push_back({"IPv4: " + name, 1, in, PP_FORWARDED, frame(out, fields) + padding, port});
+    }
+    /// As the above, but what is behind the packet stays behind.
+    void loses(const std::string& name, Ipv4 fields, const Buffer& trailer) {
         const Buffer in = frame(arriving, fields) + trailer;
         fields.ttl--;
-        rows.push_back({"IPv4: " + name, 1, in, PP_FORWARDED, frame(out, fields) + trailer, port});
+        rows.push_back({"IPv4: " + name, 1, in, PP_FORWARDED, frame(leaving2, fields), 2});
     }
     std::vector<Vector> rows;
 };
@@ -82,6 +88,20 @@ void add_sources(Table& t) {
     t.stays("link-local source", {.source = "169.254.1.1"}, PP_DROP_LINK_LOCAL);
     t.stays("martian source, no route", {.source = "127.0.0.1", .destination = "10.200.0.1"},
             PP_DROP_MARTIAN_SOURCE);
+    t.stays("source is the router's own address", {.source = "192.0.2.1"}, PP_DROP_OWN_SOURCE);
+    t.stays("source is the router's address on another interface", {.source = "192.0.3.1"},
+            PP_DROP_OWN_SOURCE);
+    t.stays("own address to itself: the kernel judges", {.source = "192.0.2.1", .destination = "192.0.2.1"},
+            PP_HOST_LOCAL);
+    t.stays("source is the own net's broadcast address", {.source = "192.0.2.255"}, PP_DROP_BROADCAST_SOURCE);
+    t.stays("source is another net's broadcast address", {.source = "192.0.3.255"}, PP_DROP_BROADCAST_SOURCE);
+    t.stays("own source before no route", {.source = "192.0.2.1", .destination = "10.200.0.1"},
+            PP_DROP_OWN_SOURCE);
+    t.stays("own source before TTL", {.source = "192.0.2.1", .ttl = 1}, PP_DROP_OWN_SOURCE);
+    t.stays("own source before options", {.source = "192.0.2.1", .options = {131, 3, 4, 0}},
+            PP_DROP_OWN_SOURCE);
+    t.leaves("source beside the own address", {.source = "192.0.2.2"});
+    t.leaves("source that shares its bit with another", {.source = "10.1.2.9"});
     for (const char* source :
          {"1.0.0.0", "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "223.255.255.255"})
         t.leaves("neighbour of a martian, source " + std::string(source), {.source = source});
@@ -143,8 +163,15 @@ void add_sizes(Table& t) {
     t.leaves("1500 bytes", {.payload = transport(1480)});
     t.leaves("header alone", {.payload = {}});
     t.leaves("Ethernet padding stays", {.payload = transport(4)}, leaving2, 2, Buffer(22, 0x55));
-    t.leaves("padding does not count for the MTU", {.destination = "10.13.0.1", .payload = transport(580)},
-             leaving2, 2, Buffer(8, 0x55));
+    t.leaves("as much padding as can be", {.payload = {}}, leaving2, 2, Buffer(26, 0x55));
+    t.loses("a byte more than padding", {.payload = {}}, Buffer(27, 0x55));
+    t.loses("a trailer does not count for the MTU", {.destination = "10.13.0.1", .payload = transport(580)},
+            Buffer(8, 0x55));
+    t.loses("trailer longer than the MTU", {}, Buffer(1600, 0x55));
+    t.loses("trailer longer than any slice", {.options = {1, 1, 1, 0}, .payload = transport(200)},
+            Buffer(400, 0x55));
+    t.stays("trailer, no route", {.destination = "10.200.0.1", .payload = transport(100), .total_length = 30},
+            PP_PUNT_NO_ROUTE);
     t.leaves("header fields stay", {.protocol = 253, .tos = 0xb9, .id = 0xffff, .fragment = 0x4000});
     t.leaves("first fragment", {.fragment = 0x2000});
     t.leaves("last fragment", {.fragment = 0x00b9});

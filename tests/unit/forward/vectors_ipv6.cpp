@@ -10,10 +10,16 @@ class Table {
         rows.push_back({"IPv6: " + name, 1, frame(arriving, fields), verdict, {}, 0, pointer});
     }
     void leaves(const std::string& name, Ipv6 fields, const Ethernet& out = leaving2, uint16_t port = 2,
-                const Buffer& trailer = {}) {
+                const Buffer& padding = {}) {
+        const Buffer in = frame(arriving, fields) + padding;
+        fields.hop_limit--;
+        rows.push_back({"IPv6: " + name, 1, in, PP_FORWARDED, frame(out, fields) + padding, port});
+    }
+    /// The same, but what is behind the packet stays behind.
+    void loses(const std::string& name, Ipv6 fields, const Buffer& trailer) {
         const Buffer in = frame(arriving, fields) + trailer;
         fields.hop_limit--;
-        rows.push_back({"IPv6: " + name, 1, in, PP_FORWARDED, frame(out, fields) + trailer, port});
+        rows.push_back({"IPv6: " + name, 1, in, PP_FORWARDED, frame(leaving2, fields), 2});
     }
     std::vector<Vector> rows;
 };
@@ -34,7 +40,9 @@ void add_validation(Table& t) {
     t.stays("broken packet for the router itself", {.destination = "2001:db8:ff::1", .payload_length = 999},
             PP_DROP_IPV6_LENGTH);
     t.leaves("header alone", {.next = 59, .payload = {}});
-    t.leaves("trailing bytes stay", {.payload_length = 20});
+    t.leaves("padding stays", {.next = 59, .payload = {}}, leaving2, 2, Buffer(6, 0x55));
+    t.loses("trailer", {}, Buffer(7, 0x55));
+    t.loses("trailer longer than the MTU", {.next = 59, .payload = {}}, Buffer(1600, 0x55));
 }
 
 void add_destinations(Table& t) {
@@ -58,6 +66,12 @@ void add_destinations(Table& t) {
 }
 
 void add_sources(Table& t) {
+    t.stays("source is the router's own address", {.source = "2001:db8:ff::1"}, PP_DROP_OWN_SOURCE);
+    t.stays("own source before no route", {.source = "2001:db8:ff::1", .destination = "2001:db8:c8::1"},
+            PP_DROP_OWN_SOURCE);
+    t.stays("own address to itself: the kernel judges",
+            {.source = "2001:db8:ff::1", .destination = "2001:db8:ff::1"}, PP_HOST_LOCAL);
+    t.leaves("source that shares its bit with another", {.source = "2001:db8:1::77"});
     for (const char* source : {"::", "::1", "::ffff:192.0.2.9", "ff02::1", "ff0e::1"})
         t.stays("source " + std::string(source), {.source = source}, PP_DROP_MARTIAN_SOURCE);
     t.stays("link-local source", {.source = "fe80::7"}, PP_PUNT_BEYOND_SCOPE);

@@ -111,6 +111,79 @@ void add_addresses(std::vector<Vector>& v) {
     v.push_back({"OSPF hello", 1, in(multicast, "224.0.0.5"), PP_HOST_MULTICAST});
 }
 
+void add_sources(std::vector<Vector>& v) {
+    const auto from = [](const Mac& source, const Mac& to_mac = port1) {
+        return Ethernet{.to = to_mac, .from = source};
+    };
+    v.push_back({"source MAC address is the destination's", 1, frame(from(port1), to("10.1.0.9")),
+                 PP_DROP_SOURCE_MAC});
+    v.push_back({"source MAC address is the destination's, IPv6", 1, frame(from(port1), to6("2001:db8:1::9")),
+                 PP_DROP_SOURCE_MAC});
+    v.push_back({"source MAC address is the destination's, for the router itself", 1,
+                 frame(from(port1), to("192.0.2.1")), PP_DROP_SOURCE_MAC});
+    v.push_back({"source MAC address is a multicast group", 1, frame(from(multicast), to("10.1.0.9")),
+                 PP_DROP_SOURCE_MAC});
+    v.push_back(
+        {"source MAC address is broadcast", 1, frame(from(broadcast), to("10.1.0.9")), PP_DROP_SOURCE_MAC});
+    v.push_back({"source MAC address is a group, broadcast ARP", 1,
+                 frame(from(multicast, broadcast), Buffer(46), 0x0806), PP_DROP_SOURCE_MAC});
+    v.push_back({"source MAC address is a group, in VLAN 10", 1,
+                 frame(tagged(from(multicast), {{0x8100, 10}}), to("10.1.0.9")), PP_DROP_SOURCE_MAC});
+    v.push_back({"own source MAC address in a broadcast frame: the kernel judges", 1,
+                 frame(from(port1, broadcast), Buffer(46), 0x0806), PP_HOST_ARP});
+    v.push_back({"another station's frame to itself", 1, frame(from(stranger, stranger), to("10.1.0.9")),
+                 PP_HOST_OTHER_MAC});
+    // Each half of the address alone is no match.
+    for (const Mac& source : {Mac{2, 0, 0, 0, 0, 9}, Mac{2, 8, 0, 0, 0, 1}, Mac{4, 0, 0, 0, 0, 1}})
+        v.push_back({"source MAC address that differs in byte " + std::to_string(source[1]) + "." +
+                         std::to_string(source[5]) + "." + std::to_string(source[0]),
+                     1, frame(from(source), to("10.1.0.9")), PP_FORWARDED,
+                     frame(leaving2, to("10.1.0.9", 63)), 2});
+}
+
+void add_protocols(std::vector<Vector>& v) {
+    const Ethernet to3{.to = port3, .from = peer};
+    const auto in = [&](const Ethernet& ethernet, std::vector<Tag> tags) {
+        return frame(tagged(ethernet, std::move(tags)), to("10.1.0.9"));
+    };
+    const Buffer out = frame(leaving2, to("10.1.0.9", 63));
+    v.push_back({"802.1ad tag of an 802.1Q VLAN", 1, in(arriving, {{0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad outer tag of an 802.1Q pair", 1, in(arriving, {{0x88a8, 300}, {0x8100, 20}}),
+                 PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad inner tag", 1, in(arriving, {{0x8100, 300}, {0x88a8, 20}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1Q outer tag of an 802.1ad pair", 3, in(to3, {{0x8100, 200}, {0x8100, 7}}),
+                 PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad priority tag before VLAN 10", 1, in(arriving, {{0x88a8, 0xe000}, {0x8100, 10}}),
+                 PP_FORWARDED, out, 2});
+    v.push_back({"802.1ad priority tag behind VLAN 10", 1, in(arriving, {{0x8100, 10}, {0x88a8, 0x2000}}),
+                 PP_FORWARDED, out, 2});
+    v.push_back({"802.1Q priority tag before 802.1ad's VID 10", 1,
+                 in(arriving, {{0x8100, 0xe000}, {0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad priority tag alone", 1, in(arriving, {{0x88a8, 0}}), PP_FORWARDED, out, 2});
+}
+
+void add_trailers(std::vector<Vector>& v) {
+    const Ethernet to3{.to = port3, .from = peer};
+    const Buffer junk(300, 0xee);
+    v.push_back({"trailer behind a VLAN 10 packet", 1,
+                 frame(tagged(arriving, {{0x8100, 10}}), to("10.1.0.9")) + junk, PP_FORWARDED,
+                 frame(leaving2, to("10.1.0.9", 63)), 2});
+    v.push_back({"trailer, two tags in, one out", 3,
+                 frame(tagged(to3, {{0x88a8, 200}, {0x8100, 7}}), to6("2001:db8:2::9")) + junk, PP_FORWARDED,
+                 frame(leaving3, to6("2001:db8:2::9", 63)), 3});
+    v.push_back({"trailer, none in, two out", 1, frame(arriving, to("10.3.0.9")) + junk, PP_FORWARDED,
+                 frame(leaving32, to("10.3.0.9", 63)), 3});
+    // A tagged frame's padding may fill 46 bytes behind its tags as well.
+    const Ipv4 bare{.destination = "10.1.0.9", .payload = {}};
+    const Ipv4 bare_out{.destination = "10.1.0.9", .ttl = 63, .payload = {}};
+    v.push_back({"padding of a tagged frame", 1,
+                 frame(tagged(arriving, {{0x8100, 10}}), bare) + Buffer(26, 0), PP_FORWARDED,
+                 frame(leaving2, bare_out) + Buffer(26, 0), 2});
+    v.push_back({"one byte more than padding", 1,
+                 frame(tagged(arriving, {{0x8100, 10}}), bare) + Buffer(27, 0), PP_FORWARDED,
+                 frame(leaving2, bare_out), 2});
+}
+
 void add_ethertypes(std::vector<Vector>& v) {
     const auto in = [](uint16_t ethertype, size_t bytes) {
         return frame(arriving, Buffer(bytes), ethertype);
@@ -148,6 +221,9 @@ std::vector<Vector> link_layer_vectors() {
     add_priority_tags(v);
     add_unknown_tags(v);
     add_addresses(v);
+    add_sources(v);
+    add_protocols(v);
+    add_trailers(v);
     add_ethertypes(v);
     add_truncated(v);
     return v;

@@ -25,7 +25,7 @@ TEST(PinnedLayout, counters_are_those_of_this_version) {
 
 // Appended verdicts need no new version: their counters have been 0.
 TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
-    constexpr std::array<std::string_view, 47> names = {"none",
+    constexpr std::array<std::string_view, 50> names = {"none",
                                                         "forwarded",
                                                         "host_local",
                                                         "host_arp",
@@ -71,7 +71,10 @@ TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
                                                         "drop_memory_revoked",
                                                         "drop_split_full",
                                                         "drop_stale",
-                                                        "host_daemon_lost"};
+                                                        "host_daemon_lost",
+                                                        "drop_source_mac",
+                                                        "drop_own_source",
+                                                        "drop_broadcast_source"};
     for (size_t number = 0; number < names.size(); number++)
         EXPECT_EQ(name_of(static_cast<pp_verdict>(number)), names[number]) << number;
 }
