@@ -123,8 +123,8 @@ void LeftBehind::find_maps(uint32_t program) {
     }
 }
 
-// A dispatcher is not pinned here: its devices are those of the pinned image, and its programs those that count
-// in the pinned map.
+// A dispatcher is not pinned here: its devices are those of the pinned image, and its programs those that
+// count in the pinned map.
 void LeftBehind::add_dispatched() {
     const std::string version = "v" + std::to_string(PP_ABI_VERSION) + "_";
     if (!counters_) counters_ = pins_.get(version + PP_MAP_COUNTERS);
@@ -155,7 +155,8 @@ std::vector<Error> LeftBehind::take_down() {
         if (port.dispatched) undispatch(port.ifindex, port.program);
     pins_.remove_all();
     if (const auto names = pins_.names(); !names.empty())
-        left.push_back({pins_.path(), "cannot be removed whole", "permission to write to bpffs", "run as root"});
+        left.push_back(
+            {pins_.path(), "cannot be removed whole", "permission to write to bpffs", "run as root"});
     for (const auto& [ifindex, values] : state_.switches) {
         const std::string device = here_ ? device_name(ifindex) : "";
         if (device.empty()) continue;
