@@ -82,8 +82,9 @@ bool DpdkDataplane::show_links() {
 
 void DpdkDataplane::start_workers() {
     for (unsigned i = 0; i < worker_settings().count; i++) {
-        auto made = std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
-                                                  counters_of(i));
+        auto made =
+            std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
+                                          counters_of(i), ImageView{image_memory().data(), &geometry()});
         ios_.push_back(made.get());
         Worker& worker = add_worker(std::move(made));
         worker.watch_interrupt(ios_.back()->sleep_descriptor());
