@@ -35,12 +35,12 @@
 #define PP_MAP_OBSERVED "observed"             /* PERCPU_ARRAY: port -> struct pp_observed */
 #define PP_MAP_OBSERVATIONS "observations"     /* PERF_EVENT_ARRAY: struct pp_observation, then the frame */
 #define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
-#define PP_MAP_ORDER "order" /* ARRAY, mmapable, one value: struct pp_order, of auto ports */
+#define PP_MAP_ORDER "order"                   /* ARRAY, mmapable, one value: struct pp_order */
 
 /* Receive queues of a port that can have a socket. */
 #define PP_PORT_QUEUES 16
-/* Largest frame that an AF_XDP socket takes: a 4 KiB chunk without the headroom in front. Longer ones are
- * punted. */
+/* Largest frame that goes to an AF_XDP socket: a 4 KiB chunk without the headroom in front. Longer ones are
+ * the stage's to decide about. */
 #define PP_SPLIT_BYTES 3584
 
 #define PP_SOCKETS (PP_MAX_PORTS * PP_PORT_QUEUES)
@@ -63,11 +63,21 @@ struct pp_samples {
     struct pp_destination cells[PP_SAMPLES];
 };
 
-/* Keeps packets of a flow in order when their destination comes to be decided by the stage. The stage numbers
- * what it sends to a socket, in pp_order_tag in front of the frame (XDP metadata), and marks the destination;
- * the worker says up to which number frames have left again. While `guarding` is set, a destination that has
- * frames under way goes on to the socket. */
+/* What the stages of split and auto ports and their workers tell each other of each socket, so that packets
+ * of a flow stay in order whoever decides about them, and so that a stage stands in for a worker that stands
+ * still. The stage numbers what it hands to a socket, in pp_order_tag in front of the frame (XDP metadata).
+ *
+ * Standing in: frames wait in the socket, and `moves` has not changed for `heartbeat`. The stage then
+ * declares void what it has handed over so far (`void_to`) and decides about the rest itself. A worker that
+ * goes on drops what is void, and says with `settled` that its ring is empty of it: from then on the stage
+ * hands over again. Both look at the other's word after they have changed their own, with a barrier between:
+ * a worker that is just about to send is seen to move, or sees that it is late.
+ *
+ * Promotion of destinations, auto ports: the stage marks the destination, the worker says up to which number
+ * frames have left (`done`). While `guarding` is set, a destination that has frames under way goes on to the
+ * socket. */
 #define PP_ORDER_MARKS 65536
+#define PP_ORDER_LONG 4096
 #define PP_ORDER_MAGIC 0x70707430u
 struct pp_order_tag {
     __u32 magic;
@@ -77,12 +87,39 @@ struct pp_order_mark {
     __u32 socket; /* as in the map of sockets */
     __u32 number;
 };
+#define PP_CACHE_LINE 64
+#define PP_LINE __attribute__((aligned(PP_CACHE_LINE)))
+/* Times are in jiffies. Numbers wrap. */
+struct pp_socket_order {
+    /* The stage's, with each frame. */
+    __u64 since;      /* frames wait since then, and the worker has not moved */
+    __u64 long_until; /* there may be destinations until then whose frames are not for the socket */
+    __u32 sent;       /* number of the frame that was handed over last */
+    __u32 seen;       /* `moves` at `since` */
+    /* The stage's, when it takes over. */
+    __u32 void_to PP_LINE; /* frames up to this one are void */
+    __u32 standing;        /* the stage stands in */
+    __u32 times;           /* that it has begun to */
+    __u32 reserved;
+    __u64 packets; /* it has met meanwhile */
+    /* The worker's. */
+    __u32 moves PP_LINE; /* it took frames, or is about to send some */
+    __u32 answered;      /* the last frame taken */
+    __u32 settled;       /* no frame up to this void_to is in its ring */
+    __u32 done;          /* frames have left up to this one */
+};
 struct pp_order {
+    /* The daemon's. */
     __u32 guarding;
-    __u32 reserved[15];
-    __u32 sent[PP_SOCKETS];
-    __u32 done[PP_SOCKETS];
+    __u32 heartbeat; /* a worker that does not move for so long stands still; 0: it is waited for */
+    __u32 hold;      /* packets are the kernel's once `beat` has not changed for so long */
+    __u32 beat PP_LINE;
+    /* The stages'. */
+    __u32 beat_seen PP_LINE;
+    __u64 beat_since;
+    struct pp_socket_order sockets[PP_SOCKETS];
     struct pp_order_mark marks[PP_ORDER_MARKS]; /* by a hash of the destination; the last one has it */
+    __u64 long_until[PP_ORDER_LONG];            /* by another */
 };
 
 /* Counters of one port on one CPU. Verdicts and rx count at the ingress port, tx at the egress port. */

@@ -6,15 +6,11 @@
 #define PKTPIT_BPF_AUTO_H
 
 #include "bpf/bpf_common.h"
+#include "bpf/heartbeat.h"
 #include "bpf/maps.h"
 
 PP_INLINE int pp_is_auto(void) {
     return cold_table_offset != 0;
-}
-
-/* Where the socket of this port and queue is in the map of sockets. */
-PP_INLINE __u32 pp_socket_key(const struct xdp_md* ctx) {
-    return port_id * PP_PORT_QUEUES + (ctx->rx_queue_index & (PP_PORT_QUEUES - 1));
 }
 
 /* The destination of a frame whose IP header begins at `place`, low 16 bits, with the EtherType above. False:
@@ -53,14 +49,12 @@ PP_RARE __u32 pp_cold_group6(struct xdp_md* ctx, __u32 l3_offset) {
     return pp_fib_walk6(image, pp_geometry(), pp_fib_load32(image, cold_table_offset + 4), (__u8*)l3 + 24);
 }
 
-PP_INLINE struct pp_order* pp_order_of_sockets(void) {
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&order, &zero);
+PP_INLINE __u64 pp_hash_of(const struct pp_destination* destination) {
+    return (destination->high ^ destination->low * 0x9e3779b97f4a7c15ull) * 0xbb67ae8584caa73bull;
 }
 
 PP_INLINE struct pp_order_mark* pp_mark_of(struct pp_order* all, const struct pp_destination* destination) {
-    __u64 hash = (destination->high ^ destination->low * 0x9e3779b97f4a7c15ull) * 0xbb67ae8584caa73bull;
-    return &all->marks[(hash >> 40) & (PP_ORDER_MARKS - 1)];
+    return &all->marks[(pp_hash_of(destination) >> 40) & (PP_ORDER_MARKS - 1)];
 }
 
 /* Is a packet to the same destination, sent to this queue's socket, still on its way there or with the
@@ -69,30 +63,19 @@ PP_RARE int pp_in_flight(struct xdp_md* ctx, __u32 place) {
     struct pp_destination destination;
     struct pp_order* all = pp_order_of_sockets();
     if (!all || !pp_destination_at(ctx, place, &destination)) return 0;
-    __u32 key = pp_socket_key(ctx) & (PP_SOCKETS - 1);
+    __u32 key = pp_socket_key(ctx);
     const struct pp_order_mark* mark = pp_mark_of(all, &destination);
     if (mark->socket != key) return 0;
-    return (__s32)(*(const volatile __u32*)&all->done[key] - mark->number) < 0;
+    return (__s32)(PP_LOAD32(&pp_order_of(all, key)->done) - mark->number) < 0;
 }
 
-/* Numbers a packet that goes to the socket; the number travels in front of the frame, and comes back in
- * pp_order.done. */
-PP_RARE int pp_mark_split(struct xdp_md* ctx, __u32 place) {
+/* A frame to this destination goes to the socket under this number. */
+PP_INLINE void pp_mark_split(struct xdp_md* ctx, __u32 place, struct pp_order* all, __u32 key, __u32 number) {
     struct pp_destination destination;
-    struct pp_order* all = pp_order_of_sockets();
-    if (!all || !pp_destination_at(ctx, place, &destination)) return 0;
-    __u32 key = pp_socket_key(ctx) & (PP_SOCKETS - 1);
+    if (!pp_destination_at(ctx, place, &destination)) return;
     struct pp_order_mark* mark = pp_mark_of(all, &destination);
-    if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct pp_order_tag))) return 0;
-    void* data = PP_DATA(ctx);
-    struct pp_order_tag* tag = (void*)(long)ctx->data_meta;
-    if ((void*)(tag + 1) > data) return 0;
-    __u32 number = ++all->sent[key];
     mark->socket = key;
     mark->number = number;
-    tag->magic = PP_ORDER_MAGIC;
-    tag->number = number;
-    return 0;
 }
 
 PP_RARE int pp_write_sample(struct xdp_md* ctx, __u32 place) {

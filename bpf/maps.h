@@ -11,12 +11,14 @@ const volatile __u32 port_id;
 /* Where the table that is asked begins (struct pp_fib_table). */
 const volatile __u32 table_offset;
 /* Of a split port: the table that is asked while the queue has a socket, where all else that has a route
- * goes. Without a socket, since its daemon has died, the port decides as an inline one does. 0: an inline
- * port. */
+ * goes. Without a socket, since its daemon has died, or with a worker that stands still, the port decides as
+ * an inline one does. 0: an inline port. */
 const volatile __u32 split_table_offset;
 /* Of an auto port: the table of a split one, where split_table_offset is that with the busiest routes. 0: no
  * auto port. */
 const volatile __u32 cold_table_offset;
+/* Packets are the kernel's while the daemon stands still: pp_order.hold. */
+const volatile __u32 watch_daemon;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
@@ -78,6 +80,11 @@ struct {
     __uint(key_size, sizeof(__u32));
     __uint(value_size, sizeof(struct pp_order));
 } order SEC(".maps");
+
+PP_INLINE struct pp_order* pp_order_of_sockets(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&order, &zero);
+}
 
 PP_INLINE const void* pp_image(void) {
     __u32 zero = 0;

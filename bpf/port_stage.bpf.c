@@ -4,11 +4,13 @@
  * Loaded once a port, with the port's id and the image's geometry as constants: the verifier then proves
  * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
  * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
- * route.h and flow_hash.h, rewrite.h; auto.h for what auto ports do more. Headers must lie in the frame's
- * linear part, as every driver puts them.
+ * route.h and flow_hash.h, rewrite.h; hand_over.h and heartbeat.h for split ports, auto.h for what auto ports
+ * do more. Headers must lie in the frame's linear part, as every driver puts them.
  */
 #include "bpf/auto.h"
 #include "bpf/bpf_common.h"
+#include "bpf/hand_over.h"
+#include "bpf/heartbeat.h"
 #include "bpf/maps.h"
 #include "bpf/metadata_tag.h"
 #include "bpf/observe.h"
@@ -17,11 +19,14 @@
 #include "bpf/parse_l2.h"
 #include "bpf/rewrite.h"
 
-/* The table to ask: of a split port with a socket the one that holds what is not to go there. */
+/* The table to ask: of a split port with a socket, and a worker that moves, the one that holds what is not to
+ * go there. */
 PP_INLINE __u32 pp_table(const struct xdp_md* ctx) {
     if (!split_table_offset) return table_offset;
     __u32 key = pp_socket_key(ctx);
-    return bpf_map_lookup_elem(&split_sockets, &key) ? split_table_offset : table_offset;
+    if (!bpf_map_lookup_elem(&split_sockets, &key)) return table_offset;
+    struct pp_order* all = pp_order_of_sockets();
+    return all && pp_stands_in(pp_order_of(all, key)) ? table_offset : split_table_offset;
 }
 
 /* The whole frame to the daemon, with frags; the frame itself ends here. */
@@ -44,9 +49,6 @@ PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int obser
     PP_BARRIER(index);
     index &= PP_VERDICT_CAPACITY - 1;
     __u32 action = pp_actions[index];
-    if (split_table_offset && verdict == PP_PUNT_NO_ROUTE && length <= PP_SPLIT_BYTES &&
-        bpf_redirect_map(&split_sockets, pp_socket_key(ctx), XDP_DROP) == XDP_REDIRECT)
-        return XDP_REDIRECT; /* counted by whoever takes it there */
     if (action == PP_ACTION_PUNT) {
         index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
         PP_BARRIER(index);
@@ -112,6 +114,7 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
 /* `observe` is known when this is compiled. */
 PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     if (observe) pp_observe_begin(ctx);
+    if (pp_daemon_lost()) return PP_FINISH(ctx, PP_HOST_DAEMON_LOST);
     struct pp_frame f = {
         .ctx = ctx,
         .data = PP_DATA(ctx),
@@ -132,6 +135,7 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
         if (all && unlikely(*(const volatile __u32*)&all->guarding) && pp_in_flight(ctx, place))
             f.table = cold_table_offset;
     }
+again:
     if (f.ethertype == PP_ETHERTYPE_IPV4)
         verdict = pp_ipv4(&f, &out);
     else if (f.ethertype == PP_ETHERTYPE_IPV6)
@@ -139,8 +143,14 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     else
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
     if (unlikely(verdict != PP_FORWARDED)) {
-        if (pp_is_auto() && verdict == PP_PUNT_NO_ROUTE) pp_mark_split(ctx, place);
-        return PP_FINISH(ctx, verdict);
+        if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset)
+            return PP_FINISH(ctx, verdict);
+        if (pp_hand_over(ctx, place)) return XDP_REDIRECT;
+        f.table = table_offset;
+        f.data = PP_DATA(ctx);
+        f.end = PP_END(ctx);
+        if (f.data + PP_ETH_HEADER > f.end) return PP_FINISH(ctx, PP_DROP_TRUNCATED);
+        goto again;
     }
     if (pp_is_auto()) pp_sample(ctx, place);
 

@@ -63,6 +63,8 @@ enum pp_action {
     X(DROP_EGRESS_FULL, DROP, "drop_egress_full", "the egress port's transmit ring is full")                 \
     X(DROP_MEMORY_REVOKED, DROP, "drop_memory_revoked", "the payload memory has been taken away")            \
     X(DROP_SPLIT_FULL, DROP, "drop_split_full", "the split port's worker is behind, or stands still")        \
+    X(DROP_STALE, DROP, "drop_stale", "it waited for a worker that stood while the stage went on")           \
+    X(HOST_DAEMON_LOST, HOST, "host_daemon_lost", "the daemon stands still: the kernel forwards")            \
     X(DROP_SOURCE_MAC, DROP, "drop_source_mac",                                                              \
       "source MAC address that is a group's, or the destination's")                                          \
     X(DROP_OWN_SOURCE, DROP, "drop_own_source", "source is an address of this router")                       \

@@ -26,6 +26,8 @@ enum class PayloadPlace : uint8_t {
     bounce
 };  ///< automatic: peer memory where the port reaches it
 enum class Polling : uint8_t { busy, adaptive, interrupt };
+/// What ports do with packets while the daemon stands still.
+enum class OnDaemonLoss : uint8_t { forward, kernel };
 enum class DpdkMemory : uint8_t {
     automatic,
     hugepages,
@@ -158,6 +160,14 @@ struct Workers {
     bool operator==(const Workers&) const = default;
 };
 
+/// When a port stage goes on without a worker or a daemon that stands still.
+struct Heartbeat {
+    uint32_t worker_ms = 20;  ///< 0: a worker is waited for
+    OnDaemonLoss on_daemon_loss = OnDaemonLoss::forward;
+    uint32_t hold_s = 10;  ///< a daemon that has stood for so long is lost
+    bool operator==(const Heartbeat&) const = default;
+};
+
 /// The dpdk dataplane.
 struct Dpdk {
     std::vector<std::string> eal;      ///< options for DPDK's EAL beside those that Pktpit sets itself
@@ -193,6 +203,7 @@ struct Config {
     Icmp icmp;
     FibLimits fib;
     Workers workers;
+    Heartbeat heartbeat;
     Offload offload;
     Vfio vfio;
     Dpdk dpdk;

@@ -224,6 +224,12 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);
     describe_workers(out, running.workers, wanted.workers);
+    compare(out, "heartbeat: ms that a worker is waited for", running.heartbeat.worker_ms,
+            wanted.heartbeat.worker_ms);
+    compare(out, "heartbeat: packets of a lost daemon's ports", to_string(running.heartbeat.on_daemon_loss),
+            to_string(wanted.heartbeat.on_daemon_loss));
+    compare(out, "heartbeat: seconds until a daemon is lost", running.heartbeat.hold_s,
+            wanted.heartbeat.hold_s);
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
     describe_rings(out, running.vfio, wanted.vfio);
     describe_dpdk(out, running.dpdk, wanted.dpdk);

@@ -57,6 +57,13 @@ void read_settings(const json& document, Config& settings) {
     }
     if (auto found = document.find("workers"); found != document.end())
         read_workers(*found, settings.workers);
+    if (auto found = document.find("heartbeat"); found != document.end()) {
+        take(*found, "worker_ms", settings.heartbeat.worker_ms);
+        take(*found, "hold_s", settings.heartbeat.hold_s);
+        if (auto loss = found->find("on_daemon_loss"); loss != found->end())
+            settings.heartbeat.on_daemon_loss =
+                by_word(loss->get<std::string>(), std::array{OnDaemonLoss::forward, OnDaemonLoss::kernel});
+    }
     if (auto found = document.find("offload"); found != document.end())
         take(*found, "fib_entries", settings.offload.fib_entries);
     if (auto found = document.find("xdp"); found != document.end())

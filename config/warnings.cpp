@@ -71,7 +71,13 @@ Errors warnings_of(const Config& config) {
         for (const auto& [id, hops] : config.routes_files[i].next_hops)
             for (const auto& hop : hops)
                 warnings.look_at(hop, at(at(at("/routes_files", i), "next_hops"), id), nullptr);
-    return warnings.take();
+    Errors all = warnings.take();
+    if (config.heartbeat.on_daemon_loss == OnDaemonLoss::kernel && config.dataplane != "xdp")
+        all.push_back({"/heartbeat/on_daemon_loss",
+                       "ports of the " + in_quotes(config.dataplane) +
+                           " dataplane have no port stage that could hand packets to the kernel",
+                       "\"forward\", or the dataplane \"xdp\"", ""});
+    return all;
 }
 
 }  // namespace pktpit::config

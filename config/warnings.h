@@ -7,7 +7,7 @@
 namespace pktpit::config {
 
 /// Gateways on no connected net that no route of the file leads to: they stay unresolved until a route of
-/// another source does.
+/// another source does. A heartbeat of ports that have none.
 Errors warnings_of(const Config& config);
 
 }  // namespace pktpit::config

@@ -43,6 +43,10 @@ std::string to_string(Polling polling) {
     return "adaptive";
 }
 
+std::string to_string(OnDaemonLoss loss) {
+    return loss == OnDaemonLoss::kernel ? "kernel" : "forward";
+}
+
 std::string to_string(DpdkMemory memory) {
     switch (memory) {
         case DpdkMemory::hugepages:

@@ -49,7 +49,7 @@ MAY = {
                       "router/forward", "router/hot", "router/kernel", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
-                   "router/observe"],
+                   "router/observe", "router/xdp"],
 }
 FREE = ("bench", "tests")
 

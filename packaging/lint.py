@@ -4,7 +4,8 @@
 compile; any finding is an error.
 
 clang-tidy looks at all that a unit includes, which is most of what it costs, so sources of the same flags are looked at
-together: up to MOST in a unit, halved for as long as they do not compile as one (names of two anonymous namespaces clash).
+together, up to MOST in a unit. Those that do not compile behind the others (names of two anonymous namespaces clash) make a
+unit of their own.
 
 A unit that was found clean is not looked at again while what its preprocessor makes of it (comments included), the checks and
 clang-tidy's version stay the same: that is remembered in PKTPIT_LINT_CACHE, by default ~/.cache/pktpit-lint.
@@ -86,11 +87,18 @@ def folders_of(flags):
 
 class Unit:
     def __init__(self, sources, flags):
-        self.sources, self.flags = sources, flags
+        self.sources, self.flags, self.file = sources, flags, None
 
-    def halves(self):
-        middle = len(self.sources) // 2
-        return [Unit(self.sources[:middle], self.flags), Unit(self.sources[middle:], self.flags)]
+    def parts(self):
+        """Itself, or what is to be looked at instead: those that compile one behind the other, and the others."""
+        done = run(["clang++", "-w", "-fsyntax-only", "-ferror-limit=0", *self.flags, self.file])
+        if done.returncode == 0:
+            return [self]
+        wrong = set(re.findall(r"^([^\s:]+):\d+:\d+: (?:fatal )?error:", done.stderr, re.M))
+        clashing = [source for source in self.sources if str(source) in wrong]
+        if not 0 < len(clashing) < len(self.sources):
+            clashing = self.sources[len(self.sources) // 2:]
+        return [Unit([source for source in self.sources if source not in clashing], self.flags), Unit(clashing, self.flags)]
 
 
 def checks_of(source):
@@ -112,41 +120,43 @@ class Linter:
         self.lock, self.units, self.remembered, self.failed, self.done, self.last_told = (
             threading.Lock(), 0, 0, 0, 0, time.monotonic())
 
-    def file_of(self, unit):
+    def write(self, unit):
         if len(unit.sources) == 1:
-            return unit.sources[0]
+            unit.file = unit.sources[0]
+            return
         text = "".join(f'#include "{source}"\n' for source in unit.sources)
-        file = self.folder / f"{hashlib.sha256((text + repr(unit.flags)).encode()).hexdigest()}.cpp"
-        file.write_text(text)
-        return file
+        unit.file = self.folder / f"{hashlib.sha256((text + repr(unit.flags)).encode()).hexdigest()}.cpp"
+        unit.file.write_text(text)
 
     def lint(self, unit):
         checks = ",".join(filter(None, (checks_of(unit.sources[0]), self.checks,
                                         "-bugprone-suspicious-include" if len(unit.sources) > 1 else "")))
-        file = self.file_of(unit)
-        text = run(["clang++", "-w", "-E", "-CC", *unit.flags, file], text=False)
-        key = CACHE / hashlib.sha256(
-            self.common + checks.encode() + b"\0" + text.stdout.replace(bytes(self.folder), b"")
-            .replace(bytes(ROOT), b".")).hexdigest() if text.returncode == 0 else None
-        clash = key and key.with_suffix(".clash")
-        if key and key.exists():
+        self.write(unit)
+        text = run(["clang++", "-w", "-E", "-CC", *unit.flags, unit.file], text=False)
+        text = text.stdout.replace(bytes(self.folder), b"").replace(bytes(ROOT), b".") + b"\0" * text.returncode
+        key = CACHE / hashlib.sha256(self.common + checks.encode() + b"\0" + text).hexdigest()
+        split = key.with_suffix(".split")
+        if key.exists():
             key.touch()
             return self.tell(unit, remembered=True)
-        if len(unit.sources) > 1 and (not key or clash.exists() or not self.compiles(unit, file)):
-            if clash:
-                clash.touch()
-            for half in unit.halves():
-                self.lint(half)
+        if split.exists():
+            first = int(split.read_text(), 16)
+            split.touch()
+            parts = [Unit([source for index, source in enumerate(unit.sources) if bool(first >> index & 1) == chosen], unit.flags)
+                     for chosen in (True, False)]
+        else:
+            parts = unit.parts() if len(unit.sources) > 1 else [unit]
+            if len(parts) > 1:
+                split.write_text(f"{sum(1 << index for index, source in enumerate(unit.sources) if source in parts[0].sources):x}")
+        if len(parts) > 1:
+            for part in parts:
+                self.lint(part)
             return None
         done = run(["clang-tidy", "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT / '.clang-tidy'}",
-                    *([f"--checks={checks}"] if checks else []), file, "--", *unit.flags])
-        if done.returncode == 0 and key:
+                    *([f"--checks={checks}"] if checks else []), unit.file, "--", *unit.flags])
+        if done.returncode == 0:
             key.touch()
         return self.tell(unit, done.returncode != 0, done.stdout + ("" if done.returncode == 0 or done.stdout else done.stderr))
-
-    @staticmethod
-    def compiles(unit, file):
-        return run(["clang++", "-w", "-fsyntax-only", *unit.flags, file]).returncode == 0
 
     def tell(self, unit, failed=False, said="", remembered=False):
         with self.lock:

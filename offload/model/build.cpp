@@ -81,6 +81,13 @@ Machine build_machine(const Topology& topology, const Profile& profile, const Bu
     return Builder(topology, profile, options).take();
 }
 
+CompletionCut completion_cut(const Topology& topology, const Profile& profile) {
+    using offload::Completions;
+    const Completions rule = profile.count("completion.at_boundary") != 0 ? Completions::at_boundary
+                                                                          : Completions::as_large_as_payload;
+    return {topology.mps, topology.rcb, topology.completions.value_or(rule)};
+}
+
 LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link) {
     LinkSettings settings;
     settings.link = link;
@@ -102,7 +109,7 @@ RootSettings root_settings(const Topology& topology, const Profile& profile, con
     settings.peer_to_peer = topology.peer_to_peer;
     settings.peer_split = profile.count("root.peer_split_bytes");
     settings.peer_reads = profile.count("root.peer_reads");
-    settings.completions = {topology.mps, topology.rcb, topology.completions};
+    settings.completions = completion_cut(topology, profile);
     MemorySettings& memory = settings.memory;
     if (topology.memory_below_4g) memory.base = 0x10000000;
     memory.bytes = options.memory_bytes;
@@ -110,6 +117,7 @@ RootSettings root_settings(const Topology& topology, const Profile& profile, con
     memory.write_latency = profile.ns("memory.write_latency_ns");
     memory.read_bytes_per_ns = profile.value("memory.read_gbytes");
     memory.write_bytes_per_ns = profile.value("memory.write_gbytes");
+    memory.partial_line_cost = profile.value("memory.partial_line_cost");
     memory.write_load = options.write_load;
     memory.read_load = options.read_load;
     memory.write_by_write_load = profile.value("memory.write_by_write_load");
@@ -128,7 +136,7 @@ RootSettings root_settings(const Topology& topology, const Profile& profile, con
 EndpointSettings endpoint_settings(const Topology& topology, const Profile& profile) {
     EndpointSettings settings;
     settings.read_latency = profile.ns("device.read_latency_ns");
-    settings.completions = {topology.mps, topology.rcb, topology.completions};
+    settings.completions = completion_cut(topology, profile);
     settings.requester.tags = profile.count("dma.tags");
     settings.requester.mps = topology.mps;
     settings.requester.mrrs = topology.mrrs;

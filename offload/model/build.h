@@ -29,6 +29,8 @@ struct Machine {
 
 Machine build_machine(const Topology& topology, const Profile& profile, const BuildOptions& options = {});
 
+/// How completers cut: the topology's word, else the profile's; the same for all of a machine.
+CompletionCut completion_cut(const Topology& topology, const Profile& profile);
 LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link);
 RootSettings root_settings(const Topology& topology, const Profile& profile, const BuildOptions& options);
 EndpointSettings endpoint_settings(const Topology& topology, const Profile& profile);

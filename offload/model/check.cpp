@@ -15,7 +15,7 @@ constexpr size_t routes_of_the_research = 840'500;
 struct Row {
     unsigned number;
     const char* what;
-    void (*run)(CheckReport&, const Progress&);
+    void (*run)(CheckRun&);
 };
 
 constexpr std::array rows_there_are = {
@@ -30,27 +30,77 @@ Result<std::shared_ptr<const RouteTable>> open_table(const CheckSettings& settin
     return settings.table.empty() ? RouteTable::generate(most) : RouteTable::open(settings.table, most);
 }
 
-Result<void> check_with_tables(CheckReport& report, bool row5, bool row6, const CheckSettings& settings,
-                               const Progress& progress) {
-    if (progress) progress("rows 5 and 6: loading the routing table");
+Result<void> check_with_tables(CheckRun& run, bool row5, bool row6, const CheckSettings& settings) {
+    run.progress("rows 5 and 6: loading the routing table");
     const auto table = open_table(settings, 0);
     if (!table) return tl::unexpected(table.error());
-    if (row5) check_p2pnic(report, *table, progress);
+    if (row5) check_p2pnic(run, *table);
     if (!row6) return {};
     const auto part = open_table(settings, routes_of_the_research);
     if (!part) return tl::unexpected(part.error());
-    check_pktpit(report, *table, *part, progress);
+    check_pktpit(run, *part);
+    check_today(run, *table);
+    return {};
+}
+
+Result<void> change(Profile& profile, const CheckSettings& settings) {
+    for (const auto& [name, value] : settings.set)
+        if (auto good = profile.set(name, value, "set for this check"); !good) return good;
     return {};
 }
 
 }  // namespace
 
 std::string_view to_string(Origin origin) {
-    return origin == Origin::exact ? "exact" : origin == Origin::calibrated ? "calibrated" : "emergent";
+    switch (origin) {
+        case Origin::exact:
+            return "exact";
+        case Origin::put_in:
+            return "put in";
+        case Origin::calibrated:
+            return "calibrated";
+        default:
+            return "emergent";
+    }
 }
 
 std::string_view to_string(Verdict verdict) {
-    return verdict == Verdict::holds ? "holds" : verdict == Verdict::unmet ? "UNMET" : "";
+    switch (verdict) {
+        case Verdict::holds:
+            return "holds";
+        case Verdict::tie:
+            return "tie";
+        case Verdict::depends:
+            return "depends";
+        case Verdict::unmet:
+            return "unmet";
+        default:
+            return "information";
+    }
+}
+
+Verdict met(bool good) {
+    return good ? Verdict::holds : Verdict::unmet;
+}
+
+Verdict ahead(double ahead, double other, const Tolerance& per_cent) {
+    const double lead = (ahead / other - 1) * 100;
+    return lead > per_cent.value ? Verdict::holds : lead < -per_cent.value ? Verdict::unmet : Verdict::tie;
+}
+
+Profile CheckRun::profile(const std::string& name) const {
+    Profile profile = own_profile(name);
+    (void)change(profile, settings_);  // run_check() has looked whether they can be
+    return profile;
+}
+
+void CheckRun::inform(unsigned row, std::string what, std::string got, std::string source, Origin origin) {
+    CheckLine line{row, std::move(what)};
+    line.got = std::move(got);
+    line.origin = origin;
+    line.verdict = Verdict::information;
+    line.source = std::move(source);
+    report.lines.push_back(std::move(line));
 }
 
 Profile own_profile(const std::string& name) {
@@ -71,20 +121,27 @@ std::string fixed(double value, int digits) {
     return text.data();
 }
 
+std::string signed_percent(double share, int digits) {
+    return (share < 0 ? "" : "+") + fixed(share * 100, digits) + " %";
+}
+
 Result<CheckReport> run_check(std::span<const unsigned> rows, const CheckSettings& settings,
                               const Progress& progress) {
+    Profile probe = own_profile("generic");
+    if (auto good = change(probe, settings); !good) return tl::unexpected(good.error());
     CheckReport report;
+    CheckRun run(report, settings, progress);
     const auto wanted = [&](unsigned number) {
         return rows.empty() || std::ranges::find(rows, number) != rows.end();
     };
     for (const Row& row : rows_there_are) {
         // Row 3 is seen in the runs of row 1.
         if (!wanted(row.number) && !(row.number == 1 && wanted(3))) continue;
-        if (progress) progress("row " + std::to_string(row.number) + ": " + row.what);
-        row.run(report, progress);
+        run.progress("row " + std::to_string(row.number) + ": " + row.what);
+        row.run(run);
     }
     if (wanted(5) || wanted(6)) {
-        const auto good = check_with_tables(report, wanted(5), wanted(6), settings, progress);
+        const auto good = check_with_tables(run, wanted(5), wanted(6), settings);
         if (!good) return tl::unexpected(good.error());
     }
     std::ranges::stable_sort(report.lines, {}, &CheckLine::row);

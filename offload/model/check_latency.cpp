@@ -88,15 +88,42 @@ double read_rate(const Profile& profile, bool redirected) {
     return measure(*machine.fabric, pattern, 50 * microsecond, 500 * microsecond) * 4096;
 }
 
-void check_redirection(CheckReport& report, const Profile& profile) {
-    const double direct = read_rate(profile, false) / 1e9;
-    const double redirected = read_rate(profile, true) / 1e9;
-    report.lines.push_back({7, "K40c reads its peer in the chassis", "10.2 GB/s", fixed(direct, 2) + " GB/s",
-                            Origin::calibrated,
-                            std::abs(direct - 10.2) < 0.2 ? Verdict::holds : Verdict::unmet, source});
-    report.lines.push_back({7, "with the IOMMU, through the root complex in pieces of 64 B", "1.5 GB/s",
-                            fixed(redirected, 2) + " GB/s", Origin::calibrated,
-                            std::abs(redirected - 1.5) < 0.15 ? Verdict::holds : Verdict::unmet, source});
+constexpr const char* chips = "the chips' latencies";
+
+/// What follows from latencies that were put in: their sum, and nothing else.
+CheckLine sum_of_chips(std::string what, std::string expected, double got, bool good, double tolerance) {
+    CheckLine line{.row = 7,
+                   .what = std::move(what),
+                   .expected = std::move(expected),
+                   .got = fixed(got, 0) + " ns",
+                   .origin = Origin::put_in,
+                   .verdict = met(good),
+                   .source = source};
+    line.tolerance = Tolerance{tolerance, "ns"};
+    line.follows_from = chips;
+    line.value = got;
+    return line;
+}
+
+void check_redirection(CheckRun& run, const Profile& profile) {
+    const auto calibrated = [&](std::string what, double wanted, double tolerance, double got,
+                                const char* constants) {
+        CheckLine line{.row = 7,
+                       .what = std::move(what),
+                       .expected = fixed(wanted, 1) + " GB/s",
+                       .got = fixed(got, 2) + " GB/s",
+                       .origin = Origin::calibrated,
+                       .verdict = met(std::abs(got - wanted) <= tolerance),
+                       .source = source};
+        line.tolerance = Tolerance{tolerance, "GB/s"};
+        line.follows_from = constants;
+        line.value = got;
+        run.line(std::move(line));
+    };
+    calibrated("K40c reads its peer in the chassis", 10.2, 0.2, read_rate(profile, false) / 1e9,
+               "device.read_latency_ns");
+    calibrated("with the IOMMU, through the root complex in pieces of 64 B", 1.5, 0.15,
+               read_rate(profile, true) / 1e9, "root.latency_ns");
     for (const char* name :
          {"root.peer_reads", "root.peer_split_bytes", "root.latency_ns", "device.read_latency_ns"}) {
         std::string got;
@@ -106,43 +133,43 @@ void check_redirection(CheckReport& report, const Profile& profile) {
             got +=
                 (got.empty() ? "halved " : ", doubled ") + fixed(read_rate(changed, true) / 1e9, 2) + " GB/s";
         }
-        report.lines.push_back({7, std::string("  sensitivity of that to ") + name, "", got, Origin::emergent,
-                                Verdict::information, profile.constants().find(name)->second.source});
+        run.inform(7, std::string("  sensitivity of that to ") + name, got,
+                   profile.constants().find(name)->second.source);
     }
 }
 
 }  // namespace
 
-void check_chip_latencies(CheckReport& report, const Progress&) {
-    const Profile profile = own_profile("smartio");
+void check_chip_latencies(CheckRun& run) {
+    const Profile profile = run.profile("smartio");
     const double same = one_way_ns({chip("chassis", pex8796, {endpoint("gpu0"), endpoint("gpu1")})}, profile);
     const auto lender = [](const std::string& gpu) {
         return chip(gpu + "-ntb", pex8733, {chip(gpu + "-chassis", pex8796, {endpoint(gpu)})});
     };
     const double different = one_way_ns({chip("cluster", pm8536, {lender("gpu0"), lender("gpu1")})}, profile);
     const double added = different - same;
-    report.lines.push_back({7, "GPUs of different lenders, 4 more hops: added one way", "at most 584 ns",
-                            fixed(added, 0) + " ns", Origin::emergent,
-                            added > 0 && added <= 584.5 ? Verdict::holds : Verdict::unmet, source});
-    report.lines.push_back({7, "the same, round trip of the ping-pong", "at most 1,168 ns",
-                            fixed(2 * added, 0) + " ns", Origin::emergent,
-                            2 * added <= 1169 ? Verdict::holds : Verdict::unmet, source});
+    run.line(sum_of_chips("GPUs of different lenders, 4 more hops: added one way", "at most 584 ns", added,
+                          added > 0 && added <= 584.5, 0.5));
+    run.line(sum_of_chips("the same, round trip of the ping-pong", "at most 1,168 ns", 2 * added,
+                          added > 0 && 2 * added <= 1169, 1));
 
     const std::array fetches = {fetch_ns({pex8796}, profile), fetch_ns({pex8733, pex8733, pex8796}, profile),
                                 fetch_ns({pex8733, pm8536, pex8733, pex8796}, profile)};
-    report.lines.push_back(
-        {7, "NVMe fetches a command over 1, 3, 4 chips: order", "ascending",
-         fixed(fetches[0], 0) + ", " + fixed(fetches[1], 0) + ", " + fixed(fetches[2], 0) + " ns",
-         Origin::emergent,
-         fetches[0] < fetches[1] && fetches[1] < fetches[2] ? Verdict::holds : Verdict::unmet, source});
-    const double over_three = fetches[1] - fetches[0];
-    const double over_four = fetches[2] - fetches[0];
-    report.lines.push_back(
-        {7, "the same: more than over 1 chip", "528 and 868 ns (chips alone)",
-         fixed(over_three, 0) + " and " + fixed(over_four, 0) + " ns", Origin::emergent,
-         std::abs(over_three - 528) < 10 && std::abs(over_four - 868) < 10 ? Verdict::holds : Verdict::unmet,
-         source});
-    check_redirection(report, profile);
+    CheckLine order{
+        .row = 7,
+        .what = "NVMe fetches a command over 1, 3, 4 chips: order",
+        .expected = "ascending",
+        .got = fixed(fetches[0], 0) + ", " + fixed(fetches[1], 0) + ", " + fixed(fetches[2], 0) + " ns",
+        .origin = Origin::put_in,
+        .verdict = met(fetches[0] < fetches[1] && fetches[1] < fetches[2]),
+        .source = source};
+    order.follows_from = chips;
+    run.line(std::move(order));
+    for (const auto& [what, wanted, got] :
+         {std::tuple("3", 528.0, fetches[1] - fetches[0]), {"4", 868.0, fetches[2] - fetches[0]}})
+        run.line(sum_of_chips(std::string("the same over ") + what + " chips: more than over 1",
+                              fixed(wanted, 0) + " ns (chips alone)", got, std::abs(got - wanted) <= 10, 10));
+    check_redirection(run, profile);
 }
 
 }  // namespace pktpit::model

@@ -13,9 +13,16 @@ struct Contender {
 };
 
 inline constexpr Contender l3fwd_contender{"l3fwd", Program::l3fwd, Transfer::write};
+inline constexpr Contender pktpit_contender{"pktpit write", Program::pktpit, Transfer::write};
 
 /// 64 to 1,518 B frames from each of `ports` ports of NIC 0 to the same of NIC 1.
 ExperimentSettings settings_for(const Contender& contender, uint32_t size, unsigned ports, double load);
+/// The same from one port to one port with real lookups.
+ExperimentSettings routed(const std::shared_ptr<const RouteTable>& table,
+                          const std::shared_ptr<const Destinations>& where, const Contender& contender,
+                          uint32_t size, double load);
+/// 65,536 destinations, all alike.
+std::shared_ptr<const Destinations> spread_over(const std::shared_ptr<const RouteTable>& table);
 /// Throws where the experiment cannot be: the program's own topologies and profiles make no such.
 ExperimentResult run_checked(const Topology& topology, const Profile& profile,
                              const ExperimentSettings& settings);
@@ -26,6 +33,25 @@ std::string busiest(const ExperimentResult& result);
 std::string what_limits(const ExperimentResult& result);
 /// Median at 64 B, 1 Gbps of the 40, at random times.
 double background_latency(const Topology& topology, const Profile& profile, ExperimentSettings settings);
+/// What limits a run, where that was put in: line rate is exact; the CPU's and the firmware's times are
+/// calibrated or put in. A link, tags or memory that is used up comes out: emergent, without a name.
+struct Limit {
+    Origin origin = Origin::emergent;
+    std::string name{};  ///< "line rate", or constants
+};
+Limit limit_of(const ExperimentResult& result, const Profile& profile, Program program);
+/// Of a comparison of runs: exact if all are; emergent if one is; put in if one is; else calibrated.
+Limit limit_of_all(const std::vector<Limit>& limits);
+
+/// A result with unknown constants halved and doubled, one at a time.
+struct Sensitivity {
+    std::string constant;
+    double halved = 0, doubled = 0;
+};
+std::vector<Sensitivity> sensitivity(const Profile& profile, std::initializer_list<const char*> constants,
+                                     const std::function<double(const Profile&)>& measure);
+/// Those that turn the sign of `nominal`, with commas between them; empty: none does.
+std::string turn_sign(const std::vector<Sensitivity>& all, double nominal);
 /// The value of one constant, and it alone, at which `measure` gives `wanted`, from an eighth to eight times
 /// what it is; nothing: none does. `measure` is monotonic in it.
 std::optional<double> value_that_meets(const Profile& profile, const char* constant, double wanted,

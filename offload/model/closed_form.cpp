@@ -20,7 +20,10 @@ TransferBytes closed_form(const TransferShape& shape) {
     const auto write = [&](uint64_t bytes) { return offload::write_wire_bytes(padded(bytes), shape.mps); };
     const auto request = [&](uint64_t bytes) { return offload::read_request_wire_bytes(bytes, shape.mrrs); };
     const auto answer = [&](uint64_t bytes) {
-        return offload::completion_wire_bytes(padded(bytes), shape.mps, shape.mrrs);
+        offload::PcieAssumptions pcie;
+        pcie.completions = shape.completions;
+        pcie.boundary = shape.rcb;
+        return offload::completion_wire_bytes(padded(bytes), shape.mps, shape.mrrs, pcie);
     };
     const uint64_t frame = n * write(shape.size);
     const uint64_t descriptors = n * write(descriptor);

@@ -29,6 +29,8 @@ struct TransferShape {
     unsigned mps = 256;
     unsigned mrrs = 512;
     unsigned credit_batch = 16;  ///< divides `frames`
+    offload::Completions completions = offload::Completions::as_large_as_payload;
+    unsigned rcb = 64;
 };
 
 TransferBytes closed_form(const TransferShape& shape);

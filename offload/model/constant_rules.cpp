@@ -7,6 +7,8 @@ namespace pktpit::model {
 namespace {
 
 constexpr std::array rules = {
+    ConstantRule{"completion.at_boundary", 0, 1, true,
+                 "1: completions are cut at every read completion boundary; 0: at Max_Payload_Size"},
     ConstantRule{"cpu.burst", 1, 512, true, "packets that the CPU takes at once"},
     ConstantRule{"cpu.burst_ns", 0, 1e6, false, "CPU time for each burst"},
     ConstantRule{"cpu.compile_ns", 0, 1e6, false, "CPU time for a peer program, peer operations"},
@@ -32,6 +34,8 @@ constexpr std::array rules = {
     ConstantRule{"link.posted_data", 256, 65535, true, "credits of 16 bytes"},
     ConstantRule{"link.posted_headers", 1, 65535, true, "credits"},
     ConstantRule{"link.propagation_ns", 0, 1e6, false, "one way"},
+    ConstantRule{"memory.partial_line_cost", 1, 4, false,
+                 "device writes: whole lines that a line written in part costs"},
     ConstantRule{"memory.read_by_read_load", 0, 0.99, false,
                  "share of device reads' bandwidth that a full read load takes"},
     ConstantRule{"memory.read_by_write_load", 0, 0.99, false,

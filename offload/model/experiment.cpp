@@ -13,7 +13,8 @@ namespace pktpit::model {
 namespace {
 
 constexpr uint64_t most_draining_events = 50'000'000;
-constexpr uint64_t msi_address = 0xfee00000;  // of x86
+constexpr uint64_t msi_address = 0xfee00000;            // of x86
+constexpr uint64_t most_memory = uint64_t{1792} << 20;  // what lies below BARs when all is below 4 GiB
 
 Result<void> check(const Topology& topology, const Machine& machine, const TrafficSettings& traffic) {
     if (traffic.size != 0 && (traffic.size < 64 || traffic.size > largest_frame))
@@ -115,7 +116,7 @@ class Run {
 
     /// Of the NIC that has been added.
     void start_driver() {
-        if (cpu_) cpu_->give_ring(settings_.hot_add->nic);
+        if (cpu_) cpu_->give_rings(settings_.hot_add->nic);
         if (control_) control_->added(settings_.hot_add->nic);
     }
 
@@ -125,12 +126,15 @@ class Run {
         const PeerTransferSettings transfer =
             transfer_settings(profile_, settings_.transfer, plan_bounce_buffers(plan, profile_, count));
         PktpitSettings pktpit = pktpit_settings(profile_, settings_.slice);
+        const size_t queues = profile_.count("cpu.cores");
         const std::vector<HostRings> rings =
-            plan_rings(plan, count, slices() ? ring_shape(profile_, pktpit) : RingShape{});
+            plan_rings(plan, count, slices() ? ring_shape(profile_, pktpit) : RingShape{}, queues);
         const CpuSettings cpu = cpu_settings(
             profile_, settings_.program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
         for (size_t i = 0; i < count; i++) {
             Nic& nic = *nics_.all[i];
+            const auto first = rings.begin() + static_cast<ptrdiff_t>(i * queues);
+            const std::vector<HostRings> own(first, first + static_cast<ptrdiff_t>(queues));
             if (!fibs_.empty()) {
                 pktpit.own = fibs_[i].get();
                 pktpit.lookup_time = profile_.ns("nic.ingress_ns");
@@ -138,18 +142,18 @@ class Run {
             if (settings_.operations)
                 load_operations(nic, transfer);
             else if (slices())
-                nic.load(std::make_unique<PktpitFirmware>(nic, transfer, nics_.bars, rings[i], pktpit));
+                nic.load(std::make_unique<PktpitFirmware>(nic, transfer, nics_.bars, own, pktpit));
             else if (settings_.program == Program::p2pnic)
                 nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, nics_.bars, decider(),
                                                           profile_.ns("nic.ingress_ns")));
             else
                 nic.load(
-                    std::make_unique<L3fwdFirmware>(nic, rings[i],
+                    std::make_unique<L3fwdFirmware>(nic, own,
                                                     L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
                                                                   profile_.count("nic.head_batch")}));
         }
         if (settings_.program == Program::l3fwd) {
-            const uint64_t buffers = plan.take((uint64_t{count} * 2 * 1024 + cpu.burst) * slot_bytes);
+            const uint64_t buffers = plan.take((uint64_t{rings.size()} * 2 * 1024 + cpu.burst) * slot_bytes);
             auto host =
                 std::make_unique<L3fwdHost>(*machine_.fabric, nics_.pointers, rings, cpu, decider(), buffers);
             host->start();
@@ -257,6 +261,8 @@ class Run {
                                   : control_->counters().busy;
         }
         result.cpu_utilisation = std::min(1.0, to_seconds(result.cpu.busy) / seconds / std::max(cores_, 1U));
+        result.busiest_core =
+            std::max(result.cpu_utilisation, std::min(1.0, to_seconds(result.cpu.busiest) / seconds));
         result.root = machine_.fabric->root().counters();
     }
 
@@ -279,10 +285,11 @@ class Run {
 
 /// What programs put into main memory, at most.
 uint64_t memory_needed(const Profile& profile, size_t nics, unsigned slice) {
+    const size_t queues = profile.count("cpu.cores");
     RingShape rings = ring_shape(profile, pktpit_settings(profile, slice));
     rings.entries = std::max(rings.entries, RingShape{}.entries);
-    const uint64_t buffers = (uint64_t{nics} * 2 * 1024 + 512) * slot_bytes;
-    return planned_bytes(profile, nics, rings) + buffers + (1 << 20);
+    const uint64_t buffers = (uint64_t{nics} * queues * 2 * 1024 + 512) * slot_bytes;
+    return planned_bytes(profile, nics, rings, queues) + buffers + (1 << 20);
 }
 
 }  // namespace
@@ -323,6 +330,13 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
     if (settings.table && settings.program == Program::p2pnic)
         options.nic_fib_bytes = NicFib::bytes_for(uint64_t{profile.count("nic.fib_kib")} << 10, 64);
     options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
+    if (options.memory_bytes > most_memory)
+        return fail("cpu.cores",
+                    std::to_string(profile.count("cpu.cores")) + " with " + std::to_string(topology.nics()) +
+                        " NICs: their rings and buffers take " + std::to_string(options.memory_bytes >> 20) +
+                        " MiB",
+                    "at most " + std::to_string(most_memory >> 20) + " MiB of modelled main memory",
+                    "each core has a queue of each NIC: fewer of either");
     Machine machine = build_machine(topology, profile, options);
     if (auto good = check(topology, machine, settings.traffic); !good) return tl::unexpected(good.error());
     return Run(profile, settings, std::move(machine)).run();

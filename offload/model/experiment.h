@@ -72,7 +72,8 @@ struct ExperimentResult {
     std::vector<NicLoad> nic_loads;
     CpuCounters cpu;
     double cpu_utilisation = 0;  ///< of all cores
-    RootCounters root;           ///< since the beginning
+    double busiest_core = 0;
+    RootCounters root;  ///< since the beginning
     OperationsResult operations;
     size_t nic_fib_blocks = 0;  ///< blocks of addresses in a NIC's own FIB
     bool nic_fib_full = false;  ///< there were more

@@ -19,41 +19,68 @@ HostCpu::HostCpu(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRings> 
       nics_(std::move(nics)),
       rings_(std::move(rings)),
       settings_(settings),
-      cores_(std::max(settings.cores, 1U)) {
+      cores_(std::max(settings.cores, 1U)),
+      queues_(std::max<size_t>(nics_.empty() ? 1 : rings_.size() / nics_.size(), 1)) {
     for (size_t i = 0; i < cores_.size(); i++)
         cores_[i].next = i;
+    for (size_t i = 0; i < rings_.size(); i++)
+        places_.push_back({rings_[i].rx, i});
+    std::ranges::sort(places_, {}, &Place::begin);
     fabric.root().watch(this);
 }
 
 void HostCpu::memory_written(uint64_t address, uint32_t, uint64_t) {
-    for (size_t nic = 0; nic < rings_.size(); nic++) {
-        const HostRings& ring = rings_[nic];
-        if (address < ring.rx || address >= ring.rx + uint64_t{ring.entries} * ring.rx_stride) continue;
-        const size_t core = nic % cores_.size();
-        if (cores_[core].awake) return;
-        cores_[core].awake = true;
-        fabric_.events().schedule(fabric_.events().now() + settings_.poll_time, *this, poll_event, core);
-        return;
-    }
+    const auto behind = std::ranges::upper_bound(places_, address, {}, &Place::begin);
+    if (behind == places_.begin()) return;
+    const size_t index = std::prev(behind)->ring;
+    const HostRings& ring = rings_[index];
+    if (address >= ring.rx + uint64_t{ring.entries} * ring.rx_stride) return;
+    const size_t core = index % cores_.size();
+    if (cores_[core].awake) return;
+    cores_[core].awake = true;
+    fabric_.events().schedule(fabric_.events().now() + settings_.poll_time, *this, poll_event, core);
 }
 
 void HostCpu::poll(size_t index) {
     Core& core = cores_[index];
     const size_t step = cores_.size();
-    const size_t own = (nics_.size() - index + step - 1) / step;  // NICs of this core: index, index + step, …
+    // Rings of this core: index, index + step, …
+    const size_t own = index < rings_.size() ? (rings_.size() - index + step - 1) / step : 0;
     for (size_t i = 0; i < own; i++) {
-        const size_t nic = core.next;
-        core.next = core.next + step < nics_.size() ? core.next + step : index;
-        core.count = ready(nic, settings_.burst);
+        const size_t ring = core.next;
+        core.next = core.next + step < rings_.size() ? core.next + step : index;
+        core.count = ready(ring, settings_.burst);
         if (core.count == 0) continue;
-        core.nic = nic;
+        core.ring = ring;
         core.begin = fabric_.events().now();
         const Time cost = settings_.burst_time + core.count * settings_.packet_time;
-        counters_.busy += cost;
+        core.busy += cost;
         fabric_.events().schedule(core.begin + cost, *this, burst_event, index);
         return;
     }
     core.awake = false;
+}
+
+CpuCounters HostCpu::counters() const {
+    CpuCounters counters = counters_;
+    for (const Core& core : cores_) {
+        counters.busy += core.busy;
+        counters.busiest = std::max(counters.busiest, core.busy);
+    }
+    return counters;
+}
+
+void HostCpu::clear_counters() {
+    counters_ = {};
+    for (Core& core : cores_)
+        core.busy = 0;
+}
+
+void HostCpu::give_rings(size_t nic) {
+    for (size_t queue = 0; queue < queues_; queue++) {
+        const size_t ring = nic * queues_ + queue;
+        doorbell(ring, rx_tail_register, rings_[ring].entries);
+    }
 }
 
 void HostCpu::on_event(uint32_t what, uint64_t argument) {
@@ -61,14 +88,16 @@ void HostCpu::on_event(uint32_t what, uint64_t argument) {
         const Core& core = cores_[argument];
         counters_.bursts++;
         counters_.packets += core.count;
-        process(core.nic, core.count);
+        process(core.ring, core.count);
     }
     poll(argument);
 }
 
-void HostCpu::doorbell(size_t nic, uint64_t which, uint64_t count, uint64_t packet) {
+void HostCpu::doorbell(size_t ring, uint64_t which, uint64_t count, uint64_t packet) {
     counters_.doorbells++;
-    const uint64_t address = nics_[nic]->bar() + nics_[nic]->layout().registers + which;
+    const Nic& nic = *nics_[nic_of(ring)];
+    const uint64_t address =
+        nic.bar() + nic.layout().registers + ring % queues_ * NicLayout::queue_register_bytes + which;
     const auto bytes = std::as_bytes(std::span(&count, 1));
     fabric_.root().mmio_write(address, bytes.data(), static_cast<uint32_t>(bytes.size()), packet);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "offload/model/rss.h"
+
 namespace pktpit::model {
 namespace {
 
@@ -11,16 +13,22 @@ enum Cookie : uint64_t { slot_written = 1, rx_fetched, tx_fetched, frame_read };
 constexpr unsigned kind_shift = 56;
 constexpr uint64_t receive_event = 0;
 
-uint64_t make_cookie(uint64_t kind, uint64_t value) {
-    return kind << kind_shift | value;
+constexpr unsigned queue_shift = 32;
+
+uint64_t make_cookie(uint64_t kind, size_t queue, uint64_t value) {
+    return kind << kind_shift | uint64_t{queue} << queue_shift | value;
 }
 
 }  // namespace
 
-L3fwdFirmware::L3fwdFirmware(Nic& nic, const HostRings& rings, const L3fwdSettings& settings)
-    : nic_(nic), rings_(rings), settings_(settings), read_(rings.entries) {
-    rx_.copy.resize(rings.entries);
-    tx_.copy.resize(rings.entries);
+L3fwdFirmware::L3fwdFirmware(Nic& nic, const std::vector<HostRings>& rings, const L3fwdSettings& settings)
+    : nic_(nic), settings_(settings), queues_(rings.size()) {
+    for (size_t i = 0; i < rings.size(); i++) {
+        queues_[i].rings = rings[i];
+        queues_[i].read.resize(rings[i].entries);
+        queues_[i].rx.copy.resize(rings[i].entries);
+        queues_[i].tx.copy.resize(rings[i].entries);
+    }
 }
 
 void L3fwdFirmware::frame(uint32_t slot) {
@@ -30,78 +38,90 @@ void L3fwdFirmware::frame(uint32_t slot) {
 }
 
 void L3fwdFirmware::computed(uint32_t, uint64_t argument) {
-    waiting_.push(static_cast<uint32_t>(argument));
-    deliver_waiting();
+    const auto slot = static_cast<uint32_t>(argument);
+    const size_t queue =
+        rss_queue({nic_.frame_of(slot), nic_.meta(slot).length}, static_cast<uint32_t>(queues_.size()));
+    queues_[queue].waiting.push(slot);
+    deliver_waiting(queue);
 }
 
-void L3fwdFirmware::deliver_waiting() {
-    while (!waiting_.empty() && rx_.used < rx_.got) {
-        const uint32_t slot = waiting_.pop();
-        const uint64_t entry = rx_.used++ & (rings_.entries - 1);
+void L3fwdFirmware::deliver_waiting(size_t index) {
+    Queue& queue = queues_[index];
+    Fetched& rx = queue.rx;
+    while (!queue.waiting.empty() && rx.used < rx.got) {
+        const uint32_t slot = queue.waiting.pop();
+        const uint64_t entry = rx.used++ & (queue.rings.entries - 1);
         const Nic::Meta& meta = nic_.meta(slot);
-        HostDescriptor descriptor = rx_.copy[entry];
+        HostDescriptor descriptor = rx.copy[entry];
         nic_.dma().write(descriptor.address, nic_.frame_of(slot), meta.length,
-                         {make_cookie(slot_written, slot), meta.packet, false, TlpType::memory_write});
+                         {make_cookie(slot_written, 0, slot), meta.packet, false, TlpType::memory_write});
         descriptor.length = static_cast<uint16_t>(meta.length);
         descriptor.port = static_cast<uint8_t>(meta.port);
         descriptor.done = 1;
         descriptor.packet = static_cast<uint32_t>(meta.packet);
-        nic_.dma().write_copy(rings_.rx + entry * sizeof(descriptor),
+        nic_.dma().write_copy(queue.rings.rx + entry * sizeof(descriptor),
                               std::as_bytes(std::span(&descriptor, 1)),
                               {Requester::no_cookie, meta.packet, false, TlpType::memory_write});
     }
-    fetch(rx_, rings_.rx, rx_fetched, settings_.prefetched);
+    fetch(index, rx, queue.rings.rx, rx_fetched, settings_.prefetched);
 }
 
 /// Whole batches: a ring's end or its tail alone make smaller ones.
-void L3fwdFirmware::fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet) {
+void L3fwdFirmware::fetch(size_t queue, Fetched& ring, uint64_t base, uint64_t kind, uint64_t most,
+                          uint64_t packet) {
+    const uint64_t entries = ring.copy.size();
     while (ring.asked < ring.posted && ring.asked - ring.used < most) {
-        const uint64_t entry = ring.asked & (rings_.entries - 1);
+        const uint64_t entry = ring.asked & (entries - 1);
         const uint64_t count =
-            std::min({uint64_t{settings_.fetch}, ring.posted - ring.asked, rings_.entries - entry});
+            std::min({uint64_t{settings_.fetch}, ring.posted - ring.asked, entries - entry});
         if (kind == rx_fetched && count < settings_.fetch && ring.used < ring.got) return;
         ring.asked += count;
         nic_.dma().read(base + entry * HostRings::descriptor_bytes,
                         reinterpret_cast<std::byte*>(&ring.copy[entry]),
                         static_cast<uint32_t>(count * HostRings::descriptor_bytes),
-                        {make_cookie(kind, count), packet, false, TlpType::memory_write});
+                        {make_cookie(kind, queue, count), packet, false, TlpType::memory_write});
     }
 }
 
 void L3fwdFirmware::written(uint64_t offset, uint32_t, uint64_t packet) {
-    const uint64_t which = offset - nic_.layout().registers;
+    const uint64_t place = offset - nic_.layout().registers;
+    const size_t index = place / NicLayout::queue_register_bytes;
+    if (offset < nic_.layout().registers || index >= queues_.size()) return;
+    const uint64_t which = place % NicLayout::queue_register_bytes;
+    Queue& queue = queues_[index];
     uint64_t count = 0;
     std::memcpy(&count, nic_.memory(offset), sizeof(count));
     if (which == rx_tail_register) {
-        rx_.posted = count;
-        fetch(rx_, rings_.rx, rx_fetched, settings_.prefetched);
+        queue.rx.posted = count;
+        fetch(index, queue.rx, queue.rings.rx, rx_fetched, settings_.prefetched);
     } else if (which == tx_tail_register) {
-        tx_.posted = count;
-        fetch(tx_, rings_.tx, tx_fetched, rings_.entries, packet);
+        queue.tx.posted = count;
+        fetch(index, queue.tx, queue.rings.tx, tx_fetched, queue.rings.entries, packet);
     }
 }
 
 void L3fwdFirmware::dma_done(uint64_t cookie, DmaResult result) {
-    const uint64_t value = cookie & ((uint64_t{1} << kind_shift) - 1);
+    const auto value = static_cast<uint32_t>(cookie);
+    const size_t index = cookie >> queue_shift & ((1U << (kind_shift - queue_shift)) - 1);
+    Queue& queue = queues_[index];
     switch (cookie >> kind_shift) {
         case slot_written:
-            nic_.free_slot(static_cast<uint32_t>(value));
+            nic_.free_slot(value);
             start_sending();
             break;
         case rx_fetched:
-            rx_.got += value;
-            deliver_waiting();
+            queue.rx.got += value;
+            deliver_waiting(index);
             break;
         case tx_fetched:
-            tx_.got += value;
+            queue.tx.got += value;
             start_sending();
             break;
         case frame_read: {
-            const auto slot = static_cast<uint32_t>(value);
-            Nic::Meta& meta = nic_.meta(slot);
+            Nic::Meta& meta = nic_.meta(value);
             if (result != DmaResult::done) meta.length = 0;
-            read_[meta.user] = slot + 1;
-            send_what_was_read();
+            queue.read[meta.user] = uint64_t{value} + 1;
+            send_what_was_read(queue);
             break;
         }
         default:
@@ -109,27 +129,39 @@ void L3fwdFirmware::dma_done(uint64_t cookie, DmaResult result) {
     }
 }
 
+/// Queues take turns, a frame each.
 void L3fwdFirmware::start_sending() {
-    while (tx_.used < tx_.got) {
-        const uint32_t slot = nic_.take_slot();
-        if (slot == Nic::no_slot) return;
-        const uint64_t entry = tx_.used++ & (rings_.entries - 1);
-        const HostDescriptor& descriptor = tx_.copy[entry];
-        nic_.meta(slot) = {descriptor.length, descriptor.port, descriptor.packet, entry};
-        nic_.dma().read(descriptor.address, nic_.frame_of(slot), descriptor.length,
-                        {make_cookie(frame_read, slot), descriptor.packet, false, TlpType::memory_write});
+    for (size_t idle = 0; idle < queues_.size();) {
+        if (queues_[turn_].tx.used == queues_[turn_].tx.got) {
+            idle++;
+        } else {
+            const uint32_t slot = nic_.take_slot();
+            if (slot == Nic::no_slot) return;
+            idle = 0;
+            send_next(turn_, slot);
+        }
+        turn_ = turn_ + 1 < queues_.size() ? turn_ + 1 : 0;
     }
+}
+
+void L3fwdFirmware::send_next(size_t index, uint32_t slot) {
+    Queue& queue = queues_[index];
+    const uint64_t entry = queue.tx.used++ & (queue.rings.entries - 1);
+    const HostDescriptor& descriptor = queue.tx.copy[entry];
+    nic_.meta(slot) = {descriptor.length, descriptor.port, descriptor.packet, entry};
+    nic_.dma().read(descriptor.address, nic_.frame_of(slot), descriptor.length,
+                    {make_cookie(frame_read, index, slot), descriptor.packet, false, TlpType::memory_write});
 }
 
 /// In the ring's order, whatever order reads end in. The CPU may have the buffers back: it is told so a batch
 /// at a time.
-void L3fwdFirmware::send_what_was_read() {
+void L3fwdFirmware::send_what_was_read(Queue& queue) {
     for (;;) {
-        uint64_t& read = read_[head_ & (rings_.entries - 1)];
+        uint64_t& read = queue.read[queue.head & (queue.rings.entries - 1)];
         if (read == 0) break;
         const auto slot = static_cast<uint32_t>(read - 1);
         read = 0;
-        head_++;
+        queue.head++;
         const Nic::Meta& meta = nic_.meta(slot);
         if (meta.length > 0) {
             nic_.transmit(meta.port, nic_.frame_of(slot), meta.length, meta.packet, slot);
@@ -138,9 +170,9 @@ void L3fwdFirmware::send_what_was_read() {
             nic_.free_slot(slot);
         }
     }
-    if (head_ / settings_.head_batch == told_ / settings_.head_batch) return;
-    told_ = head_;
-    nic_.dma().write_copy(rings_.tx_head, std::as_bytes(std::span(&told_, 1)), {});
+    if (queue.head / settings_.head_batch == queue.told / settings_.head_batch) return;
+    queue.told = queue.head;
+    nic_.dma().write_copy(queue.rings.tx_head, std::as_bytes(std::span(&queue.told, 1)), {});
 }
 
 void L3fwdFirmware::transmitted(uint64_t cookie) {
@@ -153,7 +185,7 @@ L3fwdHost::L3fwdHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRin
     : HostCpu(fabric, std::move(nics), std::move(rings), settings), decider_(decider) {
     size_t all = settings.burst;
     for (const HostRings& ring : rings_) {
-        queues_.emplace_back().tx_buffers.resize(ring.entries);
+        rings_of_.emplace_back().tx_buffers.resize(ring.entries);
         rx_buffers_.emplace_back(ring.entries);
         all += size_t{2} * ring.entries;
     }
@@ -162,26 +194,26 @@ L3fwdHost::L3fwdHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRin
 }
 
 void L3fwdHost::start() {
-    for (size_t nic = 0; nic < queues_.size(); nic++) {
-        for (uint64_t entry = 0; entry < rings_[nic].entries; entry++)
-            post(nic, entry);
-        doorbell(nic, rx_tail_register, rings_[nic].entries);
+    for (size_t ring = 0; ring < rings_of_.size(); ring++) {
+        for (uint64_t entry = 0; entry < rings_[ring].entries; entry++)
+            post(ring, entry);
+        doorbell(ring, rx_tail_register, rings_[ring].entries);
     }
 }
 
-void L3fwdHost::post(size_t nic, uint64_t entry) {
+void L3fwdHost::post(size_t ring, uint64_t entry) {
     HostDescriptor descriptor;
     descriptor.address = free_.back();
     free_.pop_back();
-    rx_buffers_[nic][entry] = descriptor.address;
-    std::memcpy(memory(rings_[nic].rx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
+    rx_buffers_[ring][entry] = descriptor.address;
+    std::memcpy(memory(rings_[ring].rx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
 }
 
-size_t L3fwdHost::ready(size_t nic, size_t most) {
-    const HostRings& ring = rings_[nic];
+size_t L3fwdHost::ready(size_t index, size_t most) {
+    const HostRings& ring = rings_[index];
     size_t count = 0;
     for (; count < most; count++) {
-        const uint64_t entry = (queues_[nic].taken + count) & (ring.entries - 1);
+        const uint64_t entry = (rings_of_[index].taken + count) & (ring.entries - 1);
         HostDescriptor descriptor;
         std::memcpy(&descriptor, memory(ring.rx + entry * sizeof(descriptor)), sizeof(descriptor));
         if (!descriptor.done) break;
@@ -189,36 +221,40 @@ size_t L3fwdHost::ready(size_t nic, size_t most) {
     return count;
 }
 
-void L3fwdHost::process(size_t nic, size_t count) {
-    const HostRings& ring = rings_[nic];
+void L3fwdHost::process(size_t index, size_t count) {
+    const HostRings& ring = rings_[index];
+    const size_t nic = nic_of(index);
     uint64_t last = 0;
     uint64_t touched = 0;  // bit i: NIC i got something to send
     for (size_t i = 0; i < count; i++) {
-        const uint64_t entry = queues_[nic].taken++ & (ring.entries - 1);
+        const uint64_t entry = rings_of_[index].taken++ & (ring.entries - 1);
         HostDescriptor descriptor;
         std::memcpy(&descriptor, memory(ring.rx + entry * sizeof(descriptor)), sizeof(descriptor));
         last = descriptor.packet;
         trace(descriptor.packet, "burst: poll, lookup");
-        const uint64_t buffer = rx_buffers_[nic][entry];
+        const uint64_t buffer = rx_buffers_[index][entry];
         const Egress egress =
             decider_.decide(static_cast<unsigned>(nic), descriptor.port, memory(buffer), descriptor.length);
-        if (egress.forward && send(egress, descriptor, buffer)) {
+        if (egress.forward && send(ring_to(egress.nic, index), egress, descriptor, buffer)) {
             touched |= uint64_t{1} << egress.nic;
         } else {
             counters_.no_route += !egress.forward;
             free_.push_back(buffer);
         }
-        post(nic, entry);
+        post(index, entry);
     }
-    for (size_t to = 0; touched != 0; to++, touched >>= 1)
-        if (touched & 1) doorbell(to, tx_tail_register, queues_[to].tx_tail, last);
-    doorbell(nic, rx_tail_register, queues_[nic].taken + ring.entries);
+    for (size_t to = 0; touched != 0; to++, touched >>= 1) {
+        if (!(touched & 1)) continue;
+        const size_t egress = ring_to(to, index);
+        doorbell(egress, tx_tail_register, rings_of_[egress].tx_tail, last);
+    }
+    doorbell(index, rx_tail_register, rings_of_[index].taken + ring.entries);
 }
 
-bool L3fwdHost::send(const Egress& egress, const HostDescriptor& received, uint64_t buffer) {
-    Queue& queue = queues_[egress.nic];
-    const HostRings& ring = rings_[egress.nic];
-    reclaim(egress.nic);
+bool L3fwdHost::send(size_t to, const Egress& egress, const HostDescriptor& received, uint64_t buffer) {
+    Queue& queue = rings_of_[to];
+    const HostRings& ring = rings_[to];
+    reclaim(to);
     if (queue.tx_tail - queue.tx_reclaimed == ring.entries) {
         counters_.tx_full++;
         return false;
@@ -231,12 +267,12 @@ bool L3fwdHost::send(const Egress& egress, const HostDescriptor& received, uint6
     return true;
 }
 
-void L3fwdHost::reclaim(size_t nic) {
-    Queue& queue = queues_[nic];
+void L3fwdHost::reclaim(size_t ring) {
+    Queue& queue = rings_of_[ring];
     uint64_t head = 0;
-    std::memcpy(&head, memory(rings_[nic].tx_head), sizeof(head));
+    std::memcpy(&head, memory(rings_[ring].tx_head), sizeof(head));
     while (queue.tx_reclaimed < head)
-        free_.push_back(queue.tx_buffers[queue.tx_reclaimed++ & (rings_[nic].entries - 1)]);
+        free_.push_back(queue.tx_buffers[queue.tx_reclaimed++ & (rings_[ring].entries - 1)]);
 }
 
 }  // namespace pktpit::model

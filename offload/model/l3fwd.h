@@ -26,7 +26,8 @@ struct L3fwdSettings {
 
 class L3fwdFirmware : public Firmware {
   public:
-    L3fwdFirmware(Nic& nic, const HostRings& rings, const L3fwdSettings& settings);
+    /// `rings`: one for each queue.
+    L3fwdFirmware(Nic& nic, const std::vector<HostRings>& rings, const L3fwdSettings& settings);
 
     void frame(uint32_t slot) override;
     void computed(uint32_t what, uint64_t argument) override;
@@ -40,23 +41,28 @@ class L3fwdFirmware : public Firmware {
         std::vector<HostDescriptor> copy;
         uint64_t posted = 0, asked = 0, got = 0, used = 0;
     };
-    void deliver_waiting();
-    void fetch(Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet = 0);
+    struct Queue {
+        HostRings rings;
+        Fetched rx, tx;
+        Ring<uint32_t> waiting;      ///< received slots without a descriptor
+        std::vector<uint64_t> read;  ///< by transmit entry: slot that has been read into, plus one
+        uint64_t head = 0, told = 0;
+    };
+    void deliver_waiting(size_t queue);
+    void fetch(size_t queue, Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet = 0);
     void start_sending();
-    void send_what_was_read();
+    void send_next(size_t queue, uint32_t slot);
+    void send_what_was_read(Queue& queue);
 
     Nic& nic_;
-    HostRings rings_;
     L3fwdSettings settings_;
-    Fetched rx_, tx_;
-    Ring<uint32_t> waiting_;      ///< received slots without a descriptor
-    std::vector<uint64_t> read_;  ///< by transmit entry: slot that has been read into, plus one
-    uint64_t head_ = 0, told_ = 0;
+    std::vector<Queue> queues_;
+    size_t turn_ = 0;  ///< queue that may send next
 };
 
 class L3fwdHost : public HostCpu {
   public:
-    /// `buffers`: main memory for nics × 2 × entries slots and `burst` more.
+    /// `buffers`: main memory for 2 × entries slots of each ring and `burst` more.
     L3fwdHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostRings> rings,
               const CpuSettings& settings, Decider& decider, uint64_t buffers);
     /// Posts the receive buffers.
@@ -68,14 +74,14 @@ class L3fwdHost : public HostCpu {
         uint64_t tx_tail = 0, tx_reclaimed = 0;
         std::vector<uint64_t> tx_buffers;
     };
-    size_t ready(size_t nic, size_t most) override;
-    void process(size_t nic, size_t count) override;
-    void post(size_t nic, uint64_t entry);
-    bool send(const Egress& egress, const HostDescriptor& received, uint64_t buffer);
-    void reclaim(size_t nic);
+    size_t ready(size_t ring, size_t most) override;
+    void process(size_t ring, size_t count) override;
+    void post(size_t ring, uint64_t entry);
+    bool send(size_t to, const Egress& egress, const HostDescriptor& received, uint64_t buffer);
+    void reclaim(size_t ring);
 
     Decider& decider_;
-    std::vector<Queue> queues_;
+    std::vector<Queue> rings_of_;  ///< as rings_
     std::vector<std::vector<uint64_t>> rx_buffers_;
     std::vector<uint64_t> free_;
 };

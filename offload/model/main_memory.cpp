@@ -37,7 +37,9 @@ MainMemory::MainMemory(const MemorySettings& settings)
 
 Time MainMemory::write(Time now, uint64_t address, uint32_t bytes) {
     bytes_written_ += bytes;
-    const auto lines = static_cast<double>(lines_touched(address, bytes) + lines_in_part(address, bytes));
+    const double lines =
+        static_cast<double>(lines_touched(address, bytes)) +
+        (settings_.partial_line_cost - 1) * static_cast<double>(lines_in_part(address, bytes));
     write_free_ = std::max(write_free_, now) + static_cast<Time>(lines * write_line_ps_);
     return write_free_ + settings_.write_latency;
 }

@@ -15,6 +15,7 @@ struct MemorySettings {
     Time write_latency = 50 * nanosecond;  ///< until it can be seen
     double read_bytes_per_ns = 20;         ///< for devices, memory otherwise idle
     double write_bytes_per_ns = 20;
+    double partial_line_cost = 2;    ///< in whole lines, of a line that is written in part
     double write_load = 0;           ///< the CPU's stores, 0 to 1: 1 is all that a machine can do
     double read_load = 0;            ///< its loads
     double write_by_write_load = 0;  ///< share of device writes' bandwidth that a write load of 1 takes
@@ -32,8 +33,8 @@ class MainMemory {
     [[nodiscard]] bool contains(uint64_t address, uint64_t bytes) const {
         return address >= settings_.base && bytes_.contains(address - settings_.base, bytes);
     }
-    /// When a device's access that comes in now is done. Whole cache lines are moved, and a line that is
-    /// written in part is read before.
+    /// When a device's access that comes in now is done. Whole cache lines are moved; a line that is written
+    /// in part costs more, since it is read before.
     Time write(Time now, uint64_t address, uint32_t bytes);
     Time read(Time now, uint64_t address, uint32_t bytes);
     [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }

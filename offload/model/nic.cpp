@@ -23,7 +23,7 @@ NicLayout::NicLayout(unsigned nic_count, unsigned slots, unsigned window_slots, 
     rings = landing + uint64_t{nics} * window * slot_bytes;
     credits = to_page(rings + uint64_t{nics} * window * descriptor_bytes);
     registers = to_page(credits + uint64_t{nics} * 8);
-    doorbells = registers + page;
+    doorbells = registers + to_page(uint64_t{most_queues} * queue_register_bytes);
     programs = to_page(doorbells + uint64_t{nics} * 8);
     fib = to_page(programs + uint64_t{nics} * program_bytes);
     bytes = fib + to_page(fib_bytes);

@@ -43,6 +43,8 @@ struct NicLayout {
     unsigned nics = 0, window = 0;
     static constexpr uint32_t descriptor_bytes = 16;
     static constexpr uint32_t program_bytes = 512;  ///< room for one
+    static constexpr uint32_t most_queues = 64;     ///< of the host's, each with registers of its own
+    static constexpr uint32_t queue_register_bytes = 128;
 
     [[nodiscard]] uint64_t slot(uint32_t index) const { return uint64_t{index} * slot_bytes; }
     [[nodiscard]] uint64_t landing_slot(unsigned from, uint32_t index) const {

@@ -4,21 +4,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "offload/model/rss.h"
+
 namespace pktpit::model {
 namespace {
 
 constexpr size_t ethernet_header = 14;
 constexpr size_t ipv4_header = 20;
 constexpr size_t ipv4_destination = ethernet_header + 16;
+constexpr unsigned queue_shift = 32;  // in cookies and arguments, above counts and entries
 
 }  // namespace
 
 PktpitFirmware::PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, std::vector<uint64_t> bars,
-                               const HostRings& rings, const PktpitSettings& settings)
-    : PeerFirmware(nic, transfer, std::move(bars)),
-      rings_(rings),
-      settings_(settings),
-      answers_(size_t{rings.entries} * settings.answer_stride()) {}
+                               const std::vector<HostRings>& rings, const PktpitSettings& settings)
+    : PeerFirmware(nic, transfer, std::move(bars)), settings_(settings), queues_(rings.size()) {
+    for (size_t i = 0; i < rings.size(); i++) {
+        queues_[i].rings = rings[i];
+        queues_[i].answers.resize(size_t{rings[i].entries} * settings.answer_stride());
+    }
+}
 
 void PktpitFirmware::frame(uint32_t slot) {
     const Time there = nic_.fabric().events().now() + nic_.settings().receive_latency;
@@ -44,10 +49,13 @@ void PktpitFirmware::look_up(uint32_t slot) {
 
 void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
     if (what == first_own_event) {
-        waiting_.push(static_cast<uint32_t>(argument));
-        ask_host();
+        const auto slot = static_cast<uint32_t>(argument);
+        Queue& queue = queues_[rss_queue({nic_.frame_of(slot), nic_.meta(slot).length},
+                                         static_cast<uint32_t>(queues_.size()))];
+        queue.waiting.push(slot);
+        ask_host(queue);
     } else if (what == first_own_event + 1) {
-        answered(argument);
+        answered(queues_[argument >> queue_shift], static_cast<uint32_t>(argument));
     } else if (what == first_own_event + 2) {
         look_up(static_cast<uint32_t>(argument));
     } else {
@@ -55,16 +63,17 @@ void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
     }
 }
 
-void PktpitFirmware::ask_host() {
-    while (!waiting_.empty() && told_ < room_) {
-        const uint32_t slot = waiting_.pop();
+void PktpitFirmware::ask_host(Queue& queue) {
+    const HostRings& rings = queue.rings;
+    while (!queue.waiting.empty() && queue.told < queue.room) {
+        const uint32_t slot = queue.waiting.pop();
         const Nic::Meta& meta = nic_.meta(slot);
         std::byte* frame = nic_.frame_of(slot);
         SliceDescriptor descriptor{slot, static_cast<uint16_t>(meta.length), static_cast<uint8_t>(meta.port),
                                    1,    static_cast<uint32_t>(meta.packet), {}};
         if (meta.length >= ethernet_header + ipv4_header)
             std::memcpy(descriptor.destination.data(), frame + ipv4_destination, 4);
-        const uint64_t entry = rings_.rx + (told_++ & (rings_.entries - 1)) * rings_.rx_stride;
+        const uint64_t entry = rings.rx + (queue.told++ & (rings.entries - 1)) * rings.rx_stride;
         const Requester::Options options{Requester::no_cookie, meta.packet, false, TlpType::memory_write};
         // The descriptor last: what the CPU sees of it says that the slice is there. The slot is ours until
         // the answer.
@@ -77,42 +86,50 @@ void PktpitFirmware::ask_host() {
 
 void PktpitFirmware::written(uint64_t offset, uint32_t length, uint64_t packet) {
     if (offset < nic_.layout().registers) return PeerFirmware::written(offset, length, packet);
+    const uint64_t place = offset - nic_.layout().registers;
+    const size_t index = place / NicLayout::queue_register_bytes;
+    if (index >= queues_.size()) return;
     uint64_t count = 0;
     std::memcpy(&count, nic_.memory(offset), sizeof(count));
-    if (offset - nic_.layout().registers == rx_tail_register) {
-        room_ = count;
-        ask_host();
+    if (place % NicLayout::queue_register_bytes == rx_tail_register) {
+        queues_[index].room = count;
+        ask_host(queues_[index]);
     } else {
-        answers_posted_ = count;
-        fetch_answers(packet);
+        queues_[index].answers_posted = count;
+        fetch_answers(index, packet);
     }
 }
 
-void PktpitFirmware::fetch_answers(uint64_t packet) {
-    while (answers_asked_ < answers_posted_) {
-        const uint64_t entry = answers_asked_ & (rings_.entries - 1);
-        const uint64_t count =
-            std::min({uint64_t{settings_.fetch}, answers_posted_ - answers_asked_, rings_.entries - entry});
-        answers_asked_ += count;
+void PktpitFirmware::fetch_answers(size_t index, uint64_t packet) {
+    Queue& queue = queues_[index];
+    const HostRings& rings = queue.rings;
+    while (queue.answers_asked < queue.answers_posted) {
+        const uint64_t entry = queue.answers_asked & (rings.entries - 1);
+        const uint64_t count = std::min(
+            {uint64_t{settings_.fetch}, queue.answers_posted - queue.answers_asked, rings.entries - entry});
+        queue.answers_asked += count;
         const uint32_t stride = settings_.answer_stride();
-        nic_.dma().read(rings_.tx + entry * stride, &answers_[entry * stride],
+        nic_.dma().read(rings.tx + entry * stride, &queue.answers[entry * stride],
                         static_cast<uint32_t>(count * stride),
-                        {first_own_cookie | count, packet, false, TlpType::memory_write});
+                        {first_own_cookie | uint64_t{index} << queue_shift | count, packet, false,
+                         TlpType::memory_write});
     }
 }
 
 void PktpitFirmware::dma_done(uint64_t cookie, DmaResult result) {
     if (cookie < first_own_cookie) return PeerFirmware::dma_done(cookie, result);
-    for (uint64_t left = cookie - first_own_cookie; left > 0; left--) {
-        const uint64_t entry = answers_got_++ & (rings_.entries - 1);
-        nic_.compute(settings_.answer_time, first_own_event + 1, entry, answer_at(entry).packet,
-                     "firmware: egress descriptor");
+    const uint64_t index = (cookie - first_own_cookie) >> queue_shift;
+    Queue& queue = queues_[index];
+    for (auto left = static_cast<uint32_t>(cookie); left > 0; left--) {
+        const uint64_t entry = queue.answers_got++ & (queue.rings.entries - 1);
+        nic_.compute(settings_.answer_time, first_own_event + 1, index << queue_shift | entry,
+                     answer_at(queue, entry).packet, "firmware: egress descriptor");
     }
 }
 
-EgressAnswer PktpitFirmware::answer_at(size_t entry) const {
+EgressAnswer PktpitFirmware::answer_at(const Queue& queue, size_t entry) const {
     EgressAnswer answer;
-    std::memcpy(&answer, &answers_[entry * settings_.answer_stride()], sizeof(answer));
+    std::memcpy(&answer, &queue.answers[entry * settings_.answer_stride()], sizeof(answer));
     return answer;
 }
 
@@ -124,11 +141,11 @@ void PktpitFirmware::replace_header(const EgressAnswer& answer, const std::byte*
     std::memcpy(nic_.start_of(answer.slot), header, answer.header_length);
 }
 
-void PktpitFirmware::answered(size_t entry) {
-    const EgressAnswer answer = answer_at(entry);
+void PktpitFirmware::answered(Queue& queue, size_t entry) {
+    const EgressAnswer answer = answer_at(queue, entry);
     if (answer.forward) {
         if (answer.header_length > 0)
-            replace_header(answer, &answers_[entry * settings_.answer_stride()] + sizeof(answer));
+            replace_header(answer, &queue.answers[entry * settings_.answer_stride()] + sizeof(answer));
         return send(answer.slot, {true, answer.nic, answer.port});
     }
     nic_.counters().no_route++;
@@ -140,18 +157,18 @@ PktpitHost::PktpitHost(Fabric& fabric, std::vector<Nic*> nics, std::vector<HostR
     : HostCpu(fabric, std::move(nics), std::move(rings), settings),
       decider_(decider),
       program_(program),
-      taken_(nics_.size()) {}
+      taken_(rings_.size()) {}
 
 void PktpitHost::start() {
     for (size_t nic = 0; nic < nics_.size(); nic++)
-        doorbell(nic, rx_tail_register, rings_[nic].entries);
+        give_rings(nic);
 }
 
-size_t PktpitHost::ready(size_t nic, size_t most) {
-    const HostRings& ring = rings_[nic];
+size_t PktpitHost::ready(size_t index, size_t most) {
+    const HostRings& ring = rings_[index];
     size_t count = 0;
     for (; count < most; count++) {
-        const uint64_t entry = (taken_[nic] + count) & (ring.entries - 1);
+        const uint64_t entry = (taken_[index] + count) & (ring.entries - 1);
         SliceDescriptor descriptor;
         std::memcpy(&descriptor, memory(ring.rx + entry * ring.rx_stride), sizeof(descriptor));
         if (!descriptor.valid) break;
@@ -171,17 +188,17 @@ Egress PktpitHost::decide(size_t nic, const SliceDescriptor& descriptor, uint64_
     return decider_.decide(index, descriptor.port, header.data(), descriptor.length);
 }
 
-void PktpitHost::process(size_t nic, size_t count) {
-    const HostRings& ring = rings_[nic];
+void PktpitHost::process(size_t index, size_t count) {
+    const HostRings& ring = rings_[index];
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t entry = taken_[nic]++ & (ring.entries - 1);
+        const uint64_t entry = taken_[index]++ & (ring.entries - 1);
         const uint64_t address = ring.rx + entry * ring.rx_stride;
         SliceDescriptor descriptor;
         std::memcpy(&descriptor, memory(address), sizeof(descriptor));
         last = descriptor.packet;
         trace(descriptor.packet, "burst: poll, lookup");
-        const Egress egress = decide(nic, descriptor, address);
+        const Egress egress = decide(nic_of(index), descriptor, address);
         counters_.no_route += !egress.forward;
         const EgressAnswer answer{descriptor.slot,
                                   egress.nic,
@@ -194,8 +211,8 @@ void PktpitHost::process(size_t nic, size_t count) {
         descriptor.valid = 0;
         std::memcpy(memory(address), &descriptor, sizeof(descriptor));
     }
-    doorbell(nic, tx_tail_register, taken_[nic], last);
-    doorbell(nic, rx_tail_register, taken_[nic] + ring.entries);
+    doorbell(index, tx_tail_register, taken_[index], last);
+    doorbell(index, rx_tail_register, taken_[index] + ring.entries);
 }
 
 }  // namespace pktpit::model

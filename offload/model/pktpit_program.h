@@ -52,8 +52,9 @@ struct PktpitSettings {
 
 class PktpitFirmware : public PeerFirmware {
   public:
+    /// `rings`: one for each queue.
     PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, std::vector<uint64_t> bars,
-                   const HostRings& rings, const PktpitSettings& settings);
+                   const std::vector<HostRings>& rings, const PktpitSettings& settings);
 
     void frame(uint32_t slot) override;
     void computed(uint32_t what, uint64_t argument) override;
@@ -65,19 +66,22 @@ class PktpitFirmware : public PeerFirmware {
     }
 
   private:
+    struct Queue {
+        HostRings rings;
+        Ring<uint32_t> waiting;  ///< slots that the host's ring has no room for
+        uint64_t told = 0, room = 0;
+        std::vector<std::byte> answers;  ///< a copy of the host's ring
+        uint64_t answers_posted = 0, answers_asked = 0, answers_got = 0;
+    };
     void look_up(uint32_t slot);
-    void ask_host();
-    void fetch_answers(uint64_t packet);
-    void answered(size_t entry);
-    [[nodiscard]] EgressAnswer answer_at(size_t entry) const;
+    void ask_host(Queue& queue);
+    void fetch_answers(size_t queue, uint64_t packet);
+    void answered(Queue& queue, size_t entry);
+    [[nodiscard]] EgressAnswer answer_at(const Queue& queue, size_t entry) const;
     void replace_header(const EgressAnswer& answer, const std::byte* header);
 
-    HostRings rings_;
     PktpitSettings settings_;
-    Ring<uint32_t> waiting_;  ///< slots that the host's ring has no room for
-    uint64_t told_ = 0, room_ = 0;
-    std::vector<std::byte> answers_;  ///< a copy of the host's ring
-    uint64_t answers_posted_ = 0, answers_asked_ = 0, answers_got_ = 0;
+    std::vector<Queue> queues_;
 };
 
 class PktpitHost : public HostCpu {
@@ -88,13 +92,13 @@ class PktpitHost : public HostCpu {
     void start();
 
   private:
-    size_t ready(size_t nic, size_t most) override;
-    void process(size_t nic, size_t count) override;
+    size_t ready(size_t ring, size_t most) override;
+    void process(size_t ring, size_t count) override;
     [[nodiscard]] Egress decide(size_t nic, const SliceDescriptor& descriptor, uint64_t entry_address);
 
     Decider& decider_;
     PktpitSettings program_;
-    std::vector<uint64_t> taken_;  ///< by NIC: as many answers as slices
+    std::vector<uint64_t> taken_;  ///< by ring: as many answers as slices
 };
 
 }  // namespace pktpit::model

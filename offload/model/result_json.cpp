@@ -58,6 +58,23 @@ json to_json(const OperationsResult& operations) {
             {"generations", operations.control.generations}};
 }
 
+json to_json(const CheckLine& line) {
+    json value = {{"row", line.row},
+                  {"what", line.what},
+                  {"expected", line.expected},
+                  {"got", line.got},
+                  {"origin", to_string(line.origin)},
+                  {"verdict", to_string(line.verdict)},
+                  {"source", line.source},
+                  {"tolerance", nullptr}};
+    if (line.tolerance)
+        value["tolerance"] = {{"value", line.tolerance->value}, {"unit", line.tolerance->unit}};
+    if (!line.follows_from.empty()) value["follows_from"] = line.follows_from;
+    if (line.value) value["value"] = *line.value;
+    if (line.band) value["band"] = {line.band->first, line.band->second};
+    return value;
+}
+
 }  // namespace
 
 json to_json(const ExperimentResult& result) {
@@ -77,6 +94,7 @@ json to_json(const ExperimentResult& result) {
                     {"reordered", result.traffic.reordered}}},
                   {"cpu",
                    {{"utilisation", result.cpu_utilisation},
+                    {"busiest_core", result.busiest_core},
                     {"bursts", result.cpu.bursts},
                     {"packets", result.cpu.packets},
                     {"doorbells", result.cpu.doorbells},
@@ -115,15 +133,7 @@ json to_json(const ExperimentResult& result) {
 json to_json(const CheckReport& report) {
     json value = {{"lines", json::array()}, {"series", json::array()}};
     for (const CheckLine& line : report.lines)
-        value["lines"].push_back({{"row", line.row},
-                                  {"what", line.what},
-                                  {"expected", line.expected},
-                                  {"got", line.got},
-                                  {"origin", to_string(line.origin)},
-                                  {"verdict", line.verdict == Verdict::information ? "information"
-                                              : line.verdict == Verdict::holds     ? "holds"
-                                                                                   : "unmet"},
-                                  {"source", line.source}});
+        value["lines"].push_back(to_json(line));
     for (const auto& [name, text] : report.plots)
         value["plots"][name] = {{"title", text.title}, {"x", text.x}, {"y", text.y}};
     for (const CheckPlotSeries& series : report.series)

@@ -107,8 +107,10 @@ tl::expected<Topology, Errors> Topology::parse(std::string_view json_text) {
     topology.rcb = pcie.value("rcb", 64U);
     topology.ecrc = pcie.value("ecrc", false);
     topology.memory_below_4g = pcie.value("memory_below_4g", false);
-    if (pcie.value("completions", "mps") == "boundary")
-        topology.completions = offload::Completions::at_boundary;
+    if (pcie.contains("completions"))
+        topology.completions = pcie.at("completions") == "boundary"
+                                   ? offload::Completions::at_boundary
+                                   : offload::Completions::as_large_as_payload;
     topology.data_link = static_cast<DataLink>(index_in(data_links, pcie.value("data_link", "share")));
     for (const json& device : document->at("root_ports"))
         topology.root_ports.push_back(read_device(device));
@@ -146,10 +148,12 @@ std::string Topology::to_json_text() const {
                        {"mrrs", mrrs},
                        {"rcb", rcb},
                        {"ecrc", ecrc},
-                       {"completions", completions == offload::Completions::at_boundary ? "boundary" : "mps"},
                        {"data_link", data_links.at(static_cast<size_t>(data_link))},
                        {"memory_below_4g", memory_below_4g}}},
                      {"root_ports", json::array()}};
+    if (completions)
+        document["pcie"]["completions"] =
+            completions == offload::Completions::at_boundary ? "boundary" : "mps";
     for (const TopologyDevice& device : root_ports)
         document["root_ports"].push_back(to_json(device));
     return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

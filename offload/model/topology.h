@@ -3,6 +3,7 @@
 /// or made from a machine's PCI tree. Plain values; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Topology {
     unsigned mrrs = 512;
     unsigned rcb = 64;
     bool ecrc = false;
-    offload::Completions completions = offload::Completions::as_large_as_payload;
+    std::optional<offload::Completions> completions;  ///< none: the profile's rule
     DataLink data_link = DataLink::share;
     bool memory_below_4g = false;
     std::vector<TopologyDevice> root_ports;

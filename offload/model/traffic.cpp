@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t headers = 42;  // Ethernet, IPv4, UDP
 constexpr size_t destination = 30;
+constexpr size_t source_port = 34;
+constexpr uint32_t first_port = 1024;
 constexpr size_t most_latencies = 1 << 18;
 constexpr size_t remembered = 1 << 16;
 
@@ -29,6 +31,11 @@ void put16(std::byte* at, uint32_t value) {
 /// The pattern's bytes a frame has begin here, so that frames differ.
 size_t pattern_start(uint64_t number) {
     return number * 61 % 4096;
+}
+
+/// Neighbours in time are of different ones.
+size_t conversation_of(uint64_t number, size_t of) {
+    return (number * 0x9e3779b97f4a7c15 >> 32) % of;
 }
 
 }  // namespace
@@ -51,7 +58,8 @@ Traffic::Traffic(Fabric& fabric, std::vector<Nic*> nics, const TrafficSettings& 
         Stream& stream = streams_.emplace_back();
         stream.flow = flow;
         stream.seen.resize(remembered);
-        if (settings.destinations) stream.last.resize(settings.destinations->addresses().size());
+        stream.last.resize(settings.destinations ? settings.destinations->addresses().size()
+                                                 : std::max(settings.conversations, 1U));
         stream.ps_per_byte = 8000 / nics_[flow.from_nic]->settings().gbps[flow.from_port] / flow.load;
     }
     for (Nic* nic : nics_)
@@ -117,6 +125,9 @@ void Traffic::write_frame(const Stream& stream, size_t index, std::span<std::byt
         put16(&frame[destination], address >> 16);
         put16(&frame[destination + 2], address);
     }
+    if (!settings_.destinations)
+        put16(&frame[source_port],
+              first_port + static_cast<uint32_t>(conversation_of(stream.number, stream.last.size())));
     const Stamp stamp{stream.number, begin, static_cast<uint16_t>(index)};
     std::memcpy(&frame[headers], &stamp, stamp_bytes);
     std::memcpy(&frame[headers + stamp_bytes], &pattern_[pattern_start(stream.number)],
@@ -135,12 +146,14 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
     }
     Stream& stream = streams_[stamp.stream];
     bool here = stream.flow.to_nic == nic && stream.flow.to_port == port;
-    uint64_t* last = &stream.delivered;
+    uint64_t* last = nullptr;
     if (settings_.destinations) {
         const uint32_t where = settings_.destinations->index(stamp.stream, stamp.number);
         const Egress egress = egress_of(settings_.destinations->next_hop(where), settings_.egress);
         here = egress.forward && egress.nic == nic && egress.port == port;
         last = &stream.last[where];
+    } else {
+        last = &stream.last[conversation_of(stamp.number, stream.last.size())];
     }
     const bool same = !settings_.check_bytes ||
                       std::memcmp(&frame[headers + stamp_bytes], &pattern_[pattern_start(stamp.number)],
@@ -150,7 +163,7 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
         return;
     }
     counters_.reordered += stamp.number < *last;
-    if (last != &stream.delivered) *last = std::max(*last, stamp.number + 1);
+    *last = std::max(*last, stamp.number + 1);
     if (stamp.number < stream.delivered) {
         if (stream.delivered - stamp.number > remembered || stream.seen[stamp.number % remembered])
             counters_.doubled++;

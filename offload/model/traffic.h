@@ -29,6 +29,8 @@ struct TrafficSettings {
     /// destination stay in order.
     std::shared_ptr<const Destinations> destinations;
     EgressPorts egress;
+    /// UDP source ports that the frames of a flow to a port have: what RSS tells apart. Each stays in order.
+    unsigned conversations = 1024;
     bool check_bytes = true;  ///< looks at every byte that comes out; else at number and time
 };
 
@@ -45,7 +47,7 @@ struct TrafficCounters {
     uint64_t delivered_bytes = 0;
     uint64_t damaged = 0;    ///< bytes are not those that came in, or by the wrong port
     uint64_t doubled = 0;    ///< came out before
-    uint64_t reordered = 0;  ///< came out behind a later one of its flow
+    uint64_t reordered = 0;  ///< came out behind a later one of its conversation, or to its destination
 };
 
 class Traffic : public Actor, public FrameSink {
@@ -69,7 +71,7 @@ class Traffic : public Actor, public FrameSink {
         uint64_t number = 0;         ///< of the next frame
         uint64_t delivered = 0;      ///< highest number seen, plus one
         std::vector<bool> seen;      ///< ring by number
-        std::vector<uint64_t> last;  ///< by destination: highest number seen, plus one
+        std::vector<uint64_t> last;  ///< by destination, or conversation: highest number seen, plus one
         Time next = 0;               ///< when the next frame's first bit comes in
         uint32_t size = 0;           ///< of that frame
         double ps_per_byte = 0;

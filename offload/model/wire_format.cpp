@@ -2,6 +2,7 @@
 #include "offload/model/wire_format.h"
 
 #include <cmath>
+#include <cstdio>
 
 namespace pktpit::model {
 namespace {
@@ -21,6 +22,23 @@ double tlp_bytes_per_second(const LinkSettings& settings) {
 }
 
 }  // namespace
+
+std::string data_link_words(const LinkSettings& settings) {
+    const auto text = [](double value, int digits) {
+        std::array<char, 32> buffer{};
+        std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+        return std::string(buffer.data());
+    };
+    if (settings.link.gigatransfers >= flit_speed) return "flits: 236 of 256 bytes are TLPs'";
+    if (settings.data_link == DataLink::none) return "none: nothing is charged";
+    const double symbols = offload::ack_interval_symbols(settings.link, settings.mps);
+    const bool share = settings.data_link == DataLink::share;
+    const double bytes = share ? symbols : symbols * settings.link.lanes;
+    return std::string(share ? "share (pcie-bench): " : "dllps: ") + "16 B of DLLPs in " + text(bytes, 0) +
+           " B, " + text(1600 / bytes, 1) + " %, " +
+           (share ? "whatever comes in" : "of the direction against which TLPs come in") +
+           "; SKP ordered sets " + text(100 * skp_share, 1) + " %";
+}
 
 WireFormat::WireFormat(const LinkSettings& settings) {
     const double rate = tlp_bytes_per_second(settings);

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a TLP costs on a link: its bytes with header, padding to double words, ECRC and framing, and their
-/// time. What the data link layer takes is charged in one of two ways: as a share of the rate, as pcie-bench
-/// counts it (offload/pci/bandwidth.h), or by ACK and flow control DLLPs, one by one. Pure; any thread.
+/// time. What the data link layer takes is charged in one of two ways, which are two assumptions and not two
+/// figures of one: both take an ACK and a flow control update, 16 bytes, for each ACK interval of PCIe
+/// Base 5.0, section 3.6.3.1, which is told in symbol times.
+/// - `share`, as pcie-bench counts (offload/pci/bandwidth.h): 16 of that many *bytes*, whatever the width and
+///   whatever comes in: 16 / 203 = 7.9 % of Gen 3 x8 with an MPS of 256.
+/// - `dllps`, one by one: a symbol time carries a byte on each lane, so that 16 of 203 × 8 bytes, 1.0 %, are
+///   gone, and only of the direction against which TLPs come in.
+/// Both take SKP ordered sets besides, 0.3 %. Pure; any thread.
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "offload/model/time.h"
 #include "offload/model/tlp.h"
@@ -13,8 +20,8 @@
 namespace pktpit::model {
 
 enum class DataLink : uint8_t {
-    share,  ///< pcie-bench: part of the rate is gone, whatever the traffic
-    dllps,  ///< an ACK and a credit update each interval in which TLPs come in
+    share,  ///< pcie-bench: part of the rate is gone, whatever the traffic; ACK interval in bytes
+    dllps,  ///< an ACK and a credit update each interval in which TLPs come in; interval in symbol times
     none,
 };
 
@@ -40,6 +47,9 @@ struct LinkSettings {
 constexpr uint32_t data_credits(const Tlp& tlp) {
     return has_data(tlp.type) ? (tlp.length + 15) / 16 : 0;
 }
+
+/// For people: what is charged for it on this link.
+std::string data_link_words(const LinkSettings& settings);
 
 class WireFormat {
   public:

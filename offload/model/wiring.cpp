@@ -25,8 +25,8 @@ RingShape ring_shape(const Profile& profile, const PktpitSettings& program) {
     return {std::bit_ceil(profile.count("nic.slots")), program.stride(), program.answer_stride()};
 }
 
-std::vector<HostRings> plan_rings(MemoryPlan& plan, size_t nics, const RingShape& shape) {
-    std::vector<HostRings> rings(nics);
+std::vector<HostRings> plan_rings(MemoryPlan& plan, size_t nics, const RingShape& shape, size_t queues) {
+    std::vector<HostRings> rings(nics * queues);
     for (HostRings& ring : rings) {
         ring.entries = shape.entries;
         ring.rx_stride = shape.rx_stride;
@@ -41,10 +41,10 @@ uint64_t plan_bounce_buffers(MemoryPlan& plan, const Profile& profile, size_t ni
     return plan.take(uint64_t{nics} * nics * profile.count("nic.window") * slot_bytes);
 }
 
-uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape) {
+uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues) {
     MemoryPlan plan(0);
     plan_bounce_buffers(plan, profile, nics);
-    plan_rings(plan, nics, shape);
+    plan_rings(plan, nics, shape, queues);
     return plan.end();
 }
 

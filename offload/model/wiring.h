@@ -43,10 +43,11 @@ struct RingShape {
 /// Those of a program whose CPU is told of every slot.
 RingShape ring_shape(const Profile& profile, const PktpitSettings& program);
 
-std::vector<HostRings> plan_rings(MemoryPlan& plan, size_t nics, const RingShape& shape);
+/// `queues` of each NIC, NIC by NIC.
+std::vector<HostRings> plan_rings(MemoryPlan& plan, size_t nics, const RingShape& shape, size_t queues = 1);
 uint64_t plan_bounce_buffers(MemoryPlan& plan, const Profile& profile, size_t nics);
 /// Main memory that both take.
-uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape);
+uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues = 1);
 
 /// `slice`: bytes of a frame that go to the CPU.
 PktpitSettings pktpit_settings(const Profile& profile, unsigned slice);

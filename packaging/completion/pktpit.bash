@@ -20,7 +20,7 @@ _pktpit() {
         --transfer) words="write read bounce" ;;
         *)
             case "${path[0]} ${path[1]}" in
-                " ") words="check reload show route lookup table counters trace capture doctor bench model demo" ;;
+                " ") words="check reload detach show route lookup table counters trace capture doctor bench model demo" ;;
                 "show ") words="version ports routes route neighbours counters latency offload workers config" ;;
                 "bench ") words="wire cpu fib rfc2544 compare" ;;
                 "route ") words="add replace del" ;;
@@ -32,6 +32,7 @@ _pktpit() {
                 "trace ") words="--count --filter --port --verdict --seconds --sample" ;;
                 "capture ") words="-w --point --count --filter --port --seconds --sample --snaplen" ;;
                 "lookup ") words="--table --peer" ;;
+                "detach ") words="--instance --yes" ;;
                 "doctor ")
                     words="--nic --memory --tree --record"
                     if [[ $current != -* ]]; then
@@ -42,7 +43,7 @@ _pktpit() {
                 "model run" | "model explain" | "model sweep")
                     words="--topology --profile --program --transfer --size --slice --ports --load --write-load
                            --read-load --duration --poisson --seed --set --parameter --values" ;;
-                "model check") words="--row" ;;
+                "model check") words="--row --set --table" ;;
                 "model import") words="--tree --gbps" ;;
                 "model constants") words="--profile" ;;
                 "model plot")

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 namespace pktpit::router {
@@ -18,6 +20,9 @@ namespace {
 
 constexpr mode_t socket_mode = 0660;
 constexpr int backlog = 64;
+// For another daemon that makes its socket at the same moment; who holds the lock for longer is none.
+constexpr std::chrono::milliseconds lock_patience{1000};
+constexpr std::chrono::milliseconds lock_interval{10};
 
 struct OwnedFd {
     int value;
@@ -74,8 +79,15 @@ Result<UnixListener> UnixListener::open(const std::string& path) {
     if (directory.empty()) directory = ".";
     const OwnedFd lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock.value < 0) return system_error(directory, "cannot open the API socket's directory", errno);
-    while (::flock(lock.value, LOCK_EX) != 0) {
-        if (errno != EINTR) return system_error(directory, "cannot lock the API socket's directory", errno);
+    const auto end = std::chrono::steady_clock::now() + lock_patience;
+    while (::flock(lock.value, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return system_error(directory, "cannot lock the API socket's directory", errno);
+        if (std::chrono::steady_clock::now() > end)
+            return fail(directory, "somebody holds a lock on the API socket's directory",
+                        "a directory that only the daemon's user can open",
+                        "find out who by `fuser -v " + directory + "`, or put the socket elsewhere");
+        std::this_thread::sleep_for(lock_interval);
     }
 
     const auto stale = probe(path, address);

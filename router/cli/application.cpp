@@ -34,6 +34,7 @@ struct Options {
     std::vector<std::string> words;
     bool entries = false;
     bool dry_run = false;
+    bool yes = false;
     bool any_interface = false;
     bool watch = false;
     double interval = 1;
@@ -174,6 +175,13 @@ class Application {
             });
         reload_app->add_option("FILE", options_.file, "another configuration file");
         reload_app->add_flag("--dry-run", options_.dry_run, "only say what would change");
+
+        CLI::App* detach_app =
+            add(&app_, "detach", "takes down the data path of a daemon that is gone",
+                [this](const Session& session) {
+                    return detach(session, options_.instance.empty() ? "default" : options_.instance, options_.yes);
+                });
+        detach_app->add_flag("--yes", options_.yes, "do not ask, even where packets still flow");
 
         add(&app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, compare",
             [](const Session& session) { return bench({}, session.terminal); });

@@ -35,6 +35,11 @@ class ModelCommands {
         check->add_option("--row", options_.rows, "only this row; repeatable")
             ->check(CLI::Range(1U, 8U))
             ->allow_extra_args(false);
+        check
+            ->add_option("--set", options_.set,
+                         "NAME=VALUE: a constant that differs in all profiles; repeatable. Shows what moves")
+            ->allow_extra_args(false)
+            ->type_name("NAME=VALUE");
         CLI::App* plot =
             add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
         plot->add_option("FILE", options_.file, "their output")->required();

@@ -101,6 +101,9 @@ int doctor(const Session& session, const DoctorOptions& options);
 int trace(const Session& session, const ObserveOptions& options);
 int capture(const Session& session, const ObserveOptions& options);
 
+/// Ends the data path that a daemon which is gone has left; asks where packets still flow, unless `yes`.
+int detach(const Session& session, const std::string& instance, bool yes);
+
 int check(const Session& session, const std::string& path, bool interfaces_must_exist);
 int reload(const Session& session, const std::optional<std::string>& path, bool dry_run);
 int demo(const Session& session);

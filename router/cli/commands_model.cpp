@@ -181,6 +181,10 @@ int model_explain(const Session& session, const ModelOptions& options) {
         }
         if (!entry.is_tlp && entry.what.starts_with("transmit")) end = entry.end;
     }
+    if (const auto& ports = experiment->topology.root_ports; !ports.empty())
+        out << "Data link layer of the links at the root: "
+            << data_link_words(link_settings(experiment->topology, experiment->profile, ports[0].link))
+            << '\n';
     out << "Out of the egress port " << model::fixed(model::to_ns(end - zero), 1)
         << " ns after its last bit came in; " << wire << " B on all PCIe links together\n";
     return exit_ok;
@@ -226,10 +230,49 @@ int model_sweep(const Session& session, const ModelOptions& options) {
     return exit_ok;
 }
 
+namespace {
+
+std::string format_plain(double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+}
+
+Colour colour_of(model::Verdict verdict) {
+    switch (verdict) {
+        case model::Verdict::holds:
+            return Colour::green;
+        case model::Verdict::unmet:
+            return Colour::red;
+        default:
+            return Colour::yellow;
+    }
+}
+
+void print_check_line(const Session& session, const model::CheckLine& line) {
+    const bool unmet = line.verdict == model::Verdict::unmet;
+    const std::string verdict = unmet ? "UNMET" : std::string(to_string(line.verdict));
+    std::ostream& out = session.terminal.out;
+    out << "    " << session.terminal.paint(colour_of(line.verdict), verdict)
+        << std::string(verdict.size() < 9 ? 9 - verdict.size() : 1, ' ') << line.what << ": " << line.expected
+        << "; the model: " << line.got << " [" << to_string(line.origin);
+    if (!line.follows_from.empty()) out << ": " << line.follows_from;
+    if (line.tolerance)
+        out << "; tolerance " << format_plain(line.tolerance->value) << ' ' << line.tolerance->unit;
+    out << "]\n";
+}
+
+}  // namespace
+
 int model_check(const Session& session, const ModelOptions& options) {
-    model::CheckSettings settings{options.table};
+    model::CheckSettings settings{options.table, {}};
     if (options.table.empty()) settings.table = fib::data_file("internet-ipv4-2026-06.txt.xz").value_or("");
     if (options.table == "generated") settings.table.clear();
+    for (const std::string& setting : options.set) {
+        const auto constant = read_constant(setting);
+        if (!constant) return print_failure(session, constant.error(), exit_wrong);
+        settings.set.push_back(*constant);
+    }
     const auto checked = model::run_check(options.rows, settings, [&](const std::string& what) {
         if (session.terminal.interactive) session.terminal.err << what << '\n';
     });
@@ -252,16 +295,15 @@ int model_check(const Session& session, const ModelOptions& options) {
             row = line.row;
             source.clear();
         }
-        const bool unmet = line.verdict == model::Verdict::unmet;
         if (line.verdict == model::Verdict::information) {
-            out << "           " << line.what << ": " << line.got << '\n';
+            out << "             " << line.what << ": " << line.got;
+            if (!line.follows_from.empty())
+                out << " [" << to_string(line.origin) << ": " << line.follows_from << ']';
+            out << '\n';
             continue;
         }
         if (line.source != source) out << "  " << (source = line.source) << '\n';
-        out << "    "
-            << session.terminal.paint(unmet ? Colour::red : Colour::green, unmet ? "UNMET" : "holds") << "  "
-            << line.what << ": " << line.expected << "; the model: " << line.got << " ["
-            << to_string(line.origin) << "]\n";
+        print_check_line(session, line);
     }
     return all ? exit_ok : exit_wrong;
 }

@@ -85,6 +85,7 @@ int show_ports(const Session& session) {
         if (text_of(port, "attach") == "dispatcher") mode += ", dispatcher";
         const std::string forwarding = text_of(port, "forwarding");
         if (forwarding == "split" || forwarding == "auto") mode += ", " + forwarding;
+        if (flag_of(part_of(port, "stand_in"), "now")) mode += ", stands in";
         table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
                        mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
                        packets_and_bytes(port, "rx"), packets_and_bytes(port, "tx"),
@@ -101,6 +102,12 @@ int show_ports(const Session& session) {
             session.terminal.out << text_of(port, "name") << ": " << warning << "\n";
     for (const json& port : part_of(*body, "ports"))
         if (port.contains("nic")) session.terminal.out << nic_line(text_of(port, "name"), port.at("nic"));
+    for (const json& port : part_of(*body, "ports"))
+        if (const json& stand_in = part_of(port, "stand_in"); number_of(stand_in, "times") != 0)
+            session.terminal.out << printable(text_of(port, "name")) << ": its worker stood still "
+                                 << format_count(number_of(stand_in, "times"))
+                                 << " times; the port stage decided about "
+                                 << format_count(number_of(stand_in, "packets")) << " packets meanwhile\n";
     return exit_ok;
 }
 

@@ -24,6 +24,12 @@ std::string queues_of(const json& worker) {
     return text.empty() ? "-" : text;
 }
 
+/// A worker that stands still has queues whose port stage stands in for it.
+std::string standing_of(const json& worker) {
+    const uint64_t queues = number_of(worker, "stood_in");
+    return queues == 0 ? "" : " (stands still: " + std::to_string(queues) + " stood in for)";
+}
+
 }  // namespace
 
 int show_workers(const Session& session) {
@@ -49,7 +55,7 @@ int show_workers(const Session& session) {
         const bool cpu = worker.contains("cpu") && worker.at("cpu").is_number();
         std::vector<Cell> row = {std::to_string(number_of(worker, "worker")),
                                  cpu ? std::to_string(number_of(worker, "cpu")) : "any",
-                                 text_of(worker, "polling"), queues_of(worker),
+                                 text_of(worker, "polling"), queues_of(worker) + standing_of(worker),
                                  format_count(number_of(worker, "packets"))};
         for (const char* count : {"total", "free", "receive", "transmit", "retired"})
             row.emplace_back(slots.contains(count) ? std::to_string(number_of(slots, count)) : "-");

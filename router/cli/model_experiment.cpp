@@ -71,6 +71,15 @@ Result<void> set_cpu_times(model::Profile& profile, const std::string& path) {
 
 }  // namespace
 
+Result<std::pair<std::string, double>> read_constant(const std::string& setting) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+        return fail("--set", "\"" + printable(setting) + "\" has no value", "NAME=VALUE");
+    const auto value = number(setting.substr(0, equals), setting.substr(equals + 1));
+    if (!value) return tl::unexpected(value.error());
+    return std::pair(setting.substr(0, equals), *value);
+}
+
 Result<void> set_parameter(ModelExperiment& experiment, const std::string& name, const std::string& text) {
     model::ExperimentSettings& settings = experiment.settings;
     if (name == "size") return set_size(settings, text);

@@ -15,6 +15,8 @@ struct ModelExperiment {
 
 /// Errors: those of topology and profile; a word that cannot be.
 tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions& options);
+/// NAME=VALUE of a constant. Errors: no "=", no number.
+Result<std::pair<std::string, double>> read_constant(const std::string& setting);
 /// Sets what a sweep varies: a word of ModelOptions, or a constant.
 Result<void> set_parameter(ModelExperiment& experiment, const std::string& name, const std::string& value);
 

@@ -48,8 +48,10 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
     steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {
         Refusal refusal{{applied.error()}, transaction.roll_back()};
-        // The new routes' had to go again.
-        if (auto released = release_route_counters(); !released) refusal.left.push_back(released.error());
+        // The new routes' had to go again. At a start all that are known are an earlier data path's, which counts on.
+        if (!first)
+            if (auto released = release_route_counters(); !released)
+                refusal.left.push_back(released.error());
         for (auto& error : refusal.left) {
             error.message = "could not be put back as it was: " + error.message;
             spdlog::error("{}", error.to_string());
@@ -74,24 +76,32 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     // The last step of a way back. With a million routes of the kernel it takes a second.
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
-    if (auto done = apply_interfaces(wanted, transaction); !done) return done;
+    if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
+    if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
     apply_routing(wanted, transaction);
+    if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = kernel_routes_.configure(wanted.kernel_routes, transaction); !done) return done;
+    if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = install_wanted_routes(routing_, route_counters_, routes, transaction); !done) return done;
     if (first)
         cli_routes_.load();
     else
         cli_routes_.refresh();
     routing_.resolve_missing();
-    if (auto done = ports_.attach_all(transaction); !done) return done;
-    if (first)
-        if (auto done = take_over(wanted, transaction); !done) return done;
+    if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
     slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue);
-    return {};
+    // The last step: from here on there is no way back to what an earlier daemon has left.
+    return first ? take_over(wanted, transaction) : Result<void>();
+}
+
+// A start that lasts long is not waited for.
+Result<void> ControlPlane::go_on(bool first) const {
+    if (!first || !asked_to_stop_ || !asked_to_stop_()) return {};
+    return fail("start", "asked to stop before it has taken over; what ran before goes on");
 }
 
 // What follows from which interfaces there are.
@@ -115,6 +125,16 @@ void ControlPlane::apply_routing(const config::Config& wanted, Transaction& tran
                                 [this, before = image_.hash_seed()] { image_.set_hash_seed(before); });
         image_.set_hash_seed(seed);
     }
+}
+
+// Before ports are prepared: their programs are loaded by it.
+Result<void> ControlPlane::apply_heartbeat(const config::Config& wanted, bool first,
+                                           Transaction& transaction) {
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages || (!first && wanted.heartbeat == config_.heartbeat)) return {};
+    return transaction.make(
+        "/heartbeat", [&] { return stages->set_heartbeat(wanted.heartbeat); },
+        [stages, before = config_.heartbeat] { return stages->set_heartbeat(before); });
 }
 
 Result<void> ControlPlane::apply_neighbours(const config::Config& wanted, Transaction& transaction) {
@@ -180,14 +200,15 @@ Result<void> ControlPlane::release_route_counters() {
 
 // After a restart: the swap is done; what an earlier daemon has left and nobody wants any more goes.
 Result<void> ControlPlane::take_over(const config::Config& wanted, Transaction& transaction) {
-    std::vector<uint32_t> devices;
-    if (PortStages* stages = dataplane_.port_stages()) {
-        auto released = stages->commit();
-        if (!released) return tl::unexpected(released.error());
-        devices = std::move(*released);
-    }
+    const auto devices = std::make_shared<std::vector<uint32_t>>();
     transaction.on_commit("an earlier daemon's addresses",
-                          [this, devices, wanted] { return remove_former_addresses(devices, wanted); });
+                          [this, devices, wanted] { return remove_former_addresses(*devices, wanted); });
+    transaction.on_commit("an earlier daemon's devices", [this] { return ports_.give_former_roles_back(); });
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages) return {};
+    auto released = stages->commit();
+    if (!released) return tl::unexpected(released.error());
+    *devices = std::move(*released);
     return {};
 }
 

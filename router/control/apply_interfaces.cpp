@@ -23,12 +23,15 @@ void order_for_removal(std::vector<config::Interface>& interfaces) {
 
 }  // namespace
 
-Result<void> ControlPlane::apply_interfaces(const config::Config& wanted, Transaction& transaction) {
+Result<void> ControlPlane::apply_interfaces(const config::Config& wanted, bool first,
+                                            Transaction& transaction) {
     take_off_moved(wanted, transaction);
     for (const bool vlans : {false, true})
-        for (const auto& [name, interface] : wanted.interfaces)
-            if (interface.parent.has_value() == vlans)
-                if (auto done = bring(interface, transaction); !done) return done;
+        for (const auto& [name, interface] : wanted.interfaces) {
+            if (interface.parent.has_value() != vlans) continue;
+            if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
+            if (auto done = bring(interface, transaction); !done) return done;
+        }
     return {};
 }
 

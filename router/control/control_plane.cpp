@@ -28,14 +28,18 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::make(Environment environment
         stages->set_port_table(*port_table);
         stages->set_hot_table(*hot_table);
     }
-    return std::unique_ptr<ControlPlane>(
-        new ControlPlane(std::move(environment), std::move(image), {*port_table, *hot_table}));
+    auto memory = SwitchMemory::open(environment.run_state_path);
+    if (!memory) return tl::unexpected(memory.error());
+    return std::unique_ptr<ControlPlane>(new ControlPlane(std::move(environment), std::move(image),
+                                                          {*port_table, *hot_table}, std::move(*memory)));
 }
 
-ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const Tables& tables)
+ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const Tables& tables,
+                           SwitchMemory memory)
     : kernel_(environment.kernel),
       dataplane_(environment.dataplane),
       slow_path_(environment.slow_path),
+      asked_to_stop_(std::move(environment.asked_to_stop)),
       own_hash_seed_(environment.hash_seed),
       tables_(tables),
       state_(RouteFilter{}, *this),
@@ -45,7 +49,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
           [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); },
           tables.port),
-      ports_(kernel_, state_, routing_, dataplane_, environment.switches),
+      ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory)),
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)) {}
 

@@ -50,9 +50,12 @@ class ControlPlane : private KernelListener {
         HostSwitches& switches;
         SlowPathControl& slow_path;
         DescriptorWatcher& watcher;
-        OpenKernel open_kernel;       ///< for the kernel's routes: a connection of their own
-        std::string cli_routes_path;  ///< file that keeps routes given by hand
-        uint64_t hash_seed = 0;       ///< of the flow hash, where the configuration has none
+        OpenKernel open_kernel;        ///< for the kernel's routes: a connection of their own
+        std::string cli_routes_path;   ///< file that keeps routes given by hand
+        std::string run_state_path{};  ///< file that keeps what devices were; empty: nothing is kept
+        std::function<bool()>
+            asked_to_stop{};     ///< asked between the steps of the first apply(): it is refused then
+        uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -78,8 +81,8 @@ class ControlPlane : private KernelListener {
 
     /// Every 100 ms.
     void tick();
-    /// What the end leaves: devices in their role as a router's, or as they were.
-    void leave_running(bool leave) { ports_.leave_running(leave); }
+    /// From now on the end leaves devices as they were, and not in their role as a router's.
+    void take_down() { ports_.take_down(); }
 
     [[nodiscard]] const config::Config& config() const { return config_; }
     [[nodiscard]] uint64_t generation() const { return generation_; }
@@ -98,12 +101,14 @@ class ControlPlane : private KernelListener {
         fib::TableId port = PP_FIB_DEFAULT_TABLE;  ///< the host's addresses
         fib::TableId hot = PP_FIB_DEFAULT_TABLE;
     };
-    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables);
+    ControlPlane(Environment environment, fib::FibImage image, const Tables& tables, SwitchMemory memory);
 
     // apply.cpp
+    [[nodiscard]] Result<void> go_on(bool first) const;
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     void apply_routing(const config::Config& wanted, Transaction& transaction);
+    Result<void> apply_heartbeat(const config::Config& wanted, bool first, Transaction& transaction);
     Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
     Result<void> set_neighbour(const config::StaticNeighbour& wanted, Transaction& transaction);
     Result<void> remove_neighbour(const config::StaticNeighbour& unwanted);
@@ -114,7 +119,7 @@ class ControlPlane : private KernelListener {
     Result<bool> changed_by_hand(Result<bool> changed);
 
     // apply_interfaces.cpp
-    Result<void> apply_interfaces(const config::Config& wanted, Transaction& transaction);
+    Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
     void take_off_moved(const config::Config& wanted, Transaction& transaction);
     void take_off(const config::Interface& interface, Transaction& transaction);
     Result<void> bring(const config::Interface& wanted, Transaction& transaction);
@@ -136,6 +141,7 @@ class ControlPlane : private KernelListener {
     Kernel& kernel_;
     Dataplane& dataplane_;
     SlowPathControl& slow_path_;
+    std::function<bool()> asked_to_stop_;
     config::Config config_;
     uint64_t generation_ = 0;
     uint64_t ticks_ = 0;

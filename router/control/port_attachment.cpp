@@ -7,19 +7,30 @@
 #include "router/control/ports.h"
 
 namespace pktpit::router {
-Result<void> Ports::attach_all(Transaction& transaction) {
+// What can be refused comes first: programs and sockets, then ports that nobody forwards on, then those of an
+// earlier daemon, whose programs are swapped.
+Result<void> Ports::attach_all(Transaction& transaction, const std::function<Result<void>()>& go_on) {
     std::vector<Port*> unattached;
     for (auto& [name, port] : ports_)
         if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
+    PortStages* stages = dataplane_.port_stages();
+    if (stages)
+        std::ranges::stable_partition(unattached, [&](const Port* port) {
+            return !stages->previous_ports().contains(port->ifindex);
+        });
     for (Port* port : unattached) {
+        if (auto wanted = go_on(); !wanted) return wanted;
         transaction.on_rollback(port->config.name, [this, name = port->config.name] {
             if (const auto found = ports_.find(name); found != ports_.end()) detach(found->second);
         });
         if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config); !prepared)
             return prepared;
     }
-    for (Port* port : unattached)
+    if (stages) transaction.on_rollback("ports", [stages] { stages->give_back_all(); });
+    for (Port* port : unattached) {
+        if (auto wanted = go_on(); !wanted) return wanted;
         if (auto attached = attach(*port); !attached) return attached;
+    }
     return make_modes_alike(&transaction);
 }
 

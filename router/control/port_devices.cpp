@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kernel's devices are made to be, and what the kernel says of them.
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 
 #include "router/control/ports.h"
+#include "router/dataplane/device_switches.h"
 
 namespace pktpit::router {
 namespace {
@@ -14,37 +14,74 @@ namespace {
 // What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
 // advertisements, all-routers group, no belief in others' advertisements): transit does not reach the kernel.
 // Addresses stay when a link goes down, as IPv4 ones do.
-constexpr std::array role_switches{"forwarding", "keep_addr_on_down"};
+constexpr std::array<std::string_view, 2> role_switches{"forwarding", "keep_addr_on_down"};
 
 }  // namespace
 
+// What the device was is noted before it is changed: whoever gives the role back may be another daemon.
 Result<void> Ports::take_role(Port& port) {
     BestEffort effort;
     const std::string& name = port.config.name;
+    SwitchValues wanted;
+    port.switches_found.clear();
     for (const std::string_view role : role_switches)
-        effort.attempt(name, [&]() -> Result<void> {
-            const std::string path = fmt::format("ipv6/conf/{}/{}", name, role);
-            const auto before = switches_.sysctl(path);
-            if (!before) return {};
-            port.switches_before.try_emplace(path, *before);
-            return switches_.set_sysctl(path, "1");
-        });
+        if (const auto value = switches_.sysctl(device_sysctl(name, role))) {
+            port.switches_found.emplace(role, *value);
+            wanted.emplace(role, "1");
+        }
     if (is_port(port.config))
-        effort.attempt(name, [&]() -> Result<void> {
-            if (!switches_.receive_vlan_offload(name).value_or(false)) return {};
-            port.vlan_offload_before = true;
-            return switches_.set_receive_vlan_offload(name, false);
-        });
+        if (const auto on = switches_.receive_vlan_offload(name)) {
+            port.switches_found.emplace(vlan_offload_switch, *on ? "1" : "0");
+            wanted.emplace(vlan_offload_switch, "0");
+        }
+    effort.attempt(name, [&]() -> Result<void> {
+        const auto remembered = memory_.remember(port.ifindex, port.switches_found);
+        port.switches_remembered = !remembered || *remembered;
+        return remembered ? Result<void>() : Result<void>(tl::unexpected(remembered.error()));
+    });
+    effort.attempt(name, [&] { return set_switches(name, wanted); });
     return effort.result();
 }
 
-Result<void> Ports::give_role_back(Port& port) {
+// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot be
+// put back stays noted for whoever comes after.
+Result<void> Ports::give_role_back(Port& port, Was role) {
+    if (port.ifindex == 0) return {};
     BestEffort effort;
     const std::string& name = port.config.name;
-    for (const auto& before : std::exchange(port.switches_before, {}))
-        effort.attempt(name, [&] { return switches_.set_sysctl(before.first, before.second); });
-    if (std::exchange(port.vlan_offload_before, false))
-        effort.attempt(name, [&] { return switches_.set_receive_vlan_offload(name, true); });
+    const SwitchValues before = role == Was::found ? port.switches_found : memory_.before(port.ifindex);
+    effort.attempt(name, [&] { return set_switches(name, before); });
+    if (effort.result() && (role == Was::taken || port.switches_remembered))
+        effort.attempt(name, [&] { memory_.forget(port.ifindex); });
+    return effort.result();
+}
+
+Result<void> Ports::give_former_roles_back() {
+    BestEffort effort;
+    for (const uint32_t ifindex : memory_.devices()) {
+        const auto has_it = [&](const auto& entry) { return entry.second.ifindex == ifindex; };
+        if (std::ranges::any_of(ports_, has_it)) continue;
+        effort.attempt("device " + std::to_string(ifindex), [&]() -> Result<void> {
+            const LinkEvent* link = state_.link(ifindex);
+            auto back = link ? set_switches(link->name, memory_.before(ifindex)) : Result<void>();
+            if (back) memory_.forget(ifindex);
+            return back;
+        });
+    }
+    return effort.result();
+}
+
+Result<void> Ports::set_switches(const std::string& device, const SwitchValues& values) {
+    BestEffort effort;
+    for (const auto& [name, value] : values)
+        effort.attempt(device, [&]() -> Result<void> {
+            if (name == vlan_offload_switch) {
+                const bool on = value == "1";
+                const auto now = switches_.receive_vlan_offload(device);
+                return !now || *now == on ? Result<void>() : switches_.set_receive_vlan_offload(device, on);
+            }
+            return switches_.set_sysctl(device_sysctl(device, name), value);
+        });
     return effort.result();
 }
 
@@ -112,7 +149,7 @@ void Ports::link_changed(const LinkEvent& link) {
     if (const auto found = ports_.find(link.name); found != ports_.end()) bind(found->second, link);
     // A device that was renamed is no longer the one that was configured.
     for (auto& [name, port] : ports_)
-        if (port.ifindex == link.ifindex && name != link.name) unbind(port);
+        if (port.ifindex == link.ifindex && name != link.name) unbind(port, &link);
     // VLANs without a device of their own live on their parent's state.
     for (auto& [name, port] : ports_)
         if (port.config.parent == link.name) update_link(port);
@@ -120,7 +157,7 @@ void Ports::link_changed(const LinkEvent& link) {
 
 void Ports::link_removed(const LinkEvent& link) {
     for (auto& [name, port] : ports_)
-        if (port.ifindex == link.ifindex) unbind(port);
+        if (port.ifindex == link.ifindex) unbind(port, nullptr);
 }
 
 void Ports::bind(Port& port, const LinkEvent& link) {
@@ -135,13 +172,16 @@ void Ports::bind(Port& port, const LinkEvent& link) {
     retry();
 }
 
-void Ports::unbind(Port& port) {
-    spdlog::warn("{}: device is gone", port.config.name);
+void Ports::unbind(Port& port, const LinkEvent* renamed) {
+    spdlog::warn("{}: device is gone{}", port.config.name, renamed ? ": it is " + renamed->name + " now" : "");
+    auto given = renamed ? set_switches(renamed->name, memory_.before(port.ifindex)) : Result<void>();
+    if (given)
+        memory_.forget(port.ifindex);
+    else
+        spdlog::warn("{}", given.error().to_string());
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
     port.ifindex = 0;
-    port.switches_before.clear();  // they went with the device
-    port.vlan_offload_before = false;
     update_link(port);
     for (auto& [name, vlan] : ports_)
         if (vlan.config.parent == port.config.name) update_link(vlan);

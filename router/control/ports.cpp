@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/ports.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 namespace pktpit::router {
@@ -18,9 +20,18 @@ std::vector<InterfaceAddress> missing_in(const std::vector<InterfaceAddress>& th
 }  // namespace
 
 Ports::~Ports() {
-    if (leave_running_) return;
-    for (auto& [name, port] : ports_)
-        (void)give_role_back(port);
+    if (!take_down_) return;
+    std::vector<uint32_t> left;
+    for (const uint32_t ifindex : memory_.devices()) {
+        const LinkEvent* link = state_.link(ifindex);
+        if (!link) continue;
+        auto back = set_switches(link->name, memory_.before(ifindex));
+        if (!back) back = set_switches(link->name, memory_.before(ifindex));
+        if (back) continue;
+        spdlog::warn("{}", back.error().to_string());
+        left.push_back(ifindex);
+    }
+    memory_.forget_others(left);
 }
 
 Result<void> Ports::add(const config::Interface& wanted, Transaction& transaction) {
@@ -29,7 +40,7 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     port.config = wanted;
     if (auto found = find_port(port, transaction); !found) return found;
     if (!is_port(wanted)) make_vlan_device(port, transaction);
-    transaction.on_rollback(name, [this, name] { return discard(name, false); });
+    transaction.on_rollback(name, [this, name] { return discard(name, false, Was::found); });
     Port& added = ports_.insert_or_assign(name, std::move(port)).first->second;
     const auto former = taken_off_.find(name);
     const auto interface =
@@ -137,7 +148,7 @@ void Ports::take_off(const std::string& name, Transaction& transaction) {
         return remove_addresses(now->second,
                                 missing_in(now->second.config.addresses, former.config.addresses));
     });
-    if (auto given = give_role_back(port); !given) transaction.warn(given.error());
+    if (auto given = give_role_back(port, Was::taken); !given) transaction.warn(given.error());
     if (is_port(port.config)) dataplane_.detach(port.port);
     routing_.remove_interface(port.interface);
     ports_.erase(name);
@@ -151,7 +162,7 @@ Result<void> Ports::put_back(const std::string& name) {
     Port port = former->second;
     BestEffort effort;
     // If it was not taken off wholly.
-    effort.attempt(name, [&] { return discard(name, false); });
+    effort.attempt(name, [&] { return discard(name, false, Was::taken); });
     taken_off_.erase(name);
     const auto attachment = std::exchange(port.attachment, std::nullopt);
     const LinkEvent* link = state_.link(name);
@@ -175,15 +186,15 @@ Result<void> Ports::put_back(const std::string& name) {
 }
 
 Result<void> Ports::remove(const std::string& name) {
-    return discard(name, true);
+    return discard(name, true, Was::taken);
 }
 
-Result<void> Ports::discard(const std::string& name, bool addresses) {
+Result<void> Ports::discard(const std::string& name, bool addresses, Was role) {
     const auto found = ports_.find(name);
     if (found == ports_.end()) return {};
     Port& port = found->second;
     BestEffort effort;
-    effort.attempt(name, [&] { return give_role_back(port); });
+    effort.attempt(name, [&] { return give_role_back(port, role); });
     if (is_port(port.config)) effort.attempt(name, [&] { dataplane_.detach(port.port); });
     if (addresses) effort.attempt(name, [&] { return remove_addresses(port, port.config.addresses); });
     effort.attempt(name, [&] { routing_.remove_interface(port.interface); });

@@ -15,6 +15,7 @@
 
 #include "config/config.h"
 #include "router/control/host_switches.h"
+#include "router/control/switch_memory.h"
 #include "router/control/transaction.h"
 #include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel.h"
@@ -32,18 +33,25 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
-        std::map<std::string, std::string> switches_before;  ///< kernel switches that were turned, by path
-        bool vlan_offload_before = false;                    ///< receive VLAN offload was on
+        SwitchValues switches_found;        ///< of the device, as this daemon took it
+        bool switches_remembered = false;   ///< by this daemon first; else an earlier one had turned them
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
-          HostSwitches& switches)
-        : kernel_(kernel), state_(state), routing_(routing), dataplane_(dataplane), switches_(switches) {}
+          HostSwitches& switches, SwitchMemory memory)
+        : kernel_(kernel),
+          state_(state),
+          routing_(routing),
+          dataplane_(dataplane),
+          switches_(switches),
+          memory_(std::move(memory)) {}
     ~Ports();
     Ports(const Ports&) = delete;
     Ports& operator=(const Ports&) = delete;
-    /// The data path outlives the daemon: devices keep their role as a router's.
-    void leave_running(bool leave) { leave_running_ = leave; }
+    /// The data path ends with the daemon: devices become again what they were. Else they keep their role.
+    void take_down() { take_down_ = true; }
+    /// Devices that are no ports any more, and that an earlier daemon did not get to giving back.
+    Result<void> give_former_roles_back();
 
     /// Makes the interface known to routing, with the link, addresses and neighbours that the kernel has for
     /// it. Parents before their VLANs. Not yet attached: nothing is forwarded.
@@ -54,7 +62,8 @@ class Ports {
     /// it keeps its ids then, and with them its routes. VLANs before the port that carries them.
     void take_off(const std::string& name, Transaction& transaction);
     /// Brings the port stage onto every port that has none yet.
-    Result<void> attach_all(Transaction& transaction);
+    /// `go_on` is asked before each.
+    Result<void> attach_all(Transaction& transaction, const std::function<Result<void>()>& go_on);
     /// Ends forwarding and forgets the interface for good, with its kernel addresses of ours. The Error says
     /// what of it is left.
     Result<void> remove(const std::string& name);
@@ -69,6 +78,8 @@ class Ports {
     /// Of the ports, without their VLANs.
     [[nodiscard]] std::map<std::string, PortId> names() const;
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
+    /// What the end of the port's role puts back.
+    [[nodiscard]] SwitchValues switches_before(const Port& port) const { return memory_.before(port.ifindex); }
 
   private:
     static bool is_port(const config::Interface& interface) { return !interface.parent; }
@@ -78,7 +89,8 @@ class Ports {
     Result<void> find_port(Port& port, Transaction& transaction);
     void make_vlan_device(const Port& vlan, Transaction& transaction);
     Result<void> add_vlan_link(const config::Interface& vlan);
-    Result<void> discard(const std::string& name, bool addresses);
+    enum class Was : uint8_t { taken, found };  ///< by the router at all, by this daemon
+    Result<void> discard(const std::string& name, bool addresses, Was role);
     Result<void> put_back(const std::string& name);
 
     // port_attachment.cpp
@@ -89,14 +101,15 @@ class Ports {
 
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
-    Result<void> give_role_back(Port& port);
+    Result<void> give_role_back(Port& port, Was role);
+    Result<void> set_switches(const std::string& device, const SwitchValues& values);
     Result<void> set_up(const Port& port, Transaction* transaction);
     Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
                                Transaction* transaction);
     Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);
     void learn(const Port& port);
     void bind(Port& port, const LinkEvent& link);
-    void unbind(Port& port);
+    void unbind(Port& port, const LinkEvent* renamed);
     void update_link(const Port& port);
 
     Kernel& kernel_;
@@ -106,7 +119,8 @@ class Ports {
     HostSwitches& switches_;
     std::map<std::string, Port> ports_;
     std::map<std::string, Port> taken_off_;  ///< as they were; until the transaction ends
-    bool leave_running_ = false;
+    SwitchMemory memory_;
+    bool take_down_ = false;
 };
 
 }  // namespace pktpit::router

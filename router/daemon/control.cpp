@@ -95,6 +95,10 @@ json tpid_text(uint16_t tpid) {
     return text;
 }
 
+json stand_in_of(const StandIn& state) {
+    return {{"now", state.now}, {"times", state.times}, {"packets", state.packets}};
+}
+
 }  // namespace
 
 /// Whoever reads a figure of modelled hardware is told so.
@@ -158,6 +162,9 @@ json Daemon::ports() {
             {"tx_bytes", counters.tx_bytes},
             {"drops", drops_of(counters)}};
         if (const auto details = nic(port.port)) by_id[port.port]["nic"] = port_of(*details);
+        if (PortStages* stages = dataplane_->port_stages();
+            stages && dataplane_->forwarding(port.port) != "inline")
+            by_id[port.port]["stand_in"] = stand_in_of(stages->stand_in(port.port));
     }
     json ports = json::array();
     for (auto& [id, port] : by_id)
@@ -240,6 +247,7 @@ json Daemon::workers() {
                            {"cpu", state.cpu ? json(*state.cpu) : json()},
                            {"polling", word_of(state.polling)},
                            {"queues", std::move(queues)},
+                           {"stood_in", state.stood_in},
                            {"packets", state.counters.rx_packets},
                            {"bytes", state.counters.rx_bytes},
                            {"slots", state.slots ? slots_of(*state.slots) : json()}});

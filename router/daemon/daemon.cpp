@@ -27,21 +27,21 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Daemon>, config::Errors> Daemon::start(EventLoop& loop,
-                                                                    const config::Config& config,
-                                                                    const std::string& config_path,
-                                                                    const OpenKernel& open_kernel) {
+Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const config::Config& config,
+                                             const std::string& config_path, const OpenKernel& open_kernel) {
     std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
-    if (auto opened = daemon->open(config, open_kernel); !opened)
-        return tl::unexpected(config::Errors{opened.error()});
-    if (auto applied = daemon->control_->apply(config, true); !applied)
-        return tl::unexpected(applied.error().all());
-    daemon->applied();
-    daemon->watch();
+    if (auto ready = daemon->set_up(config, open_kernel); !ready) return tl::unexpected(ready.error());
     return daemon;
 }
 
-Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_kernel) {
+tl::expected<void, config::Errors> Daemon::begin(const config::Config& config) {
+    if (auto applied = control_->apply(config, true); !applied) return tl::unexpected(applied.error().all());
+    applied();
+    watch();
+    return {};
+}
+
+Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open_kernel) {
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
@@ -52,8 +52,10 @@ Result<void> Daemon::open(const config::Config& config, const OpenKernel& open_k
     dataplane_ = std::move(*dataplane);
     const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
     if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
-    auto control = ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
-                                       run_path(config.instance, ".routes.json"), seed.value});
+    auto control =
+        ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
+                            run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
+                            [this] { return loop_.asked_to_stop(); }, seed.value});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();
@@ -78,9 +80,10 @@ void Daemon::watch() {
 
 Daemon::~Daemon() = default;
 
-void Daemon::leave_running(bool leave) {
-    if (PortStages* stages = dataplane_->port_stages()) stages->leave_running(leave);
-    control_->leave_running(leave);
+void Daemon::take_down() {
+    if (PortStages* stages = dataplane_->port_stages()) stages->take_down();
+    control_->take_down();
+    control_->forget_cli_routes();
 }
 
 void Daemon::applied() {

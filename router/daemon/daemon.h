@@ -25,18 +25,20 @@ namespace pktpit::router {
 
 class Daemon : public Control, private SlowPathControl {
   public:
-    /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. On an error
-    /// what ran before goes on running.
-    static tl::expected<std::unique_ptr<Daemon>, config::Errors> start(EventLoop& loop,
-                                                                       const config::Config& config,
-                                                                       const std::string& config_path,
-                                                                       const OpenKernel& open_kernel);
+    /// Everything that can be refused without a configuration's being touched: the instance, the dataplane's
+    /// memory, what the kernel has. Nothing is changed; on an error what ran before goes on running.
+    static Result<std::unique_ptr<Daemon>> open(EventLoop& loop, const config::Config& config,
+                                                const std::string& config_path,
+                                                const OpenKernel& open_kernel);
+    /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. Errors as of
+    /// open(); also when the loop has been asked to stop meanwhile. Once.
+    tl::expected<void, config::Errors> begin(const config::Config& config);
     ~Daemon() override;
 
-    /// What the end of the daemon leaves: forwarding as it is, where the dataplane can go on alone, or
-    /// nothing.
-    void leave_running(bool leave);
-    void forget_cli_routes() const { control_->forget_cli_routes(); }
+    /// The end that was asked for: the destructor takes the data path down, devices become again what they
+    /// were, and routes given by hand are forgotten. Without it forwarding goes on, where the dataplane can
+    /// without the daemon.
+    void take_down();
 
     nlohmann::json version() override;
     nlohmann::json ports() override;
@@ -59,7 +61,7 @@ class Daemon : public Control, private SlowPathControl {
 
   private:
     Daemon(EventLoop& loop, std::string config_path) : loop_(loop), config_path_(std::move(config_path)) {}
-    Result<void> open(const config::Config& config, const OpenKernel& open_kernel);
+    Result<void> set_up(const config::Config& config, const OpenKernel& open_kernel);
     void watch();
     /// The control plane has a new configuration.
     void applied();

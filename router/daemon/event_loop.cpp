@@ -92,6 +92,12 @@ void EventLoop::read_signals() {
             found->second();
 }
 
+bool EventLoop::asked_to_stop() {
+    sigset_t waiting;
+    return sigpending(&waiting) == 0 &&
+           (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
+}
+
 void EventLoop::run() {
     running_ = true;
     std::array<epoll_event, 16> events{};

@@ -34,6 +34,8 @@ class EventLoop : public DescriptorWatcher {
 
     void run();
     void stop() { running_ = false; }
+    /// Before run(): SIGTERM or SIGINT waits to be handled.
+    [[nodiscard]] static bool asked_to_stop();
 
   private:
     void read_signals();

@@ -45,30 +45,16 @@ bool interface_exists(std::string_view name) {
     return if_nametoindex(std::string(name).c_str()) != 0;
 }
 
-int run(const Options& options) {
-    auto config = config::load(options.config_path, interface_exists);
-    if (!config) return refuse(config.error());
-    const std::string socket_path =
-        options.socket_path.empty() ? router::run_path(config->instance, ".sock") : options.socket_path;
-
-    router::EventLoop loop;
-    auto daemon = router::Daemon::start(
-        loop, *config, options.config_path,
-        [](const router::RouteFilter& filter) { return router::NetlinkKernel::open({.routes = filter}); });
-    if (!daemon) return refuse(daemon.error());
-
-    router::ApiServer api(**daemon, [&loop](std::function<void()> call) { loop.post(std::move(call)); });
-    if (auto listening = api.listen(socket_path); !listening) {
-        (*daemon)->leave_running(options.detach);
-        return refuse({listening.error()});
-    }
+// Whatever ends the loop, the data path goes on, but for the stop that was asked for.
+int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& api, const Options& options,
+          const std::string& socket_path) {
     const auto stop = [&loop] { loop.stop(); };
     loop.on_signal(SIGTERM, stop);
     loop.on_signal(SIGINT, stop);
     loop.on_signal(SIGHUP, [&daemon] {
         sd_notify(0, "RELOADING=1");
         try {
-            (void)(*daemon)->reload(std::nullopt, false);  // logs what became of it
+            (void)daemon.reload(std::nullopt, false);  // logs what became of it
         } catch (const std::exception& error) {
             spdlog::critical("reload failed by a bug in the daemon ({}); forwarding goes on as before",
                              error.what());
@@ -78,17 +64,46 @@ int run(const Options& options) {
     sd_notify(0, "READY=1");
     spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
 
-    loop.run();
+    try {
+        loop.run();
+    } catch (const std::exception& error) {
+        spdlog::critical(
+            "the daemon ends by a bug in it ({}); what is attached forwards on as it is: start it again",
+            error.what());
+        return EXIT_FAILURE;
+    }
     sd_notify(0, "STOPPING=1");
     api.stop();
-    (*daemon)->leave_running(options.detach);
-    if (options.detach)
+    if (options.detach) {
         spdlog::info("stopped; the data path goes on without the daemon");
-    else
-        (*daemon)->forget_cli_routes();
-    daemon->reset();
-    if (!options.detach) spdlog::info("stopped, and the data path with it");
+    } else {
+        daemon.take_down();
+        spdlog::info("stopped, and the data path with it");
+    }
     return EXIT_SUCCESS;
+}
+
+int run(const Options& options) {
+    auto config = config::load(options.config_path, interface_exists);
+    if (!config) return refuse(config.error());
+    const std::string socket_path =
+        options.socket_path.empty() ? router::run_path(config->instance, ".sock") : options.socket_path;
+
+    router::EventLoop loop;
+    auto daemon = router::Daemon::open(
+        loop, *config, options.config_path,
+        [](const router::RouteFilter& filter) { return router::NetlinkKernel::open({.routes = filter}); });
+    if (!daemon) return refuse({daemon.error()});
+
+    // Bound before anything is touched. Who asks already is answered when the loop runs.
+    router::ApiServer api(**daemon, [&loop](std::function<void()> call) { loop.post(std::move(call)); });
+    if (auto listening = api.listen(socket_path); !listening) return refuse({listening.error()});
+    if (auto begun = (*daemon)->begin(*config); !begun) {
+        api.stop();
+        refuse(begun.error());
+        return router::EventLoop::asked_to_stop() ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    return serve(loop, **daemon, api, options, socket_path);
 }
 
 }  // namespace

@@ -56,8 +56,16 @@ struct WorkerState {
         bool zero_copy = false;
     };
     std::vector<Queue> queues;    ///< that it receives from
+    uint32_t stood_in = 0;        ///< of these queues, whose port stage decides since the worker stands still
     pp_port_counters counters{};  ///< of all ports together
     std::optional<offload::SlotCounts> slots;
+};
+
+/// How often a split port's stage has stood in for its workers (/heartbeat of the configuration).
+struct StandIn {
+    bool now = false;
+    uint64_t times = 0;    ///< that a queue's worker stood still
+    uint64_t packets = 0;  ///< that came meanwhile
 };
 
 /// What only dataplanes have whose ports decide about packets themselves: port stages with tables of their
@@ -76,14 +84,22 @@ class PortStages {
     /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
     /// The devices (ifindex) of those are returned.
     virtual Result<std::vector<uint32_t>> commit() = 0;
-    /// What the destructor leaves: the data path running without the daemon, or nothing.
-    virtual void leave_running(bool leave) = 0;
+    /// Until commit(): every device that an earlier daemon's data path was taken over on has it back, at once.
+    virtual void give_back_all() = 0;
+    /// From now on the destructor ends the data path, which else goes on without the daemon.
+    virtual void take_down() = 0;
 
     /// Tells `choice` where packets of auto ports went since the last call.
     virtual void collect_traffic(HotChoice& choice) = 0;
     /// While set, packets to a destination that has some with the control loop follow them.
     virtual void guard_order(bool guard) = 0;
     [[nodiscard]] virtual uint64_t malformed_punts() const = 0;
+
+    /// When they go on without a worker, or without the daemon. Errors: a port's program could not be
+    /// exchanged; all goes on as before.
+    virtual Result<void> set_heartbeat(const config::Heartbeat& wanted) = 0;
+    /// Of a split or auto port.
+    [[nodiscard]] virtual StandIn stand_in(uint16_t port) const = 0;
 };
 
 /// What only dataplanes have that drive NICs themselves, and make the Linux device that stands for each port.

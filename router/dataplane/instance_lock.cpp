@@ -18,13 +18,15 @@ Result<Fd> lock_instance(const std::string& instance) {
     if (auto made = make_run_directory(); !made) return tl::unexpected(made.error());
     const std::string path = run_path(instance, ".lock");
     while (true) {
-        Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-        if (!lock)
+        // Whoever can open it, can hold it.
+        Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+        if (!lock || fchmod(lock.get(), 0600) != 0)
             return fail(path, "cannot open the lock file: " + errno_text(errno),
                         "permission to write to /run/pktpit", "run as root");
         if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
             return fail(path, "another pktpitd runs the instance \"" + instance + "\"",
-                        "one daemon an instance", "stop it, or give this one another /instance");
+                        "one daemon an instance",
+                        "stop it first; a daemon that is to run beside it needs another /instance");
         struct stat locked {
         }, named{};
         if (fstat(lock.get(), &locked) == 0 && stat(path.c_str(), &named) == 0 &&

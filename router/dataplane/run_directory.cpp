@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/dataplane/run_directory.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-
-#include "base/errno_text.h"
+#include "router/dataplane/private_directory.h"
 
 namespace pktpit::router {
 namespace {
@@ -18,11 +14,9 @@ std::string run_path(const std::string& instance, std::string_view suffix) {
     return std::string(run_directory) + "/" + instance + std::string(suffix);
 }
 
+// Whoever may open the directory may lock it, and whoever may read the files sees what the host was before.
 Result<void> make_run_directory() {
-    if (mkdir(run_directory, 0755) != 0 && errno != EEXIST)
-        return fail(run_directory, "cannot make the directory: " + errno_text(errno),
-                    "permission to write to /run", "run as root");
-    return {};
+    return make_private_directory(run_directory, 0750);
 }
 
 }  // namespace pktpit::router

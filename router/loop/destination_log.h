@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a worker tells of auto ports' packets: where they go, for the daemon to choose what their port stages
-/// hold (router/hot), and up to which number they have left, for the stages to keep their order
-/// (pp_order, bpf/abi.h). The worker writes, the daemon reads, without a lock; memory is taken when the first
+/// hold (router/hot). The worker writes, the daemon reads, without a lock; memory is taken when the first
 /// port is watched. When the daemon is slow, destinations are left out and counted.
 #pragma once
 
@@ -30,8 +29,6 @@ class DestinationLog {
             any = any || one.load(std::memory_order_relaxed);
         watching_.store(any, std::memory_order_release);
     }
-    /// Where the port stages look. Before the first port is watched; outlives this.
-    void set_order(pp_order* order) { order_ = order; }
     /// Hands what is new to visit(span), in order; returns how many packets there were, left out or not.
     template <class Visit>
     uint64_t drain(Visit visit) {
@@ -63,18 +60,11 @@ class DestinationLog {
         seen_.store(pending_seen_, std::memory_order_relaxed);
         written_.store(pending_, std::memory_order_release);
     }
-    /// Frames of the socket have left up to this number.
-    void left(uint32_t socket, uint32_t number) {
-        __atomic_store_n(&order_->done[socket], number, __ATOMIC_RELEASE);
-    }
-    /// The number in front of a frame of a watched port; false: there is none.
-    static bool number_of(const uint8_t* frame, uint32_t& number);
 
   private:
     std::array<std::atomic<bool>, PP_MAX_PORTS> watched_{};
     std::atomic<bool> watching_ = false;
     std::unique_ptr<pp_destination[]> cells_;
-    pp_order* order_ = nullptr;
     alignas(64) uint64_t pending_ = 0;  ///< the worker's, as the next one
     uint64_t pending_seen_ = 0;
     std::atomic<uint64_t> written_ = 0;

@@ -72,8 +72,8 @@ ModelPacketIo::ModelPacketIo(const model::Topology& topology, const model::Profi
         transfer_settings(profile, transfer, plan_bounce_buffers(plan, profile, count));
     const std::vector<model::HostRings> rings = plan_rings(plan, count, ring_shape(profile, program));
     for (size_t i = 0; i < count; i++) {
-        auto firmware =
-            std::make_unique<model::PktpitFirmware>(*nics_.all[i], peer, nics_.bars, rings[i], program);
+        auto firmware = std::make_unique<model::PktpitFirmware>(*nics_.all[i], peer, nics_.bars,
+                                                                std::vector{rings[i]}, program);
         firmwares_.push_back(firmware.get());
         nics_.all[i]->load(std::move(firmware));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What auto ports' stages and the daemon share beside the FIB image: samples of where packets go, and the
-/// order of those that the control loop has (bpf/abi.h). The daemon's thread.
+/// order of those that workers have (bpf/abi.h), which split ports' stages look at, too. The daemon's thread.
 #pragma once
 
 #include <vector>

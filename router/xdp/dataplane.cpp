@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "base/errno_text.h"
 #include "router/dataplane/instance_lock.h"
 #include "router/dataplane/run_directory.h"
+#include "router/dataplane/run_state.h"
 #include "router/loop/cpus.h"
 #include "router/xdp/dispatcher.h"
 #include "router/xdp/earlier_maps.h"
@@ -71,8 +73,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     auto shared = AutoPorts::open(self->maps_);
     if (!shared) return tl::unexpected(shared.error());
     self->auto_ = std::move(*shared);
-    for (size_t worker = 0; worker < self->worker_counters_.workers(); worker++)
-        self->worker_counters_.of(worker).destinations().set_order(self->auto_->order());
+    self->heartbeat_.emplace(*self->auto_->order());
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
@@ -84,31 +85,61 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     return self;
 }
 
+// What forwards goes on, unless it is taken down on purpose; a start that did not come to its end leaves what
+// was there before.
 XdpDataplane::~XdpDataplane() {
-    // A start that failed: what an earlier daemon left goes on, what this one added goes.
-    for (const auto& [port, attached] : ports_)
-        if (committed_ ? !leave_running_ : !attached.adopted) end(attached);
-    if (committed_ ? leave_running_ : !pins_.remove_if_empty()) return;
+    if (committed_ && !take_down_) return;
+    for (auto& [port, attached] : ports_)
+        end(std::move(attached));
+    if (!committed_ && !pins_.remove_if_empty()) return;
     pins_.remove_all();
     ::unlink(run_path(instance_, ".lock").c_str());
 }
 
 Result<void> XdpDataplane::adopt() {
-    for (auto& [ifindex, link] : pins_.links()) {
-        const LinkTarget target = link_target(link.get());
-        if (target.ifindex == 0) {
-            pins_.remove(PinDirectory::link_name(ifindex));  // its device is gone
-            continue;
-        }
-        // An ifindex means nothing outside its network namespace, and a pin does not say which one it is of.
-        if (attached_program(ifindex).program_id != target.program_id)
-            return fail(pins_.path(), "the data path pinned here is in another network namespace",
-                        "one network namespace an instance",
-                        "start this daemon there, give it another /instance (not \"" + instance_ +
-                            "\"), or remove the pins");
-        earlier_links_.emplace(ifindex, std::move(link));
+    for (auto& [ifindex, link] : pins_.links())
+        if (auto adopted = adopt_link(ifindex, std::move(link)); !adopted) return adopted;
+    return moved_away_.empty() ? Result<void>() : check_namespace();
+}
+
+Result<void> XdpDataplane::adopt_link(uint32_t pinned_as, Fd link) {
+    const std::string name = PinDirectory::link_name(pinned_as);
+    const auto target = link_target(link.get());
+    if (!target) return fail(pins_.path() + "/" + name, target.error().message);
+    if (target->ifindex == 0) {
+        pins_.remove(name);  // its device is gone
+        return {};
     }
+    const auto here = ask_attached_program(target->ifindex);
+    if (!here) return tl::unexpected(here.error());
+    // An ifindex means nothing outside its network namespace, and a device gets another when it moves.
+    if (here->program_id != target->program_id || target->ifindex != pinned_as) {
+        moved_away_.push_back(name);
+        return {};
+    }
+    Earlier earlier{Fd(bpf_prog_get_fd_by_id(target->program_id)), here->mode};
+    if (!earlier.program)
+        return fail(pins_.path() + "/" + name, "cannot open the program that runs: " + errno_text(errno));
+    earlier_.emplace(pinned_as, std::move(earlier));
+    earlier_links_.emplace(pinned_as, std::move(link));
     return {};
+}
+
+// A whole data path elsewhere is another router's. Single ports have been moved, which the instance's state
+// tells for sure.
+Result<void> XdpDataplane::check_namespace() const {
+    const auto state = load_run_state(run_path(instance_, ".state"));
+    const uint64_t current = current_network_namespace();
+    const bool known = state && *state && (*state)->network_namespace != 0 && current != 0;
+    if (known ? (*state)->network_namespace == current : !earlier_links_.empty()) {
+        for (const auto& name : moved_away_)
+            spdlog::warn("{}/{}: its device has been moved to another network namespace", pins_.path(), name);
+        return {};
+    }
+    return fail(pins_.path(), "the data path pinned here is in another network namespace",
+                "one network namespace an instance",
+                "start this daemon there, give it another /instance (not \"" + instance_ +
+                    "\"), or take it down: pktpit detach --instance " + instance_);
 }
 
 fib::Reclamation XdpDataplane::reclamation() {
@@ -148,8 +179,11 @@ void XdpDataplane::poll() {
 std::vector<WorkerState> XdpDataplane::workers() {
     if (!split_) return {};
     auto states = split_->workers();
-    for (WorkerState& state : states)
+    for (WorkerState& state : states) {
         state.counters = worker_counters_.of(state.index).all_ports();
+        for (const auto& queue : state.queues)
+            state.stood_in += heartbeat_->stands_in(queue.port, queue.queue);
+    }
     return states;
 }
 
@@ -167,6 +201,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
         program.cold_table = port_table_;
     }
     program.observed = observer_ != nullptr;
+    program.watch_daemon = heartbeat_->watches_daemon();
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
@@ -207,8 +242,8 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_, workers_,
-                                    wakeup_.get());
+        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_,
+                                    *auto_->order(), workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)
@@ -296,18 +331,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
     if (dispatcher_ && attach_by_dispatcher(port, ifindex, device, settings.xdp_mode, attachment))
         return attachment;
     auto attached = attach_by_link(port, ifindex, device, settings.xdp_mode);
-    if (!attached && asking_tags_.contains(port) && settings.xdp_mode == config::XdpMode::automatic) {
-        // Such a program cannot go generic.
-        asking_tags_.erase(port);
-        if (auto program = load_port_stage(maps_, geometry_, program_of(port))) {
-            prepared_.insert_or_assign(port, std::move(*program));
-            attached = attach_by_link(port, ifindex, device, settings.xdp_mode);
-        }
-    }
-    if (!attached) {
-        end_split(port);
-        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    } else {
+    if (attached) {
         attached->why_no_dispatcher = attachment.why_no_dispatcher;
         const VlanTags tags = vlan_tags_of(device);
         const bool generic = attached->mode == AttachMode::generic;
@@ -318,7 +342,10 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
             return fail(device, "not in generic mode: " + attached->warning,
                         "a device that leaves VLAN tags in frames, or whose driver knows XDP");
         }
-    }
+    } else if (committed_) {
+        end_split(port);
+        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+    }  // else ports that run already may send by it, until all are given back
     return attached;
 }
 
@@ -330,13 +357,16 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
         attachment.why_no_dispatcher = dispatched.error().message;
         return false;
     }
-    for (const uint32_t program : earlier)
-        undispatch(ifindex, program);
+    if (!committed_)
+        earlier_dispatched_.emplace(ifindex, earlier);
+    else
+        for (const uint32_t program : earlier)
+            undispatch(ifindex, program);
     attachment.mode = dispatched->mode;
     attachment.adopted = !earlier.empty();
     attachment.through_dispatcher = true;
     prepared_.erase(port);
-    ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, attachment.adopted});
+    ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, false});
     return true;
 }
 
@@ -346,25 +376,35 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
     Attachment attachment;
     Port attached{ifindex, Fd(), 0, false};
     if (auto earlier = earlier_links_.find(ifindex); earlier != earlier_links_.end()) {
-        attachment.mode = attached_program(ifindex).mode;
+        attachment.mode = earlier_.at(ifindex).mode;
         const bool mode_fits = mode == config::XdpMode::automatic ||
                                (mode == config::XdpMode::native) == (attachment.mode == AttachMode::native);
         if (mode_fits) {
             if (auto swapped = swap_program(earlier->second.get(), program.get(), device); !swapped)
                 return tl::unexpected(swapped.error());
             attached.link = std::move(earlier->second);
-            attached.adopted = attachment.adopted = true;
+            attached.taken_over = attachment.adopted = true;
         } else {
             pins_.remove(PinDirectory::link_name(ifindex));
         }
         earlier_links_.erase(earlier);
     }
     if (!attached.link) {
-        auto made = attach_port(program.get(), ifindex, device,
-                                asking_tags_.contains(port) ? config::XdpMode::native : mode);
-        if (!made) return tl::unexpected(made.error());
-        if (auto pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get()); !pinned)
+        const bool asking = asking_tags_.contains(port);
+        auto made = attach_port(program.get(), ifindex, device, asking ? config::XdpMode::native : mode);
+        if (!made && asking && mode == config::XdpMode::automatic) {
+            // Such a program cannot go generic.
+            asking_tags_.erase(port);
+            if (auto other = load_port_stage(maps_, geometry_, program_of(port)))
+                made = attach_port(other->get(), ifindex, device, mode);
+        }
+        auto pinned = made ? pins_.put(PinDirectory::link_name(ifindex), made->link.get())
+                           : Result<void>(tl::unexpected(made.error()));
+        if (!pinned) {
+            if (made) made->link.reset();
+            give_back(ifindex, Fd());
             return tl::unexpected(pinned.error());
+        }
         attached.link = std::move(made->link);
         attachment.mode = made->mode;
         attachment.why_generic = made->why_generic;
@@ -373,33 +413,88 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
     return attachment;
 }
 
-void XdpDataplane::end(const Port& port) const {
-    if (port.dispatched != 0)
+// Before commit() the device has back what ran on it before this start.
+void XdpDataplane::end(Port port) {
+    if (port.dispatched != 0) {
         undispatch(port.ifindex, port.dispatched);
-    else
+        earlier_dispatched_.erase(port.ifindex);
+        return;
+    }
+    if (!port.taken_over || !earlier_.contains(port.ifindex)) {
         pins_.remove(PinDirectory::link_name(port.ifindex));
+        port.link.reset();
+    }
+    give_back(port.ifindex, std::move(port.link));
+}
+
+// By the earlier link, or by another where that had to go for another mode.
+void XdpDataplane::give_back(uint32_t ifindex, Fd link) {
+    const auto found = earlier_.find(ifindex);
+    if (found == earlier_.end() || earlier_links_.contains(ifindex)) return;
+    const std::string device = "device " + std::to_string(ifindex);
+    const auto run = [&] {
+        if (link) return swap_program(link.get(), found->second.program.get(), device);
+        auto made = attach_earlier(ifindex, device, found->second);
+        if (!made) return Result<void>(tl::unexpected(made.error()));
+        link = std::move(*made);
+        return pins_.put(PinDirectory::link_name(ifindex), link.get());
+    };
+    auto back = run();
+    if (!back) back = run();  // nobody is there to whom it could be refused
+    if (!back)
+        spdlog::critical("what ran before this start cannot be put back: {}", back.error().to_string());
+    if (link) earlier_links_.emplace(ifindex, std::move(link));
+}
+
+Result<Fd> XdpDataplane::attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier) {
+    const auto mode =
+        earlier.mode == AttachMode::generic ? config::XdpMode::generic : config::XdpMode::native;
+    auto made = attach_port(earlier.program.get(), ifindex, device, mode);
+    if (!made) return tl::unexpected(made.error());
+    return std::move(made->link);
+}
+
+// All of them before any of this generation's ports ceases to be an egress port of the others.
+void XdpDataplane::give_back_all() {
+    if (committed_) return;
+    bool given = false;
+    for (auto at = ports_.begin(); at != ports_.end();) {
+        const bool had_earlier = earlier_.contains(at->second.ifindex);
+        given = given || had_earlier;
+        if (had_earlier) end(std::move(at->second));
+        at = had_earlier ? ports_.erase(at) : std::next(at);
+    }
+    if (given) grace_period();
 }
 
 void XdpDataplane::detach(uint16_t port) {
     const auto found = ports_.find(port);
     const bool was_prepared = prepared_.erase(port) != 0;
-    if (found == ports_.end() && !was_prepared) return;
+    if (found == ports_.end() && !was_prepared && !devices_.contains(port)) return;
     const uint32_t key = port;
     bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    if (found != ports_.end()) end(found->second);
+    if (found != ports_.end()) end(std::move(found->second));
     end_split(port);
     if (found != ports_.end()) ports_.erase(found);
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
     if (auto pinned = pin_maps(pins_, maps_); !pinned) return tl::unexpected(pinned.error());
+    committed_ = true;
     std::vector<uint32_t> released;
     for (const auto& [ifindex, link] : earlier_links_) {
         pins_.remove(PinDirectory::link_name(ifindex));
         released.push_back(ifindex);
     }
+    for (const auto& name : moved_away_)
+        pins_.remove(name);
+    for (const auto& [ifindex, programs] : earlier_dispatched_)
+        for (const uint32_t program : programs)
+            undispatch(ifindex, program);
     earlier_links_.clear();
-    committed_ = true;
+    moved_away_.clear();
+    earlier_dispatched_.clear();
+    earlier_.clear();
     return released;
 }
 
@@ -408,6 +503,7 @@ void XdpDataplane::reset_counters(uint16_t port) {
     const std::vector<pp_port_counters> zero(static_cast<size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(maps_.counters.get(), &key, zero.data(), BPF_ANY);
     worker_counters_.reset_port(port);
+    heartbeat_->forget(port);
 }
 
 bool XdpDataplane::transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) {

@@ -24,6 +24,7 @@
 #include "fib/image.h"
 #include "router/dataplane/dataplane.h"
 #include "router/xdp/auto_ports.h"
+#include "router/xdp/heartbeat.h"
 #include "router/xdp/maps.h"
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
@@ -40,7 +41,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     /// Takes the instance (one daemon each), finds what an earlier daemon left and makes a new generation.
     /// `dispatcher`: attach through libxdp's dispatcher where the kernel allows it. `workers`: of split
     /// ports. Errors: another daemon runs the instance, no bpffs, no privileges, no memory, or the pinned
-    /// links of the instance are in another network namespace.
+    /// links of the instance are in another network namespace, unless the instance ran in this one and its
+    /// devices have moved away.
     static Result<std::unique_ptr<XdpDataplane>> open(const std::string& instance,
                                                       const fib::Capacity& capacity, bool dispatcher,
                                                       const config::Workers& workers, PuntHandler on_punt);
@@ -61,6 +63,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     void collect_traffic(HotChoice& choice) override;
     void guard_order(bool guard) override { auto_->guard(guard); }
     [[nodiscard]] Decided decided(uint16_t port) const override;
+    Result<void> set_heartbeat(const config::Heartbeat& wanted) override;
+    [[nodiscard]] StandIn stand_in(uint16_t port) const override { return heartbeat_->stand_in(port); }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
     }
@@ -73,6 +77,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     /// Pins this generation's maps, and detaches what an earlier daemon has left on ports that are configured
     /// no more.
     Result<std::vector<uint32_t>> commit() override;
+    void give_back_all() override;
 
     [[nodiscard]] pp_port_counters counters(uint16_t port) const override;
     void reset_counters(uint16_t port) override;
@@ -85,22 +90,30 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
-    /// Slots of sockets that are gone, and records that wait without having woken anybody.
+    /// The daemon's heartbeat, slots of sockets that are gone, and records that wait without having woken
+    /// anybody.
     void tick() override;
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
-    void leave_running(bool leave) override { leave_running_ = leave; }
+    void take_down() override { take_down_ = true; }
 
   private:
     struct Port {
         uint32_t ifindex = 0;
         Fd link;
         uint32_t dispatched = 0;  ///< program in the device's dispatcher, 0: attached by `link`
-        bool adopted = false;
+        bool taken_over = false;  ///< the link is an earlier daemon's
+    };
+    /// What an earlier daemon left on a device: a way back until commit().
+    struct Earlier {
+        Fd program;
+        AttachMode mode = AttachMode::native;
     };
     XdpDataplane(const std::string& instance, PinDirectory pins, Fd lock, Transmitter transmitter,
                  const config::Workers& workers);
     Result<void> adopt();
+    Result<void> adopt_link(uint32_t pinned_as, Fd link);
+    Result<void> check_namespace() const;
     Result<void> watch_punts();
     [[nodiscard]] PortProgram program_of(uint16_t port) const;
     /// The sockets that the port needs, and the end of them.
@@ -114,7 +127,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     Result<Fd> load_for(uint16_t port, uint32_t ifindex, const config::Interface& settings);
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                               config::XdpMode mode, Attachment& attachment);
-    void end(const Port& port) const;
+    void end(Port port);
+    void give_back(uint32_t ifindex, Fd link);
+    static Result<Fd> attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier);
     /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
     Result<void> swap_programs();
     Result<void> swap_dispatched(uint16_t port, Port& attached);
@@ -135,6 +150,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;
     fib::TableId hot_table_ = PP_FIB_DEFAULT_TABLE;
     std::optional<AutoPorts> auto_;
+    std::optional<Heartbeat> heartbeat_;
     std::set<uint16_t> auto_ports_;
     fib::Epochs epochs_;  ///< of the worker, where there are split ports
     Fd epoll_;            ///< of the two below
@@ -145,13 +161,17 @@ class XdpDataplane : public Dataplane, public PortStages {
     ObservationHandler on_record_;
     std::unique_ptr<StageObserver> observer_;  ///< while somebody observes
     std::map<uint32_t, Fd> earlier_links_;     ///< by ifindex, not yet taken over
+    std::map<uint32_t, Earlier> earlier_;      ///< by ifindex, of links taken over or not; until commit()
+    /// By ifindex: what the device's dispatcher runs beside this generation's program; until commit().
+    std::map<uint32_t, std::vector<uint32_t>> earlier_dispatched_;
+    std::vector<std::string> moved_away_;  ///< pins of links whose devices are in another network namespace
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
     std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet
     std::set<uint16_t> asking_tags_;   ///< ports whose programs ask the driver for VLAN tags
     bool dispatcher_ = false;
     bool committed_ = false;
-    bool leave_running_ = false;
+    bool take_down_ = false;
 };
 
 }  // namespace pktpit::router

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "router/loop/socket_order.h"
 #include "router/xdp/packet_memory.h"
 
 namespace pktpit::router {
@@ -48,7 +49,9 @@ struct PortSocket {
     uint64_t staged_bytes = 0;
     uint32_t kicks_spared = 0;            ///< looks at frames under way that asked nothing of the kernel
     uint64_t dropped = 0;                 ///< by the kernel, as told before
+    SocketOrder order;                    ///< of one that receives
     std::optional<uint32_t> last_number;  ///< of the frames taken (pp_order_tag)
+    bool zero_copy = false;               ///< the device itself empties the transmit ring
     [[nodiscard]] int descriptor() const { return xsk_socket__fd(handle); }
 };
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bpf/abi.h"
 #include "fib/layout.h"
@@ -74,8 +75,19 @@ bool has_shape(const Fd& map, const MapShape& shape) {
            info.max_entries == shape.max_entries;
 }
 
-/// Ids of the ports in an image, by ifindex; empty: no image of this layout.
-std::optional<std::map<uint32_t, uint16_t>> ports_of(const Fd& image) {
+uint32_t id_of(const Fd& map) {
+    bpf_map_info info{};
+    uint32_t length = sizeof info;
+    return bpf_obj_get_info_by_fd(map.get(), &info, &length) == 0 ? info.id : 0;
+}
+
+bool is_same_map(const Fd& one, const Fd& other) {
+    return id_of(one) != 0 && id_of(one) == id_of(other);
+}
+
+}  // namespace
+
+std::optional<std::map<uint32_t, uint16_t>> ports_of_image(const Fd& image) {
     if (!image) return std::nullopt;
     const auto mapped = MappedImage::map(image.get(), false);
     if (!mapped) return std::nullopt;
@@ -96,8 +108,6 @@ std::optional<std::map<uint32_t, uint16_t>> ports_of(const Fd& image) {
     return ports;
 }
 
-}  // namespace
-
 EarlierMaps adopt_maps(const PinDirectory& pins) {
     std::set<uint32_t> versions;
     for (const std::string& name : pins.names())
@@ -113,7 +123,7 @@ EarlierMaps adopt_maps(const PinDirectory& pins) {
     counts.counters = pins.get(pin_name(PP_MAP_COUNTERS));
     counts.route_counters = pins.get(pin_name(PP_MAP_ROUTE_COUNTERS));
     counts.counted_routes = pins.get(pin_name(PP_MAP_COUNTED_ROUTES));
-    auto ports = ports_of(pins.get(pin_name(PP_MAP_FIB_IMAGE)));
+    auto ports = ports_of_image(pins.get(pin_name(PP_MAP_FIB_IMAGE)));
     // A half is worth nothing: counters are kept by port ids, route counters mean nothing without the map
     // that says whose they are.
     if (!has_shape(counts.counters, counters_shape) ||
@@ -130,11 +140,27 @@ EarlierMaps adopt_maps(const PinDirectory& pins) {
 }
 
 Result<void> pin_maps(const PinDirectory& pins, const PortMaps& maps) {
+    std::vector<std::pair<std::string, Fd>> former;
+    Result<void> done;
     for (const auto& [name, map] : {std::pair{PP_MAP_COUNTERS, &maps.counters},
                                     {PP_MAP_ROUTE_COUNTERS, &maps.route_counters},
                                     {PP_MAP_COUNTED_ROUTES, &maps.counted_routes},
-                                    {PP_MAP_FIB_IMAGE, &maps.fib_image}})
-        if (auto pinned = pins.put(pin_name(name), map->get()); !pinned) return pinned;
+                                    {PP_MAP_FIB_IMAGE, &maps.fib_image}}) {
+        const std::string pin = pin_name(name);
+        Fd before = pins.get(pin);
+        if (before && is_same_map(before, *map)) continue;
+        done = pins.put(pin, map->get());
+        if (!done) break;
+        former.emplace_back(pin, std::move(before));
+    }
+    if (!done) {
+        for (const auto& [pin, map] : former)
+            if (!map)
+                pins.remove(pin);
+            else if (const auto back = pins.put(pin, map.get()); !back)
+                spdlog::error("{}", back.error().to_string());
+        return done;
+    }
     for (const std::string& name : pins.names())
         if (const auto version = version_of_pin(name); version && *version != PP_ABI_VERSION)
             pins.remove(name);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "base/result.h"
 #include "router/xdp/maps.h"
@@ -24,10 +25,14 @@ struct EarlierMaps {
     std::map<uint32_t, uint16_t> ports;  ///< id by ifindex
 };
 
+/// Ids of the ports in a pinned FIB image, by ifindex; nothing: it is none of this layout.
+std::optional<std::map<uint32_t, uint16_t>> ports_of_image(const Fd& image);
+
 /// All or nothing; where something is pinned that does not fit, the log says what was found and expected.
 EarlierMaps adopt_maps(const PinDirectory& pins);
 
-/// Pins these maps by this version, and removes the pins of maps of every other.
+/// Pins these maps by this version, and removes the pins of maps of every other. An Error leaves the pins as
+/// they were.
 Result<void> pin_maps(const PinDirectory& pins, const PortMaps& maps);
 
 }  // namespace pktpit::router

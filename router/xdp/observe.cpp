@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Observation on the `xdp` dataplane: other programs at the ports, rings to read from, and the worker's part.
+// What else changes the programs while they run, and what is done now and then.
 #include <sys/epoll.h>
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "base/errno_text.h"
 #include "router/xdp/dataplane.h"
 #include "router/xdp/dispatcher.h"
@@ -74,7 +76,24 @@ Result<void> XdpDataplane::swap_dispatched(uint16_t port, Port& attached) {
     return {};
 }
 
+Result<void> XdpDataplane::set_heartbeat(const config::Heartbeat& wanted) {
+    const config::Heartbeat before = heartbeat_->settings();
+    heartbeat_->configure(wanted);
+    if (before.on_daemon_loss == wanted.on_daemon_loss) return {};
+    auto swapped = swap_programs();
+    if (!swapped) {
+        heartbeat_->configure(before);
+        (void)swap_programs();  // a port whose program cannot be exchanged either way does not look at `hold`
+    }
+    return swapped;
+}
+
 void XdpDataplane::tick() {
+    heartbeat_->beat(monotonic_nanoseconds());
+    std::map<uint16_t, std::string> split;
+    for (const auto& [port, keys] : split_ports_)
+        split.emplace(port, devices_[port].second);
+    heartbeat_->tell(split, worker_counters_);
     if (split_) split_->tick();
     if (!observer_) return;
     observer_->poll();

@@ -5,6 +5,9 @@
 /// `v2_fib_image` (maps, by their version: earlier_maps.h), `port_<ifindex>` (XDP links). A link holds its
 /// program and through it every map, so the pinned links alone keep packets flowing; the maps are pinned so
 /// that a restarted daemon can read what they hold.
+///
+/// A daemon may be killed between any two calls, and any call may be refused: a name is there as long as what
+/// it stands for, and what was half made is finished or removed by the next open().
 #pragma once
 
 #include <cstdint>
@@ -19,13 +22,16 @@ namespace pktpit::router {
 
 class PinDirectory {
   public:
-    /// Checks that bpffs is mounted and makes the directory. Errors: no bpffs (with the mount command), no
-    /// privileges.
+    /// Checks that bpffs is mounted and makes the directory, for the daemon's user alone. Errors: no bpffs
+    /// (with the mount command), no privileges, a directory that others have made or can write to.
     static Result<PinDirectory> open(const std::string& instance);
+    /// The same of one that is there; nothing is made or finished. Error also: there is none.
+    static Result<PinDirectory> find(const std::string& instance);
 
     /// The pinned object, or an empty Fd if there is none.
     [[nodiscard]] Fd get(const std::string& name) const;
-    /// Pins `fd` under the name, replacing an older pin by one rename, so that the name is never missing.
+    /// Pins `fd` under the name, replacing an older pin in one step, so that the name is never missing. An
+    /// Error leaves the older pin.
     Result<void> put(const std::string& name, int fd) const;
     void remove(const std::string& name) const;
 
@@ -33,6 +39,7 @@ class PinDirectory {
     [[nodiscard]] std::vector<std::string> names() const;
     /// Pinned XDP links by ifindex.
     [[nodiscard]] std::map<uint32_t, Fd> links() const;
+    static std::string path_of_instance(const std::string& instance);
     static std::string link_name(uint32_t ifindex) { return "port_" + std::to_string(ifindex); }
 
     /// Removes every pin, which ends the data path of ports whose links nobody else holds, and the directory.
@@ -43,6 +50,9 @@ class PinDirectory {
 
   private:
     explicit PinDirectory(std::string path) : path_(std::move(path)) {}
+    [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
+    void finish_half_made() const;
+
     std::string path_;
 };
 

@@ -44,17 +44,26 @@ tl::unexpected<Error> refused(const std::string& device, uint32_t ifindex, int e
 
 }  // namespace
 
-AttachedProgram attached_program(uint32_t ifindex) {
+Result<AttachedProgram> ask_attached_program(uint32_t ifindex) {
     LIBBPF_OPTS(bpf_xdp_query_opts, query);
-    if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0) return {};
-    return {query.prog_id, query.attach_mode == XDP_ATTACHED_SKB ? AttachMode::generic : AttachMode::native};
+    if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0)
+        return fail("device " + std::to_string(ifindex),
+                    "cannot ask for its XDP program: " + errno_text(errno));
+    return AttachedProgram{query.prog_id,
+                           query.attach_mode == XDP_ATTACHED_SKB ? AttachMode::generic : AttachMode::native};
 }
 
-LinkTarget link_target(int link_fd) {
+AttachedProgram attached_program(uint32_t ifindex) {
+    return ask_attached_program(ifindex).value_or(AttachedProgram{});
+}
+
+Result<LinkTarget> link_target(int link_fd) {
     bpf_link_info info{};
     uint32_t length = sizeof info;
-    if (bpf_obj_get_info_by_fd(link_fd, &info, &length) != 0 || info.type != BPF_LINK_TYPE_XDP) return {};
-    return {info.prog_id, info.xdp.ifindex};
+    if (bpf_obj_get_info_by_fd(link_fd, &info, &length) != 0)
+        return fail("link", "cannot ask what it is on: " + errno_text(errno));
+    if (info.type != BPF_LINK_TYPE_XDP) return fail("link", "is none of an XDP program");
+    return LinkTarget{info.prog_id, info.xdp.ifindex};
 }
 
 Result<PortLink> attach_port(int program_fd, uint32_t ifindex, const std::string& device,

@@ -19,13 +19,16 @@ struct AttachedProgram {
     AttachMode mode = AttachMode::native;
 };
 AttachedProgram attached_program(uint32_t ifindex);
+/// The same, and an Error where the kernel does not answer. A device that is not there has no program.
+Result<AttachedProgram> ask_attached_program(uint32_t ifindex);
 
 /// Program that a link runs, and the device it is on (0: the device is gone).
 struct LinkTarget {
     uint32_t program_id = 0;
     uint32_t ifindex = 0;
 };
-LinkTarget link_target(int link_fd);
+/// Errors: not a link of XDP, or the kernel does not say.
+Result<LinkTarget> link_target(int link_fd);
 
 struct PortLink {
     Fd link;

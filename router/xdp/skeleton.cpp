@@ -59,6 +59,7 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     if (program.cold_table)
         skeleton.rodata->cold_table_offset =
             geometry.table_offset + *program.cold_table * static_cast<uint32_t>(sizeof(pp_fib_table));
+    skeleton.rodata->watch_daemon = program.watch_daemon;
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},

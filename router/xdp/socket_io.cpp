@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -26,8 +28,12 @@ constexpr size_t batch = 64;
 void SocketIo::add(uint16_t id, const DeviceSockets& device) {
     Port port{id, {}, 0};
     for (const auto& socket : device.sockets())
-        if (socket->worker == worker_ && socket->receives && (socket->filling || socket->filled != 0))
+        if (socket->worker == worker_ && socket->receives && (socket->filling || socket->filled != 0)) {
+            if (!socket->order.begun())
+                socket->order =
+                    SocketOrder::begin(order_.sockets[id * size_t{PP_PORT_QUEUES} + socket->rings->queue]);
             port.queues.push_back(socket.get());
+        }
     std::erase_if(ports_, [&](const Port& other) { return other.id == id; });
     for (PortSocket* socket : port.queues)
         fill(*socket);
@@ -36,6 +42,7 @@ void SocketIo::add(uint16_t id, const DeviceSockets& device) {
 
     PortSocket* sender = device.sender(worker_);
     if (egress_[id] == sender) return;
+    sender->zero_copy = device.zero_copy();
     egress_[id] = sender;
     senders_.push_back(sender);
     staged_.reserve(senders_.size());
@@ -118,10 +125,9 @@ size_t SocketIo::receive(std::span<HeaderSlice> slices) {
         const size_t queues = port.queues.size();
         for (size_t i = 0; i < queues && count - before < room && deficit > 0; i++) {
             PortSocket& socket = *port.queues[port.first];
-            const size_t got =
-                receive_from(socket, slices.subspan(count, room - (count - before)), deficit, now);
-            count += got;
-            if (got != 0 || socket.starved) fill(socket);
+            const uint32_t filled = socket.filled;
+            count += receive_from(socket, slices.subspan(count, room - (count - before)), deficit, now);
+            if (socket.filled != filled || socket.starved) fill(socket);
             if (xsk_ring_prod__needs_wakeup(&socket.rings->fill))
                 (void)recvfrom(socket.descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
             port.first = port.first + 1 < queues ? port.first + 1 : 0;
@@ -138,40 +144,59 @@ void SocketIo::tell_order() {
     };
     if (!std::ranges::all_of(senders_, all_taken)) return;
     for (const Port& port : ports_)
-        for (const PortSocket* socket : port.queues)
-            if (socket->last_number)
-                counters_.destinations().left(port.id * uint32_t{PP_PORT_QUEUES} + socket->rings->queue,
-                                              *socket->last_number);
+        for (PortSocket* socket : port.queues)
+            if (socket->last_number && counters_.destinations().watches(port.id))
+                socket->order.left(*socket->last_number);
+}
+
+bool SocketIo::take(PortSocket& socket, const xdp_desc& descriptor, bool voids, HeaderSlice& slice) {
+    uint8_t* bytes = memory_.at(descriptor.addr);
+    const Slot slot{static_cast<uint8_t>(worker_), PacketMemory::index_of(descriptor.addr)};
+    if (voids && socket.order.is_void(SocketOrder::number_of(bytes))) [[unlikely]] {
+        counters_.received(socket.port, 1, descriptor.len);
+        counters_.verdict(socket.port, PP_DROP_STALE);
+        pool_.give({&slot, 1}, SlotOwner::receive_ring);
+        return false;
+    }
+    slice = HeaderSlice();
+    slice.bytes = bytes;
+    __builtin_prefetch(slice.bytes, 1);
+    slice.length = static_cast<uint16_t>(std::min<uint32_t>(descriptor.len, PP_SLICE_BYTES));
+    slice.port = socket.port;
+    slice.frame_length = descriptor.len;
+    slice.slot = slot;
+    pool_.pass(slot, SlotOwner::receive_ring, SlotOwner::control_loop);
+    return true;
 }
 
 size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
                               uint64_t& now) {
+    const bool voids = socket.order.look();
     uint32_t index = 0;
     const uint32_t got = xsk_ring_cons__peek(&socket.rx, static_cast<uint32_t>(slices.size()), &index);
-    if (got == 0) return 0;
-    if (now == 0) now = monotonic_nanoseconds();
-    uint32_t taken = 0;
-    while (taken < got && deficit > 0) {
-        const xdp_desc* descriptor = xsk_ring_cons__rx_desc(&socket.rx, index + taken);
-        HeaderSlice& slice = slices[taken++];
-        slice = HeaderSlice();
-        slice.bytes = memory_.at(descriptor->addr);
-        __builtin_prefetch(slice.bytes, 1);
-        slice.length = static_cast<uint16_t>(std::min<uint32_t>(descriptor->len, PP_SLICE_BYTES));
-        slice.port = socket.port;
-        slice.frame_length = descriptor->len;
-        slice.slot = {static_cast<uint8_t>(worker_), PacketMemory::index_of(descriptor->addr)};
-        slice.timestamp = now;
-        deficit -= descriptor->len + DeficitRoundRobin::wire_overhead;
-        pool_.pass(slice.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
+    if (got == 0) {
+        socket.order.found_empty();
+        return 0;
     }
-    // The last one's number says enough.
-    if (uint32_t number = 0; taken != 0 && counters_.destinations().watches(socket.port) &&
-                             DestinationLog::number_of(slices[taken - 1].bytes, number))
-        socket.last_number = number;
-    if (taken != got) xsk_ring_cons__cancel(&socket.rx, got - taken);
-    if (taken != 0) xsk_ring_cons__release(&socket.rx, taken);
-    socket.filled -= taken;
+    if (now == 0) now = monotonic_nanoseconds();
+    uint32_t seen = 0;
+    size_t taken = 0;
+    const uint8_t* last = nullptr;
+    while (seen < got && deficit > 0) {
+        const xdp_desc* descriptor = xsk_ring_cons__rx_desc(&socket.rx, index + seen++);
+        last = memory_.at(descriptor->addr);
+        deficit -= descriptor->len + DeficitRoundRobin::wire_overhead;
+        if (!take(socket, *descriptor, voids, slices[taken])) continue;
+        slices[taken++].timestamp = now;
+    }
+    if (seen != 0) {
+        // The last one's number says enough.
+        socket.last_number = SocketOrder::number_of(last);
+        socket.order.took(socket.last_number);
+    }
+    if (seen != got) xsk_ring_cons__cancel(&socket.rx, got - seen);
+    if (seen != 0) xsk_ring_cons__release(&socket.rx, seen);
+    socket.filled -= seen;
     return taken;
 }
 
@@ -222,6 +247,10 @@ void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
             drop(port, socket ? PP_DROP_EGRESS_FULL : PP_DROP_NO_EGRESS, descriptor.slot);
     }
     for (PortSocket* socket : staged_) {
+        if (overtaken_at_the_last_moment()) [[unlikely]] {
+            take_back(*socket);
+            continue;
+        }
         xsk_ring_prod__submit(&socket->tx, socket->staged);
         counters_.sent(socket->port, socket->staged, std::exchange(socket->staged_bytes, 0));
         socket->sending += std::exchange(socket->staged, 0);
@@ -230,12 +259,56 @@ void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
     staged_.clear();
 }
 
+bool SocketIo::overtaken() const {
+    return std::ranges::any_of(ports_, [](const Port& port) {
+        return std::ranges::any_of(port.queues,
+                                   [](const PortSocket* socket) { return socket->order.overtaken(); });
+    });
+}
+
+// As late as can be: who is stopped between this and the doorbell sends late, one batch at most.
+bool SocketIo::overtaken_at_the_last_moment() {
+    for (const Port& port : ports_)
+        for (PortSocket* socket : port.queues)
+            socket->order.moving();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return overtaken();
+}
+
+// The kernel takes them when it is called, unless the driver does by itself: then only what it has not been
+// told of yet is ours.
+void SocketIo::take_back(PortSocket& socket) {
+    xsk_ring_prod& ring = socket.tx;
+    const uint32_t told = __atomic_load_n(ring.producer, __ATOMIC_RELAXED);
+    const uint32_t begin = socket.zero_copy ? told : __atomic_load_n(ring.consumer, __ATOMIC_ACQUIRE);
+    const uint32_t published = told - begin;
+    const uint32_t count = published + std::exchange(socket.staged, 0);
+    if (count == 0) return;
+    uint64_t published_bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const xdp_desc* entry = xsk_ring_prod__tx_desc(&ring, begin + i);
+        if (i < published) published_bytes += entry->len;
+        const Slot slot{static_cast<uint8_t>(worker_), PacketMemory::index_of(entry->addr)};
+        note_refused(slot, PP_DROP_STALE);
+        pool_.give({&slot, 1}, SlotOwner::transmit_ring);
+    }
+    socket.staged_bytes = 0;
+    socket.sending -= published;
+    ring.cached_prod = begin;
+    __atomic_store_n(ring.producer, begin, __ATOMIC_RELEASE);
+    counters_.sent(socket.port, -uint64_t{published}, -published_bytes);
+    counters_.verdict(socket.port, PP_DROP_STALE, count);
+}
+
 void SocketIo::release(std::span<const Slot> slots) {
     pool_.give(slots, SlotOwner::control_loop);
 }
 
 void SocketIo::complete() {
     returns_.take(worker_, [this](uint32_t index) { sent(index); });
+    if (overtaken()) [[unlikely]]
+        for (PortSocket* socket : senders_)
+            take_back(*socket);
     for (PortSocket* socket : senders_) {
         if (socket->sending == 0) continue;
         kick(*socket);
@@ -286,6 +359,12 @@ void SocketIo::drop(uint16_t port, pp_verdict verdict, Slot slot) {
 bool SocketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) {
     std::memcpy(frame.data(), slice.bytes, slice.frame_length);
     return true;
+}
+
+void SocketIo::arm() {
+    for (const Port& port : ports_)
+        for (PortSocket* socket : port.queues)
+            socket->order.expect_nothing();
 }
 
 void SocketIo::look() {

@@ -24,13 +24,14 @@ namespace pktpit::router {
 
 class SocketIo : public PortIo {
   public:
-    /// All are the caller's and outlive this.
+    /// All are the caller's and outlive this. `order`: what the port stages see.
     SocketIo(unsigned worker, const PacketMemory& memory, offload::SlotReturns& returns,
-             WorkerCounters& counters)
+             WorkerCounters& counters, pp_order& order)
         : worker_(worker),
           memory_(memory),
           returns_(returns),
           counters_(counters),
+          order_(order),
           pool_(static_cast<uint8_t>(worker), PacketMemory::slots) {}
 
     // The daemon's, while the worker is paused.
@@ -56,7 +57,7 @@ class SocketIo : public PortIo {
     }
     /// The daemon sends its frames by itself.
     bool send(uint16_t, std::span<const uint8_t>) override { return false; }
-    void arm() override {}
+    void arm() override;
     void disarm() override {}
     /// Counts what the kernel had to drop.
     void look() override;
@@ -76,6 +77,13 @@ class SocketIo : public PortIo {
     static void kick(PortSocket& socket);
     void reap(QueueRings& rings);
     void tell_order();
+    /// One frame of the receive ring into `slice`; false: it is void, and its slot free again.
+    bool take(PortSocket& socket, const xdp_desc& descriptor, bool voids, offload::HeaderSlice& slice);
+    /// A port stage has stood in for this worker: of what it has taken before nothing may leave.
+    [[nodiscard]] bool overtaken() const;
+    bool overtaken_at_the_last_moment();
+    /// Frames that the kernel has not taken from the transmit ring.
+    void take_back(PortSocket& socket);
     void sent(uint32_t index);
     void look_at(PortSocket& socket);
     void drop(uint16_t port, pp_verdict verdict, offload::Slot slot);
@@ -84,6 +92,7 @@ class SocketIo : public PortIo {
     const PacketMemory& memory_;
     offload::SlotReturns& returns_;
     WorkerCounters& counters_;
+    pp_order& order_;
     offload::SlotPool pool_;
     std::vector<Port> ports_;  ///< with receive queues here
     DeficitRoundRobin turns_;  ///< by index in ports_

@@ -18,15 +18,15 @@ SplitPath::SplitPath(PacketMemory memory, const config::Workers& settings)
     : memory_(std::move(memory)), settings_(settings), returns_(settings.count, PacketMemory::slots) {}
 
 Result<std::unique_ptr<SplitPath>> SplitPath::open(const ImageView& image, fib::Epochs& epochs,
-                                                   WorkerCounterSet& counters, const config::Workers& workers,
-                                                   int wakeup) {
+                                                   WorkerCounterSet& counters, pp_order& order,
+                                                   const config::Workers& workers, int wakeup) {
     auto memory = PacketMemory::map(workers.count);
     if (!memory) return tl::unexpected(memory.error());
     std::unique_ptr<SplitPath> self(new SplitPath(std::move(*memory), workers));
     for (unsigned i = 0; i < workers.count; i++) {
         auto thread = std::make_unique<Thread>();
         thread->queues.for_daemon_wakeup = Fd(fcntl(wakeup, F_DUPFD_CLOEXEC, 0));
-        thread->io = std::make_unique<SocketIo>(i, self->memory_, self->returns_, counters.of(i));
+        thread->io = std::make_unique<SocketIo>(i, self->memory_, self->returns_, counters.of(i), order);
         thread->worker = std::make_unique<Worker>(*thread->io, image, epochs, counters.of(i), thread->queues,
                                                   workers.polling, Worker::placement(workers, i));
         thread->worker->resume();

@@ -19,10 +19,11 @@ namespace pktpit::router {
 
 class SplitPath {
   public:
-    /// `epochs` and `counters` outlive this. `counters`: as many as workers. Errors: no memory.
+    /// `epochs`, `counters` and `order` outlive this. `counters`: as many as workers. `order`: what the port
+    /// stages see. Errors: no memory.
     static Result<std::unique_ptr<SplitPath>> open(const ImageView& image, fib::Epochs& epochs,
-                                                   WorkerCounterSet& counters, const config::Workers& workers,
-                                                   int wakeup);
+                                                   WorkerCounterSet& counters, pp_order& order,
+                                                   const config::Workers& workers, int wakeup);
     ~SplitPath();
 
     /// Sockets by queue, to be put where the port stage finds them. An inline port (`egress_only`) has some,

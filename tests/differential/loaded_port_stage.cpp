@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -56,8 +57,12 @@ void LoadedPortStage::PortStageDelete::operator()(port_stage* skeleton) const {
 }
 
 LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
-                                 std::span<const uint16_t> egress, bool observed)
-    : geometry_(geometry), observed_(observed), out_(largest_frame) {
+                                 std::span<const uint16_t> egress, const StageOptions& options)
+    : geometry_(geometry), observed_(options.observed), out_(largest_frame) {
+    const bool observed = options.observed;
+    const auto offset_of = [&geometry](uint32_t table) {
+        return geometry.table_offset + table * static_cast<uint32_t>(sizeof(pp_fib_table));
+    };
     stay_on_this_cpu();
     for (const uint16_t port : ports) {
         std::unique_ptr<port_stage, PortStageDelete> skeleton(port_stage::open());
@@ -68,6 +73,9 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         bpf_program__set_autoload(skeleton->progs.port_watch_tags, false);
         skeleton->rodata->port_id = port;
         skeleton->rodata->table_offset = geometry.table_offset;
+        if (options.split_table) skeleton->rodata->split_table_offset = offset_of(*options.split_table);
+        if (options.cold_table) skeleton->rodata->cold_table_offset = offset_of(*options.cold_table);
+        skeleton->rodata->watch_daemon = options.watch_daemon;
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
         check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
               "value size");
@@ -81,6 +89,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             check(bpf_map__reuse_fd(skeleton->maps.punts, bpf_map__fd(maps.punts)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.observing, bpf_map__fd(maps.observing)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.observations, bpf_map__fd(maps.observations)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.order, bpf_map__fd(maps.order)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.split_sockets, bpf_map__fd(maps.split_sockets)), "reuse");
         }
         check(port_stage::load(skeleton.get()), "port stage does not load");
         programs_.emplace(port, std::move(skeleton));
@@ -92,6 +102,17 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
                         bpf_map__fd(first().maps.fib_image), 0);
     if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the image");
     memory_ = {static_cast<std::byte*>(mapped), geometry.image_bytes};
+    mapped = mmap(nullptr, sizeof(pp_order), PROT_READ | PROT_WRITE, MAP_SHARED,
+                  bpf_map__fd(first().maps.order), 0);
+    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the order");
+    order_ = static_cast<pp_order*>(mapped);
+    // A test run sends nothing: sockets that are bound to nothing will do.
+    for (const uint16_t port : options.split_table ? ports : std::span<const uint16_t>()) {
+        sockets_.push_back(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
+        const uint32_t key = port * uint32_t{PP_PORT_QUEUES};
+        check(bpf_map_update_elem(bpf_map__fd(first().maps.split_sockets), &key, &sockets_.back(), BPF_ANY),
+              "split_sockets");
+    }
     rings_ =
         perf_buffer__new(bpf_map__fd(first().maps.punts), punt_ring_pages, on_punt, on_lost, this, nullptr);
     if (!rings_) throw std::system_error(errno, std::generic_category(), "punt rings");
@@ -110,6 +131,9 @@ LoadedPortStage::~LoadedPortStage() {
     close_punt_rings();
     if (observations_) perf_buffer__free(observations_);
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+    if (order_) munmap(order_, sizeof *order_);
+    for (const int socket : sockets_)
+        close(socket);
 }
 
 void LoadedPortStage::close_punt_rings() {

@@ -38,12 +38,19 @@ struct Outcome {
     std::vector<Bytes> observations;  ///< what the observed program wrote down
 };
 
+/// What the programs are loaded with, as router/xdp does it.
+struct StageOptions {
+    bool observed = false;                  ///< the program that writes down what it does, all of it
+    std::optional<uint32_t> split_table{};  ///< of split and auto ports, whose queue 0 has a socket
+    std::optional<uint32_t> cold_table{};   ///< of auto ports
+    bool watch_daemon = false;
+};
+
 class LoadedPortStage {
   public:
-    /// One program for each port of `ports`; ports named in `egress` are in the devmap. `observed`: the
-    /// program that writes down what it does, all of it.
+    /// One program for each port of `ports`; ports named in `egress` are in the devmap.
     LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
-                    std::span<const uint16_t> egress, bool observed = false);
+                    std::span<const uint16_t> egress, const StageOptions& options = {});
     ~LoadedPortStage();
     LoadedPortStage(const LoadedPortStage&) = delete;
     LoadedPortStage& operator=(const LoadedPortStage&) = delete;
@@ -51,6 +58,12 @@ class LoadedPortStage {
     /// The map's memory, where a FibImage writes.
     [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
     [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
+    /// What the stages and workers tell each other.
+    [[nodiscard]] pp_order& order() const { return *order_; }
+    /// Of queue 0.
+    [[nodiscard]] pp_socket_order& socket_order(uint16_t port) const {
+        return order_->sockets[port * size_t{PP_PORT_QUEUES}];
+    }
     /// `route_counter`: whose counts the outcome is to have.
     Outcome run(uint16_t port, const Bytes& frame, uint16_t route_counter = 0);
     /// Mean time of one run in ns, over `repeat` runs of the same frame. The program's own edits accumulate:
@@ -78,6 +91,8 @@ class LoadedPortStage {
     pp_fib_geometry geometry_;
     std::map<uint16_t, std::unique_ptr<port_stage, PortStageDelete>> programs_;
     std::span<std::byte> memory_;
+    pp_order* order_ = nullptr;
+    std::vector<int> sockets_;
     perf_buffer* rings_ = nullptr;
     perf_buffer* observations_ = nullptr;
     bool observed_;

@@ -19,7 +19,7 @@ class ObservedStage : public testing::Test {
     void SetUp() override {
         if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
         const auto geometry = fib::plan_geometry(forward::small_capacity());
-        stage.emplace(geometry, ingress, egress, true);
+        stage.emplace(geometry, ingress, egress, StageOptions{.observed = true});
         image.emplace(stage->memory(), stage->geometry(), [] {});
         forward::fill_test_router(*image, stage->memory().data());
     }

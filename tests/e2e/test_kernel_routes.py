@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Routes taken over from the kernel's table, live: `ip route`, and with it BIRD and FRR."""
 
+import os
+import signal
+import subprocess
+from pathlib import Path
+
 import pytest
 from lib.packets import icmp_answer, token, udp4, udp6
 from lib.wire import NothingReceived
+from lib.pktpit_router import TOOL
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -109,3 +115,38 @@ def test_many_routes_at_once(net):
     arrives(net, net.b, "100.83.135.9")
     net.topology.router_namespace.batch([line.replace("add", "del") for line in lines])
     wait_for(lambda: total() == 0, 10, "all are gone again")
+
+
+@requirement("a reload that changes kernel_routes while the kernel's routes change: both are handled, and the daemon goes on")
+@pytest.mark.parametrize("by", ["signal", "api"])
+def test_reload_of_kernel_routes_beside_a_route(net, by):
+    router, config = net.router, net.router.config
+    pid = router.process.pid
+    for turn in range(3):
+        # All of it waits when the daemon goes on, and comes in one batch of events.
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            router.write({**config, "kernel_routes": {**config["kernel_routes"], "preference": 30 + turn}})
+            ip_route(net, "replace", f"203.0.{120 + turn}.0/24", "via", net.c.ip4, "proto", "static")
+            asking = subprocess.Popen([TOOL, "--instance", router.instance, "reload"], stdout=subprocess.DEVNULL) if by == "api" else None
+            if asking:
+                wait_for(lambda: waits_for_an_answer(asking.pid), 5, "the reload has been asked for")
+            else:
+                os.kill(pid, signal.SIGHUP)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        if asking:
+            assert asking.wait(10) == 0
+        wait_for(lambda: router.json("show", "config")["kernel_routes"]["preference"] == 30 + turn, 10, "the reload is done")
+        assert router.process.poll() is None
+        arrives(net, net.c, f"203.0.{120 + turn}.5")
+    for turn in range(3):
+        ip_route(net, "del", f"203.0.{120 + turn}.0/24", "via", net.c.ip4)
+    router.write(config)
+    router.reload()
+
+
+def waits_for_an_answer(pid):
+    """It has sent its question: it sleeps in a call that waits for bytes."""
+    return Path(f"/proc/{pid}/wchan").read_text() in ("unix_stream_data_wait", "unix_stream_read_generic", "do_sys_poll", "do_select",
+                                                      "poll_schedule_timeout", "ep_poll", "poll_schedule_timeout.constprop.0")

@@ -176,6 +176,52 @@ TEST_F(SplitRig, FramesForAFullReceiveRingAreDroppedByName) {
     expect_no_slot_lost();
 }
 
+// The port stage has stood in while a worker stood: what waits in its rings is late, all of it (the rig's
+// program gives frames no numbers), and what comes after it is not.
+TEST_F(SplitRig, WhatWaitedForAWorkerThatStoodIsDroppedByName) {
+    open(2);
+    auto sender = to_port2();
+    uint64_t sent = sender.send(64);
+    ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) == sent; }));
+    for (uint32_t round = 1; round <= 20; round++) {
+        const uint64_t forwarded = counted(1, PP_FORWARDED);
+        {
+            const auto paused = path->pause();
+            sent += sender.send(300);
+            stand_in(1, round);
+        }
+        ASSERT_TRUE(until([&] { return settled(1, round); })) << "round " << round;
+        EXPECT_EQ(counted(1, PP_FORWARDED), forwarded);
+        EXPECT_EQ(counted(1, PP_DROP_STALE), round * 300U);
+        sent += sender.send(64);
+        ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) == forwarded + 64; }));
+    }
+    EXPECT_EQ(counters->port(1).rx_packets, sent);
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+}
+
+// What a worker has put into a transmit ring and the kernel not taken from it is late as well.
+TEST_F(SplitRig, WhatTheKernelHasNotTakenIsTakenBack) {
+    open(2);
+    run("ip link set p2 down");
+    auto sender = to_port2();
+    const uint64_t sent = sender.send(400);
+    ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) == sent; }));
+    EXPECT_EQ(counters->port(2).tx_packets, sent);
+    stand_in(1, 1);
+    ASSERT_TRUE(until([&] { return settled(1, 1) && counted(2, PP_DROP_STALE) == sent; }))
+        << counted(2, PP_DROP_STALE) << " of " << sent;
+    EXPECT_EQ(counters->port(2).tx_packets, 0u);
+    EXPECT_EQ(counters->port(2).tx_bytes, 0u);
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    run("ip link set p2 up");
+    EXPECT_EQ(sender.send(64), 64u);
+    ASSERT_TRUE(until([&] { return counters->port(2).tx_packets == 64; }));
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+}
+
 // What the daemon does while packets fly: pauses, ports that come and go, routes that change, grace periods.
 TEST_F(SplitRig, TheDaemonsWorkUnderTraffic) {
     open(3);

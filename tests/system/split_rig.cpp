@@ -91,8 +91,8 @@ void SplitRig::TearDown() {
 
 void SplitRig::open(unsigned workers, config::Polling polling) {
     counters = std::make_unique<WorkerCounterSet>(workers);
-    auto opened =
-        SplitPath::open({memory.get(), &geometry}, epochs, *counters, {workers, {}, polling}, wakeup.get());
+    auto opened = SplitPath::open({memory.get(), &geometry}, epochs, *counters, *order,
+                                  {workers, {}, polling}, wakeup.get());
     ASSERT_TRUE(opened) << opened.error().to_string();
     path = std::move(*opened);
     for (uint16_t port = 1; port <= ports; port++)
@@ -140,6 +140,14 @@ uint64_t SplitRig::poll() {
         punted++;
     });
     return punted;
+}
+
+bool SplitRig::settled(uint16_t port, uint32_t number) const {
+    for (uint32_t queue = 0; queue < queues[port]; queue++)
+        if (__atomic_load_n(&order->sockets[port * PP_PORT_QUEUES + queue].settled, __ATOMIC_ACQUIRE) !=
+            number)
+            return false;
+    return true;
 }
 
 void SplitRig::expect_no_slot_lost() {

@@ -74,6 +74,14 @@ class SplitRig : public testing::Test {
     [[nodiscard]] uint64_t counted(uint16_t port, pp_verdict verdict) const {
         return counters->port(port).verdict[verdict];
     }
+    /// As the port stages of a port do it, when they take over for the time of this number.
+    void stand_in(uint16_t port, uint32_t number) {
+        for (uint32_t queue = 0; queue < PP_PORT_QUEUES; queue++)
+            __atomic_store_n(&order->sockets[port * PP_PORT_QUEUES + queue].void_to, number,
+                             __ATOMIC_SEQ_CST);
+    }
+    /// Of each queue that the port has.
+    [[nodiscard]] bool settled(uint16_t port, uint32_t number) const;
     [[nodiscard]] std::string where_slots_are();
     /// No worker has lost a slot.
     void expect_no_slot_lost();
@@ -87,6 +95,7 @@ class SplitRig : public testing::Test {
     fib::FibImage image{{memory.get(), geometry.image_bytes}, geometry, fib::Reclamation(epochs)};
     Fd wakeup;
     std::unique_ptr<WorkerCounterSet> counters;
+    std::unique_ptr<pp_order> order = std::make_unique<pp_order>();
     std::unique_ptr<SplitPath> path;
     uint64_t punted = 0;
 

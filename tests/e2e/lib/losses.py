@@ -56,7 +56,8 @@ class Losses:
         sent, arrived = statistics(self.sender), statistics(self.receiver)
         named = counters["slow_path"] | {name: count for name, count in counters["totals"]["verdicts"].items() if "drop" in name}
         return {"named": named, "sent": sent["tx"]["packets"] + sent["tx"]["dropped"], "taken": entry["rx_packets"], "given": exit_["tx_packets"],
-                "arrived": arrived["rx"]["packets"], "full": entry["verdicts"].get("drop_split_full", 0),
+                "arrived": arrived["rx"]["packets"], "full": sum(end["verdicts"].get(name, 0) for end, name in (
+                    (entry, "drop_split_full"), (entry, "drop_stale"), (exit_, "drop_stale"))),
                 "waited": waited([self.router.process.pid, *softirq_threads()])}
 
 

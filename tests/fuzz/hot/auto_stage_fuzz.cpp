@@ -11,7 +11,7 @@
 
 #include "router/hot/hot_choice.h"
 #include "router/hot/sample_reader.h"
-#include "router/loop/destination_log.h"
+#include "router/loop/socket_order.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace {
@@ -113,10 +113,9 @@ void look_at_tag(Input& input) {
     const auto bytes = input.take<pp_order_tag>();
     uint8_t frame[sizeof bytes + 1];
     std::memcpy(frame, &bytes, sizeof bytes);
-    uint32_t number = 0;
-    const bool found = DestinationLog::number_of(frame + sizeof bytes, number);
-    demand(found == (bytes.magic == PP_ORDER_MAGIC), "a tag is told by its magic number");
-    demand(!found || number == bytes.number, "its number is handed on");
+    const auto number = SocketOrder::number_of(frame + sizeof bytes);
+    demand(number.has_value() == (bytes.magic == PP_ORDER_MAGIC), "a tag is told by its magic number");
+    demand(!number || *number == bytes.number, "its number is handed on");
 }
 
 }  // namespace

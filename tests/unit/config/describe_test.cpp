@@ -114,6 +114,17 @@ TEST(Describe, DpdkDataplane) {
                     "DPDK devices: none → net_null3", "DPDK's memory: auto → pages", "mbufs: 0 → 1023"));
 }
 
+TEST(Describe, TellsWhoStandsStill) {
+    const auto with = [](const char* heartbeat) {
+        return *parse(std::string(R"({"interfaces": {"p0": {}}, "heartbeat": )") + heartbeat + "}", "");
+    };
+    EXPECT_THAT(
+        describe_difference(with("{}"), with(R"({"worker_ms": 0, "on_daemon_loss": "kernel", "hold_s": 3})")),
+        ElementsAre("heartbeat: ms that a worker is waited for: 20 → 0",
+                    "heartbeat: packets of a lost daemon's ports: forward → kernel",
+                    "heartbeat: seconds until a daemon is lost: 10 → 3"));
+}
+
 TEST(Describe, Workers) {
     const auto with = [](const char* workers) {
         return *parse(std::string(R"({"interfaces": {"p0": {}}, "workers": )") + workers + "}", "");

@@ -26,6 +26,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
+    EXPECT_EQ(c.heartbeat, (Heartbeat{50, OnDaemonLoss::kernel, 7}));
     EXPECT_EQ(c.offload.fib_entries, 1000U);
     EXPECT_EQ(c.dpdk, (Dpdk{{"--iova-mode=va", "-n", "4"},
                             {"net_null0"},

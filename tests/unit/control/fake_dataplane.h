@@ -107,10 +107,17 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         if (auto allowed = faults_.call("commit"); !allowed) return tl::unexpected(allowed.error());
         return std::vector<uint32_t>{};
     }
-    void leave_running(bool) override {}
+    void give_back_all() override {}
+    void take_down() override {}
     void collect_traffic(HotChoice&) override {}
     void guard_order(bool) override {}
     [[nodiscard]] uint64_t malformed_punts() const override { return 0; }
+    Result<void> set_heartbeat(const config::Heartbeat& wanted) override {
+        if (auto allowed = faults_.call("heartbeat"); !allowed) return allowed;
+        heartbeat = wanted;
+        return {};
+    }
+    [[nodiscard]] StandIn stand_in(uint16_t) const override { return {}; }
 
     // OwnDevices.
     Result<void> create_device(const config::Interface& port) override {
@@ -126,6 +133,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     }
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
 
+    config::Heartbeat heartbeat;
     std::map<uint16_t, Port> ports;
     std::map<uint16_t, uint64_t> packets;        ///< counted, by port
     std::map<std::string, std::string> devices;  ///< of its own: what each stands for

@@ -24,6 +24,9 @@ class RandomConfiguration {
         config.routing.resolve_via_default = one_in(2);
         config.icmp.rate = 1000 + below(3);
         config.neighbour_queue = 64 + below(3);
+        config.heartbeat.worker_ms = 20 + below(3);
+        config.heartbeat.on_daemon_loss =
+            below(2) ? config::OnDaemonLoss::kernel : config::OnDaemonLoss::forward;
         for (uint32_t i = 0; i < 4; i++)
             if (!one_in(4)) add_port(config, i);
         for (uint32_t i = 0; i < 3; i++)

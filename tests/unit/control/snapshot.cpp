@@ -137,6 +137,9 @@ Snapshot snapshot_of(const MemoryDataplane& dataplane) {
         lines.insert(fmt::format("dataplane port {}: {} {} forwarding {}", id,
                                  port.attached ? "attached" : "prepared", to_string(port.mode),
                                  static_cast<int>(port.forwarding)));
+    if (const auto& heartbeat = dataplane.heartbeat; heartbeat != config::Heartbeat())
+        lines.insert(fmt::format("dataplane heartbeat {} {} {}", heartbeat.worker_ms,
+                                 static_cast<int>(heartbeat.on_daemon_loss), heartbeat.hold_s));
     for (const auto& [id, count] : dataplane.packets)
         lines.insert(fmt::format("dataplane port {}: {} packets", id, count));
     for (const auto& [name, device] : dataplane.devices)
@@ -165,8 +168,7 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
         if (port.attachment)
             line += fmt::format(" attached {} {}", to_string(port.attachment->mode),
                                 port.attachment->why_generic);
-        line += fmt::format(" offload {}", port.vlan_offload_before);
-        for (const auto& [path, value] : port.switches_before)
+        for (const auto& [path, value] : control.ports().switches_before(port))
             line += fmt::format(" {}={}", path, value);
         lines.insert(line);
     }

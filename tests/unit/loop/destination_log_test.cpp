@@ -77,17 +77,5 @@ TEST(DestinationLog, KeepsOrderBesideAWriter) {
     EXPECT_GT(read, 0U);
 }
 
-TEST(DestinationLog, ReadsTheNumberInFrontOfAFrame) {
-    struct {
-        pp_order_tag tag{PP_ORDER_MAGIC, 4711};
-        uint8_t frame[64] = {};
-    } memory;
-    uint32_t number = 0;
-    EXPECT_TRUE(DestinationLog::number_of(memory.frame, number));
-    EXPECT_EQ(number, 4711U);
-    memory.tag.magic++;
-    EXPECT_FALSE(DestinationLog::number_of(memory.frame, number));
-}
-
 }  // namespace
 }  // namespace pktpit::router

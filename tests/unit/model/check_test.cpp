@@ -32,13 +32,23 @@ TEST(Check, ChipLatenciesAndRedirection) {
 TEST(Check, P2pNicAgainstTheCpuDrivenRouter) {
     const std::vector<unsigned> rows{5};
     const CheckReport report = *run_check(rows, {}, {});
-    size_t held = 0;
-    for (const CheckLine& line : report.lines)
+    size_t compared = 0, unmet = 0;
+    for (const CheckLine& line : report.lines) {
+        if (line.verdict == Verdict::information) continue;
+        compared++;
+        unmet += line.verdict == Verdict::unmet;
         if (line.what.find("1 → 1") != std::string::npos || line.origin == Origin::calibrated) {
-            EXPECT_EQ(line.verdict, Verdict::holds) << line.what << ": " << line.got;
-            held++;
+            EXPECT_NE(line.verdict, Verdict::unmet) << line.what << ": " << line.got;
         }
-    EXPECT_EQ(held, 8U);
+    }
+    EXPECT_EQ(compared, 2 * 6 * 2 + 2 + 1U);
+    // Reads of 256 bytes at 2 → 2 ports, and the latency: what docs/model.md says is unmet.
+    EXPECT_EQ(unmet, 2U);
+}
+
+// Bounce was 3.7 % below the formula while transfers in flight grew all through the measurement.
+TEST(Check, TheFabricMeetsTheFormula) {
+    expect_met({2});
 }
 
 TEST(Check, PeerOperations) {

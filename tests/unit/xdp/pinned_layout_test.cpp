@@ -25,7 +25,7 @@ TEST(PinnedLayout, counters_are_those_of_this_version) {
 
 // Appended verdicts need no new version: their counters have been 0.
 TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
-    constexpr std::array<std::string_view, 48> names = {"none",
+    constexpr std::array<std::string_view, 50> names = {"none",
                                                         "forwarded",
                                                         "host_local",
                                                         "host_arp",
@@ -70,6 +70,8 @@ TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
                                                         "drop_egress_full",
                                                         "drop_memory_revoked",
                                                         "drop_split_full",
+                                                        "drop_stale",
+                                                        "host_daemon_lost",
                                                         "drop_source_mac",
                                                         "drop_own_source",
                                                         "drop_broadcast_source"};

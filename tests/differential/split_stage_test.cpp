@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Split and auto ports: what the stage hands over, numbered; when it stands in for a worker that does not
+// move, and decides as an inline port does; what is too long for a socket; and what becomes of packets while
+// the daemon stands still. The worker is the test.
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+
+#include <chrono>
+#include <thread>
+
+#include "router/loop/socket_order.h"
+#include "tests/differential/compare.h"
+#include "tests/unit/forward/vectors.h"
+
+namespace pktpit::test {
+namespace {
+
+namespace forward = router::test;
+using router::SocketOrder;
+
+constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
+constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};
+constexpr uint32_t heartbeat = 5;  // jiffies
+
+struct Variant {
+    const char* name;
+    bool observed;
+    bool is_auto;
+};
+
+Bytes packet(const char* destination = "10.1.0.9", size_t payload = 26) {
+    return forward::frame(forward::arriving,
+                          forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
+}
+
+Bytes packet6(size_t payload = 26) {
+    return forward::frame(forward::arriving, forward::Ipv6{.destination = "2001:db8:1::9",
+                                                           .payload = forward::transport(payload)});
+}
+
+class SplitStage : public testing::TestWithParam<Variant> {
+  protected:
+    void SetUp() override {
+        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+        // Tables are known before the programs are: 1 has the host's addresses, none here, 2 the busiest
+        // routes.
+        fib::Capacity capacity = forward::small_capacity();
+        capacity.tables = 4;
+        stage.emplace(fib::plan_geometry(capacity), ingress, egress,
+                      StageOptions{.observed = GetParam().observed,
+                                   .split_table = GetParam().is_auto ? 2 : 1,
+                                   .cold_table = GetParam().is_auto ? std::optional(1U) : std::nullopt,
+                                   .watch_daemon = true});
+        image.emplace(stage->memory(), stage->geometry(), [] {});
+        forward::fill_test_router(*image, stage->memory().data());
+        for (const fib::TableId wanted : {1u, 2u}) {
+            const auto made = image->add_table();
+            ASSERT_TRUE(made) << made.error().to_string();
+            ASSERT_EQ(*made, wanted);
+        }
+        stage->order().heartbeat = heartbeat;
+        worker = SocketOrder::begin(shared());
+    }
+    pp_socket_order& shared() { return stage->socket_order(1); }
+    /// The number that it was handed over with; 0: it was not.
+    uint32_t handed_over(const Bytes& frame) {
+        const Outcome outcome = stage->run(1, frame);
+        if (outcome.action != XDP_REDIRECT || outcome.verdicts_counted != 0) return 0;
+        // A test run gives back metadata and frame.
+        EXPECT_EQ(outcome.frame.size(), frame.size() + sizeof(pp_order_tag));
+        const auto number = SocketOrder::number_of(outcome.frame.data() + sizeof(pp_order_tag));
+        EXPECT_TRUE(number);
+        EXPECT_EQ(Bytes(outcome.frame.begin() + sizeof(pp_order_tag), outcome.frame.end()), frame);
+        EXPECT_EQ(*number, shared().sent);
+        return *number;
+    }
+    /// As forward() says, by the stage itself.
+    void expect_decided(const Bytes& frame, pp_verdict verdict = PP_FORWARDED) {
+        const Comparison c = compare(*stage, 1, frame);
+        EXPECT_EQ(c.difference, "");
+        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(verdict));
+    }
+    void let_time_pass() { shared().since -= heartbeat; }
+    /// A worker that has taken nothing for too long.
+    void stop_worker() {
+        ASSERT_NE(handed_over(packet()), 0u);
+        let_time_pass();
+        expect_decided(packet());
+        ASSERT_EQ(shared().standing, 1u);
+    }
+
+    std::optional<LoadedPortStage> stage;
+    std::optional<fib::FibImage> image;
+    SocketOrder worker;
+};
+
+TEST_P(SplitStage, HandsOverNumberedWhatHasNoRouteHere) {
+    EXPECT_EQ(handed_over(packet()), 1u);
+    EXPECT_EQ(handed_over(packet6()), 2u);
+    EXPECT_EQ(handed_over(packet("10.99.99.99")), 3u) << "no route is the worker's to say";
+    EXPECT_EQ(stage->counters(1).rx_packets, 0u) << "counted by the worker";
+}
+
+TEST_P(SplitStage, WaitsForAWorkerThatTakesFramesHoweverMany) {
+    for (int i = 0; i < 20; i++) {
+        const uint32_t number = handed_over(packet());
+        ASSERT_NE(number, 0u);
+        ASSERT_NE(handed_over(packet()), 0u);
+        worker.took(number);  // one is always left
+        let_time_pass();
+    }
+    EXPECT_EQ(shared().times, 0u);
+}
+
+TEST_P(SplitStage, WaitsForNoFrameThatIsNotThere) {
+    worker.took(handed_over(packet()));
+    let_time_pass();
+    EXPECT_NE(handed_over(packet()), 0u);
+    EXPECT_EQ(shared().standing, 0u);
+    worker.expect_nothing();  // the kernel had no room for it
+    let_time_pass();
+    EXPECT_NE(handed_over(packet()), 0u);
+    EXPECT_EQ(shared().times, 0u);
+}
+
+TEST_P(SplitStage, WithoutAHeartbeatAWorkerIsWaitedFor) {
+    stage->order().heartbeat = 0;
+    ASSERT_NE(handed_over(packet()), 0u);
+    shared().since -= 1'000'000;
+    EXPECT_NE(handed_over(packet()), 0u);
+}
+
+TEST_P(SplitStage, TimePassesByItself) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    ASSERT_NE(handed_over(packet()), 0u);
+    while (shared().standing == 0 && Clock::now() - begin < std::chrono::seconds(10)) {
+        (void)stage->run(1, packet());
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    const auto waited = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    EXPECT_EQ(shared().standing, 1u);
+    EXPECT_GT(waited, heartbeat - 1.0) << "ms; a jiffy has one to ten";
+}
+
+TEST_P(SplitStage, StandingInDecidesAsAnInlinePortDoes) {
+    stop_worker();
+    EXPECT_EQ(shared().void_to, 1u);
+    EXPECT_EQ(shared().times, 1u);
+    for (const forward::Vector& vector : forward::all_vectors()) {
+        if (vector.port != 1) continue;
+        SCOPED_TRACE(vector.name);
+        const Comparison c = compare(*stage, 1, vector.in);
+        EXPECT_EQ(c.difference, "");
+        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(vector.verdict));
+        if (vector.verdict == PP_FORWARDED) {
+            EXPECT_EQ(c.outcome.frame, vector.out);
+        }
+    }
+    EXPECT_EQ(shared().sent, 1u) << "nothing is handed over meanwhile";
+    EXPECT_GT(shared().packets, 1u);
+}
+
+TEST_P(SplitStage, AWorkerThatGoesOnGetsFramesAgainOnceNothingVoidIsLeft) {
+    stop_worker();
+    EXPECT_TRUE(worker.overtaken());
+    ASSERT_TRUE(worker.look());
+    EXPECT_FALSE(worker.overtaken()) << "it knows";
+    EXPECT_TRUE(worker.is_void(1));
+    worker.took(1);
+    expect_decided(packet());
+    worker.found_empty();
+    EXPECT_EQ(handed_over(packet()), 2u);
+    EXPECT_EQ(shared().standing, 0u);
+    ASSERT_TRUE(worker.look()) << "something void may still come";
+    EXPECT_FALSE(worker.is_void(2));
+    EXPECT_FALSE(worker.look());
+    let_time_pass();
+    expect_decided(packet());  // it stands again
+    EXPECT_EQ(shared().times, 2u);
+}
+
+TEST_P(SplitStage, LongFramesAreDecidedHereAndShortOnesToTheSameDestinationFollow) {
+    for (auto id : {1u, 2u, 3u}) {
+        auto value = image->adjacency(id);
+        value.mtu = 9000;
+        image->update_adjacency(id, value);
+    }
+    EXPECT_NE(handed_over(packet("10.1.0.9", 3000)), 0u);
+    EXPECT_NE(handed_over(packet("10.1.0.9", PP_SPLIT_BYTES - 34)), 0u) << "just short enough";
+    EXPECT_NE(handed_over(packet("10.2.0.9")), 0u);
+    expect_decided(packet("10.1.0.9", PP_SPLIT_BYTES - 33));
+    expect_decided(packet("10.1.0.9", 8000));
+    expect_decided(packet("10.1.0.9"));
+    EXPECT_NE(handed_over(packet("10.2.0.9")), 0u) << "another destination";
+    expect_decided(packet6(8000));
+    expect_decided(packet6());
+    for (auto& until : stage->order().long_until)
+        until = 0;
+    EXPECT_NE(handed_over(packet("10.1.0.9")), 0u) << "long ago";
+}
+
+TEST_P(SplitStage, LongFramesHaveTheirOwnVerdict) {
+    expect_decided(packet("10.1.0.9", 8000), PP_PUNT_TOO_BIG);
+    expect_decided(packet("10.99.99.99", 8000), PP_PUNT_NO_ROUTE);
+    // A short packet with a long trailer.
+    const Comparison c = compare(
+        *stage, 1,
+        forward::frame(forward::arriving,
+                       forward::Ipv4{.ttl = 1, .payload = forward::transport(6000), .total_length = 100}));
+    EXPECT_EQ(c.difference, "");
+    EXPECT_EQ(c.outcome.verdict, PP_PUNT_TTL_EXPIRED);
+}
+
+TEST_P(SplitStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
+    pp_order& order = stage->order();
+    order.hold = 1000;
+    order.beat = 7;
+    EXPECT_NE(handed_over(packet()), 0u);
+    order.beat_since -= 1000;
+    const Bytes in = packet();
+    const Outcome passed = stage->run(1, in);
+    EXPECT_EQ(passed.action, XDP_PASS);
+    EXPECT_EQ(passed.verdict, PP_HOST_DAEMON_LOST);
+    EXPECT_EQ(passed.frame, in);
+    order.beat++;
+    EXPECT_NE(handed_over(packet()), 0u) << "it is back";
+    order.beat_since -= 1000;
+    order.hold = 0;
+    EXPECT_NE(handed_over(packet()), 0u) << "the configuration wants it no more";
+}
+
+TEST_P(SplitStage, FactsAboutThePrograms) {
+    const Bytes in = packet();
+    shared().answered = shared().sent;
+    stage->order().heartbeat = 0;
+    const double handing = stage->nanoseconds(1, in, 1'000'000);
+    std::cout << GetParam().name << ": " << stage->program_facts(1) << "; " << handing
+              << " ns to hand over\n";
+    EXPECT_LT(handing, 2000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, SplitStage,
+                         testing::Values(Variant{"split", false, false},
+                                         Variant{"split_observed", true, false}, Variant{"auto", false, true},
+                                         Variant{"auto_observed", true, true}),
+                         [](const auto& variant) { return std::string(variant.param.name); });
+
+class InlineStage : public testing::TestWithParam<bool> {};
+
+TEST_P(InlineStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
+    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    LoadedPortStage stage(fib::plan_geometry(forward::small_capacity()), ingress, egress,
+                          StageOptions{.observed = GetParam(), .watch_daemon = true});
+    fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+    forward::fill_test_router(image, stage.memory().data());
+    stage.order().hold = 1000;
+    stage.order().beat = 1;
+    EXPECT_EQ(compare(stage, 1, packet()).difference, "");
+    stage.order().beat_since -= 1000;
+    EXPECT_EQ(stage.run(1, packet()).verdict, PP_HOST_DAEMON_LOST);
+    EXPECT_EQ(stage.run(1, packet("10.99.99.99")).action, XDP_PASS) << "it may have a route";
+    stage.order().beat++;
+    EXPECT_EQ(compare(stage, 1, packet()).outcome.verdict, PP_FORWARDED);
+}
+
+INSTANTIATE_TEST_SUITE_P(PlainAndObserved, InlineStage, testing::Bool());
+
+}  // namespace
+}  // namespace pktpit::test
