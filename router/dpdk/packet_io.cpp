@@ -107,6 +107,7 @@ size_t EthPacketIo::receive_from(const Port& port, uint16_t queue, std::span<Hea
     for (uint16_t i = 0; i < received; i++) {
         rte_mbuf* mbuf = mbufs[i];
         if (!writable(mbuf) && !(mbuf = make_writable(port, mbuf))) continue;
+        if (port.tags_put_back) name_protocol(port, mbuf);
         HeaderSlice& slice = slices[count++];
         slice.bytes = rte_pktmbuf_mtod(mbuf, uint8_t*);
         slice.length = std::min<uint16_t>(mbuf->data_len, PP_SLICE_BYTES);
@@ -147,6 +148,7 @@ rte_mbuf* EthPacketIo::make_writable(const Port& port, rte_mbuf* mbuf) {
 void EthPacketIo::name_protocol(const Port& port, rte_mbuf* mbuf) const {
     if (!image_.base || mbuf->data_len < ethernet_header + 2 * vlan_tag) return;
     auto* tags = rte_pktmbuf_mtod_offset(mbuf, uint8_t*, ethernet_header - 2);
+    if (load_be16(tags) != ethertype_vlan) return;
     const uint32_t outer = load_be16(tags + 2) & PP_VLAN_VID;
     const uint32_t inner =
         load_be16(tags + vlan_tag) == ethertype_vlan ? load_be16(tags + vlan_tag + 2) & PP_VLAN_VID : 0;

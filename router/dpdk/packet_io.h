@@ -28,6 +28,7 @@ class EthPacketIo : public PortIo {
         std::vector<uint16_t> queues;  ///< that this worker receives from, perhaps none
         bool multi_segment = false;    ///< the driver sends mbufs of several segments
         bool interrupts = false;       ///< it is configured with receive interrupts
+        bool tags_put_back = false;    ///< the driver takes tags off and puts them back as 802.1Q's
     };
     /// `pool`: of whole packets. `peer`: payload memory of the pool that payloads are split into, or null.
     /// `image`: what VLANs there are, for drivers that take tags off and do not say which protocol's; or
