@@ -148,7 +148,8 @@ struct pp_counted_route {
 
 /* Precedes a punted frame in the perf ring. Host byte order. */
 struct pp_punt {
-    __u16 port;   /* ingress port */
+    __u16 port; /* ingress port; with PP_FORWARDED the egress port: the frame is rewritten and only has to be
+                   sent */
     __u8 verdict; /* enum pp_verdict */
     __u8 reserved;
     __u32 frame_length; /* whole frame, frags included */

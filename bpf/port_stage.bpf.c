@@ -83,12 +83,35 @@ PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
     return 0;
 }
 
+/* No redirect to the port: it is gone, or its device takes none (bpf_redirect_map would count a success, and
+ * the device lose the frame). Then the rewritten frame goes to the daemon, which only has to send it:
+ * PP_FORWARDED in the punt, and the port that it leaves by. */
+PP_RARE int pp_send_by_daemon(struct xdp_md* ctx, __u32 egress_port) {
+    const void* image = pp_image();
+    const struct pp_fib_geometry* g = pp_geometry();
+    if (!image || !egress_port || egress_port >= g->port_count) return PP_DROP_NO_EGRESS;
+    __u64 word = PP_LOAD64(pp_fib_port_at(image, g, egress_port));
+    if (!(word >> 48 & PP_PORT_BY_DAEMON)) return PP_DROP_NO_EGRESS;
+    struct pp_punt punt = {
+        .port = (__u16)egress_port,
+        .verdict = PP_FORWARDED,
+        .frame_length = (__u32)bpf_xdp_get_buff_len(ctx),
+    };
+    __u64 flags = (__u64)punt.frame_length << 32 | BPF_F_CURRENT_CPU;
+    return bpf_perf_event_output(ctx, &punts, flags, &punt, sizeof(punt)) ? PP_DROP_PUNT_FULL : PP_FORWARDED;
+}
+
 /* Sends the rewritten frame; `longer` is what the VLAN tags added, `trailer` what was cut off its end. */
 PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int longer, __u32 trailer,
                       __u32 route_counter, const int observe) {
     __u32 key = egress_port;
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
-    enum pp_verdict verdict = likely(action == XDP_REDIRECT) ? PP_FORWARDED : PP_DROP_NO_EGRESS;
+    __u32 verdict = PP_FORWARDED;
+    if (unlikely(action != XDP_REDIRECT)) {
+        verdict = (__u32)pp_send_by_daemon(ctx, egress_port) & (PP_VERDICT_CAPACITY - 1);
+        PP_BARRIER(verdict);
+        verdict &= PP_VERDICT_CAPACITY - 1;
+    }
 
     __u32 ingress = port_id;
     struct pp_port_counters* count = bpf_map_lookup_elem(&counters, &ingress);
@@ -108,7 +131,7 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
         count->tx_bytes += length;
     }
     if (unlikely(route_counter)) pp_count_route(route_counter, length);
-    return XDP_REDIRECT;
+    return action;
 }
 
 /* `observe` is known when this is compiled. */

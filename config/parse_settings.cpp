@@ -34,11 +34,13 @@ void read_settings(const json& document, Config& settings) {
     if (auto found = document.find("hash_seed"); found != document.end())
         settings.hash_seed = found->get<uint32_t>();
     take(document, "neighbour_queue", settings.neighbour_queue);
+    take(document, "neighbours_unresolved", settings.neighbours_unresolved);
     if (auto found = document.find("kernel_routes"); found != document.end()) {
         KernelRoutes& out = settings.kernel_routes;
         take(*found, "enabled", out.enabled);
         take(*found, "table", out.table);
         take(*found, "preference", out.preference);
+        take(*found, "install", out.install);
         if (auto protocols = found->find("protocols"); protocols != found->end())
             for (const json& one : *protocols)
                 out.protocols.push_back(one.is_string() ? one.get<std::string>() : one.dump());
@@ -66,6 +68,13 @@ void read_settings(const json& document, Config& settings) {
     }
     if (auto found = document.find("offload"); found != document.end())
         take(*found, "fib_entries", settings.offload.fib_entries);
+    take(document, "user", settings.user);
+    take(document, "seccomp", settings.seccomp);
+    if (auto found = document.find("api"); found != document.end()) {
+        take(*found, "group", settings.api.group);
+        take(*found, "connections_per_user", settings.api.connections_per_user);
+        take(*found, "reload_from", settings.api.reload_from);
+    }
     if (auto found = document.find("xdp"); found != document.end())
         take(*found, "dispatcher", settings.xdp_dispatcher);
 }

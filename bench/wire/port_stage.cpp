@@ -2,11 +2,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <memory>
+
 #include "bench/harness/failure.h"
 #include "bench/wire/forwarder.h"
 #include "fib/image.h"
-#include "router/xdp/dataplane.h"
 #include "router/xdp/maps.h"
+#include "router/xdp/port_link.h"
+#include "router/xdp/rcu_barrier.h"
 
 namespace pktpit::bench::wire {
 namespace {
@@ -62,7 +65,9 @@ class PortStageForwarder : public Forwarder {
         const pp_fib_geometry geometry = pktpit::fib::plan_geometry({});
         maps_ = must(router::make_port_maps(geometry, {}), "make maps");
         memory_ = must(router::MappedImage::map(maps_.fib_image.get(), true), "map the FIB image");
-        image_.emplace(memory_.memory(), geometry, &router::XdpDataplane::grace_period);
+        image_.emplace(memory_.memory(), geometry,
+                       [barrier = std::make_shared<router::RcuBarrier>(
+                            must(router::RcuBarrier::make(), "make an RCU barrier"))] { barrier->wait(); });
         fill(*image_, topology, workloads);
         attach_port(geometry, ingress_id, topology.ingress().ifindex);
         attach_port(geometry, egress_id, topology.egress().ifindex);

@@ -102,6 +102,11 @@ Result<void> VfioContainer::unmap(Iova iova, size_t bytes) {
     request.size = bytes;
     if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &request) != 0)
         return fail("IOMMU", "cannot be unmapped: " + errno_text(errno), "what was mapped", "");
+    if (request.size != bytes)
+        return fail(
+            "IOMMU",
+            "only " + std::to_string(request.size) + " of " + std::to_string(bytes) + " bytes unmapped",
+            "what was mapped", "");
     return {};
 }
 

@@ -21,7 +21,7 @@ _pktpit() {
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload detach show route lookup table counters trace capture doctor bench model demo" ;;
-                "show ") words="version ports routes route neighbours counters latency offload workers config" ;;
+                "show ") words="version ports routes route neighbours drift counters latency offload workers config" ;;
                 "bench ") words="wire cpu fib rfc2544 compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")

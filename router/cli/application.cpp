@@ -194,6 +194,8 @@ class Application {
         add(show, "ports", "ports, how XDP is attached to them, what they carried", &show_ports);
         add(show, "neighbours", "ARP and ND entries", &show_neighbours);
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
+        add(show, "drift", "what somebody else has changed of the machine, against the configuration",
+            &show_drift);
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
         add(show, "workers", "worker threads: their CPUs, queues, packets and slots", &show_workers);

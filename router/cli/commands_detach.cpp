@@ -12,6 +12,7 @@
 #include "router/cli/format.h"
 #include "router/cli/json_text.h"
 #ifdef PKTPIT_XDP
+#include "router/kernel/netlink_route_writer.h"
 #include "router/xdp/left_behind.h"
 #endif
 
@@ -36,10 +37,22 @@ std::string name_of(const LeftBehind::Port& port) {
                                : port.device;
 }
 
+/// Those that the instance has put into the kernel's tables.
+Result<void> remove_routes(const std::string& instance) {
+    auto writer = NetlinkRouteWriter::open(route_metric_of(instance));
+    if (!writer) return tl::unexpected(writer.error());
+    const auto routes = (*writer)->installed();
+    if (!routes) return tl::unexpected(routes.error());
+    for (const auto& route : *routes)
+        if (auto removed = (*writer)->remove(route.table, route.prefix); !removed) return removed;
+    return {};
+}
+
 // It becomes part of paths.
 bool is_instance(const std::string& name) {
     const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '-';
     };
     return !name.empty() && name.size() <= 32 && std::ranges::all_of(name, fits);
 }
@@ -113,13 +126,13 @@ int detach(const Session& session, const std::string& instance, bool yes) {
     auto left = LeftBehind::find(instance);
     if (!left) return print_failure(session, left.error(), geteuid() == 0 ? exit_wrong : exit_unusable);
     if (!left->is_here() && !left->ports().empty() && !yes)
-        return print_failure(
-            session,
-            {instance,
-             "its devices are in another network namespace, where what they were before cannot be put back from here",
-             "the network namespace that the daemon ran in",
-             "nsenter --net=/run/netns/NAME pktpit detach …; --yes takes it down from here"},
-            exit_wrong);
+        return print_failure(session,
+                             {instance,
+                              "its devices are in another network namespace, where what they were before "
+                              "cannot be put back from here",
+                              "the network namespace that the daemon ran in",
+                              "nsenter --net=/run/netns/NAME pktpit detach …; --yes takes it down from here"},
+                             exit_wrong);
     const uint64_t flowing = packets_meanwhile(*left);
     if (!session.json) list(session, *left, instance, flowing);
     if (flowing > 0 && !yes) {
@@ -130,7 +143,9 @@ int detach(const Session& session, const std::string& instance, bool yes) {
         }
     }
     const json ports = ports_json(*left);
-    const auto failures = left->take_down();
+    auto failures = left->take_down();
+    if (left->is_here())
+        if (auto removed = remove_routes(instance); !removed) failures.push_back(removed.error());
     for (const auto& failure : failures)
         session.terminal.print_error(failure);
     if (session.json)
@@ -144,10 +159,11 @@ int detach(const Session& session, const std::string& instance, bool yes) {
 }
 #else
 int detach(const Session& session, const std::string&, bool) {
-    return print_failure(session,
-                         {"", "this pktpit was built without the xdp dataplane, which alone outlives a daemon",
-                          "", "build with -DPKTPIT_XDP=ON"},
-                         exit_unusable);
+    return print_failure(
+        session,
+        {"", "this pktpit was built without the xdp dataplane, which alone outlives a daemon", "",
+         "build with -DPKTPIT_XDP=ON"},
+        exit_unusable);
 }
 #endif
 

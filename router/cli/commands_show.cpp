@@ -85,6 +85,7 @@ int show_ports(const Session& session) {
         if (text_of(port, "attach") == "dispatcher") mode += ", dispatcher";
         const std::string forwarding = text_of(port, "forwarding");
         if (forwarding == "split" || forwarding == "auto") mode += ", " + forwarding;
+        if (!text_of(port, "by_daemon", "").empty()) mode += ", sent to by the daemon";
         if (flag_of(part_of(port, "stand_in"), "now")) mode += ", stands in";
         table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
                        mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
@@ -97,6 +98,10 @@ int show_ports(const Session& session) {
     }
     session.terminal.out << modelled_line(*body);
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
+    for (const json& port : part_of(*body, "ports"))
+        if (const std::string why = text_of(port, "by_daemon", ""); !why.empty())
+            session.terminal.out << printable(text_of(port, "name")) << ": " << printable(why)
+                                 << ", so the daemon sends what other ports have for it\n";
     for (const json& port : part_of(*body, "ports"))
         if (const std::string warning = text_of(port, "warning", ""); !warning.empty())
             session.terminal.out << text_of(port, "name") << ": " << warning << "\n";
@@ -128,6 +133,24 @@ int show_neighbours(const Session& session) {
                        text_of(neighbour, "mac"), state, waiting ? std::to_string(waiting) : "-"});
     }
     session.terminal.out << (table.empty() ? "no neighbours\n" : table.render(session.terminal));
+    return exit_ok;
+}
+
+int show_drift(const Session& session) {
+    const auto body = fetch(session, "/v1/drift");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table(
+        {{"WHERE"}, {"WHAT"}, {"EXPECTED", Align::left, true}, {"FOUND", Align::left, true}, {"RELOAD"}});
+    for (const json& item : part_of(*body, "drift"))
+        table.add_row({text_of(item, "where"), text_of(item, "what"), text_of(item, "expected"),
+                       Cell(text_of(item, "found"), Colour::yellow),
+                       flag_of(item, "mended_by_reload") ? "mends it" : "-"});
+    session.terminal.out << (table.empty() ? "no drift: all is as the configuration wants it\n"
+                                           : table.render(session.terminal));
     return exit_ok;
 }
 

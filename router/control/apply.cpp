@@ -34,24 +34,24 @@ config::Errors ControlPlane::fixed_settings(const config::Config& wanted) const 
     fixed(config_.vfio == wanted.vfio, "/vfio");
     fixed(config_.dpdk == wanted.dpdk, "/dpdk");
     fixed(config_.model == wanted.model, "/model");
+    fixed(config_.user == wanted.user, "/user");
+    fixed(config_.seccomp == wanted.seccomp, "/seccomp");
+    fixed(config_.api == wanted.api, "/api");
     return errors;
 }
 
-tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted, bool first) {
-    // Files are read before anything is touched.
-    const auto routes = read_wanted_routes(wanted);
-    if (!routes) return tl::unexpected(Refusal{routes.error(), {}});
-
+tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted,
+                                                          const WantedRoutes& routes, bool first) {
     Transaction transaction;
     config::Config next = wanted;
     BestEffort steps;
-    steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
+    steps.attempt("", [&] { return apply_steps(wanted, routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {
         Refusal refusal{{applied.error()}, transaction.roll_back()};
-        // The new routes' had to go again. At a start all that are known are an earlier data path's, which counts on.
+        // The new routes' had to go again. At a start all that are known are an earlier data path's, which
+        // counts on.
         if (!first)
-            if (auto released = release_route_counters(); !released)
-                refusal.left.push_back(released.error());
+            if (auto released = release_route_counters(); !released) refusal.left.push_back(released.error());
         for (auto& error : refusal.left) {
             error.message = "could not be put back as it was: " + error.message;
             spdlog::error("{}", error.to_string());
@@ -65,6 +65,12 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
     for (const auto& error : left)
         spdlog::warn("{}", error.to_string());
     return left;
+}
+
+tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted, bool first) {
+    const auto routes = read_wanted_routes(wanted);
+    if (!routes) return tl::unexpected(Refusal{routes.error(), {}});
+    return apply(wanted, *routes, first);
 }
 
 // What is wanted comes before what is wanted no more goes, and ports are attached last: at a restart the swap
@@ -90,10 +96,12 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     else
         cli_routes_.refresh();
     routing_.resolve_missing();
+    if (!first) ports_.mend(transaction);
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
-    slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue);
+    transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
+    slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
     // The last step: from here on there is no way back to what an earlier daemon has left.
     return first ? take_over(wanted, transaction) : Result<void>();
 }
@@ -116,8 +124,9 @@ void ControlPlane::apply_routing(const config::Config& wanted, Transaction& tran
     transaction.on_rollback("/routing", [this, before = routing_.resolve_via_default()] {
         routing_.set_resolve_via_default(before);
     });
-    transaction.on_rollback("/icmp",
-                            [this] { slow_path_.set_limits(config_.icmp, config_.neighbour_queue); });
+    transaction.on_rollback("/icmp", [this] {
+        slow_path_.set_limits(config_.icmp, config_.neighbour_queue, config_.neighbours_unresolved);
+    });
     routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
     if (const uint64_t seed = wanted.hash_seed ? spread(*wanted.hash_seed) : own_hash_seed_;
         seed != image_.hash_seed()) {

@@ -27,6 +27,7 @@ class CliRoutes {
     Result<bool> add(const config::StaticRoute& route);
     Result<bool> replace(const config::StaticRoute& route);
     Result<bool> remove(const Prefix& prefix);
+    [[nodiscard]] const std::map<Prefix, config::StaticRoute>& all() const { return routes_; }
     /// The daemon stops for good: nothing is kept.
     void forget() const;
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t ticks_per_second = 10;
 constexpr uint64_t resolve_every = 5 * ticks_per_second;
+constexpr uint64_t drift_every = 2 * ticks_per_second;
 
 }  // namespace
 
@@ -51,7 +52,8 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           tables.port),
       ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory)),
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
-      cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)) {}
+      cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
+      installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {}
 
 ControlPlane::~ControlPlane() = default;
 
@@ -62,23 +64,57 @@ Result<void> ControlPlane::read_kernel() {
 }
 
 void ControlPlane::tick() {
+    routing_.tick(std::chrono::steady_clock::now());
     if (++ticks_ % ticks_per_second == 0) ports_.retry();
-    if (ticks_ % resolve_every == 0) routing_.resolve_missing();
+    if (ticks_ % resolve_every == 0) {
+        routing_.resolve_missing();
+        installed_.refresh();
+    }
+    if (ticks_ % drift_every == 0) watch_drift();
+    ports_.follow_reachability();
+    installed_.tick();
+}
+
+std::vector<DriftItem> ControlPlane::find_drift() {
+    if (auto followed = follow_kernel(); !followed) spdlog::warn("netlink: {}", followed.error().to_string());
+    std::vector<DriftItem> found;
+    ports_.find_drift(found);
+    installed_.find_drift(found);
+    return found;
+}
+
+// Each thing once, and once more when it is right again.
+void ControlPlane::watch_drift() {
+    const auto found = find_drift();
+    std::set<DriftItem> now(found.begin(), found.end());
+    // Of devices that come and go ports tell, of refused routes who refuses.
+    std::erase_if(now, [](const DriftItem& item) { return !item.mended_by_reload; });
+    constexpr size_t most = 20;
+    size_t lines = 0;
+    for (const auto& item : now)
+        if (!drift_told_.contains(item) && lines++ < most)
+            spdlog::warn("{}; somebody else has changed it, `pktpit reload` puts it right", item.to_string());
+    if (lines > most) spdlog::warn("and {} more: pktpit show drift", lines - most);
+    for (const auto& item : drift_told_)
+        if (!now.contains(item) && lines++ < most)
+            spdlog::info("{}: {} {} is right again", item.where, item.what, item.expected);
+    drift_told_ = std::move(now);
 }
 
 Result<bool> ControlPlane::add_cli_route(const config::StaticRoute& route) {
-    return changed_by_hand(cli_routes_.add(route));
+    return changed_by_hand(route.prefix, cli_routes_.add(route));
 }
 
 Result<bool> ControlPlane::replace_cli_route(const config::StaticRoute& route) {
-    return changed_by_hand(cli_routes_.replace(route));
+    return changed_by_hand(route.prefix, cli_routes_.replace(route));
 }
 
 Result<bool> ControlPlane::remove_cli_route(const Prefix& prefix) {
-    return changed_by_hand(cli_routes_.remove(prefix));
+    return changed_by_hand(prefix, cli_routes_.remove(prefix));
 }
 
-Result<bool> ControlPlane::changed_by_hand(Result<bool> changed) {
+Result<bool> ControlPlane::changed_by_hand(const Prefix& prefix, Result<bool> changed) {
+    if (changed) installed_.changed(prefix);
     if (auto released = release_route_counters(); !released) spdlog::warn("{}", released.error().to_string());
     if (changed) routing_.resolve_missing();
     return changed;

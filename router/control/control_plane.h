@@ -19,7 +19,9 @@
 #include "fib/image.h"
 #include "router/control/cli_routes.h"
 #include "router/control/descriptor_watcher.h"
+#include "router/control/drift.h"
 #include "router/control/host_switches.h"
+#include "router/control/installed_routes.h"
 #include "router/control/kernel_routes.h"
 #include "router/control/ports.h"
 #include "router/control/slow_path_control.h"
@@ -56,6 +58,7 @@ class ControlPlane : private KernelListener {
         std::function<bool()>
             asked_to_stop{};     ///< asked between the steps of the first apply(): it is refused then
         uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
+        RouteWriter* route_writer = nullptr;  ///< null: no routes are installed in the kernel
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -69,6 +72,10 @@ class ControlPlane : private KernelListener {
     /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an
     /// earlier daemon has left. Returns what could not be done though the configuration is taken over: has
     /// been logged. Throws nothing that a call to the kernel or the dataplane throws: that is a refusal, too.
+    /// `routes`: read_wanted_routes() of the configuration, which takes as long as its files are large.
+    tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, const WantedRoutes& routes,
+                                                bool first);
+    /// The same, its files read first.
     tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, bool first);
     /// Settings that only a restart can change, and that differ.
     [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
@@ -81,8 +88,13 @@ class ControlPlane : private KernelListener {
 
     /// Every 100 ms.
     void tick();
-    /// From now on the end leaves devices as they were, and not in their role as a router's.
-    void take_down() { ports_.take_down(); }
+    /// From now on the end leaves devices as they were, and not in their role as a router's; and no routes.
+    void take_down() {
+        ports_.take_down();
+        installed_.take_down();
+    }
+    /// What somebody else has changed of the machine; reads the kernel's events and the switches first.
+    std::vector<DriftItem> find_drift();
 
     [[nodiscard]] const config::Config& config() const { return config_; }
     [[nodiscard]] uint64_t generation() const { return generation_; }
@@ -115,8 +127,9 @@ class ControlPlane : private KernelListener {
     Result<void> take_over(const config::Config& wanted, Transaction& transaction);
     Result<void> remove_former_addresses(const std::vector<uint32_t>& released, const config::Config& wanted);
     void refresh_views();
+    void watch_drift();
     Result<void> release_route_counters();
-    Result<bool> changed_by_hand(Result<bool> changed);
+    Result<bool> changed_by_hand(const Prefix& prefix, Result<bool> changed);
 
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
@@ -134,6 +147,8 @@ class ControlPlane : private KernelListener {
     void address_removed(const AddressEvent& address) override;
     void neighbour_changed(const NeighbourEvent& neighbour) override;
     void neighbour_removed(const NeighbourEvent& neighbour) override;
+    void neighbour_failed(const L3Interface& on, const IpAddress& address);
+    void refuse_group_mac(const L3Interface& on, const NeighbourEvent& claim);
     void resolve(InterfaceId interface, const IpAddress& address);
     Result<void> set_static_neighbours(const L3Interface& on);
     void refresh_host_addresses();
@@ -156,7 +171,11 @@ class ControlPlane : private KernelListener {
     Ports ports_;
     KernelRoutes kernel_routes_;
     CliRoutes cli_routes_;
+    InstalledRoutes installed_;
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
+    std::set<DriftItem> drift_told_;
+    std::set<std::pair<InterfaceId, IpAddress>> asked_anew_;      ///< while the kernel forgets them
+    std::set<std::pair<InterfaceId, IpAddress>> refused_claims_;  ///< of a group MAC address; said already
 };
 
 }  // namespace pktpit::router

@@ -22,6 +22,8 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
         spdlog::info("{}: link {}", link.name, link.up ? "up" : "down");
     ports_.link_changed(link);
     const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
+    if (now && (!before || before->admin_up != link.admin_up || before->running != link.running))
+        installed_.device_changed(link.ifindex);
     if (now && now != known) {
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
         kernel_routes_.refresh();
@@ -39,27 +41,31 @@ void ControlPlane::address_changed(const AddressEvent& address) {
     if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
         if (!address.tentative)
             routing_.add_address(interface->id, address.address, unusual_broadcast(address));
+        installed_.refresh();
     } else {
         refresh_host_addresses();
     }
 }
 
 void ControlPlane::address_removed(const AddressEvent& address) {
-    if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex))
+    if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
         routing_.remove_address(interface->id, address.address);
-    else
+        installed_.device_changed(address.ifindex);
+    } else {
         refresh_host_addresses();
+    }
 }
 
 void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
     const L3Interface* interface = routing_.interfaces().by_ifindex(neighbour.ifindex);
     if (!interface) return;
+    if (neighbour.claims_group()) return refuse_group_mac(*interface, neighbour);
     const Neighbour now{neighbour.mac, neighbour.state, false};
     routing_.set_neighbour(interface->id, neighbour.address, now);
     if (now.usable())
         slow_path_.neighbour_resolved(*interface, neighbour.address);
-    else if (now.state == NeighbourState::failed)
-        slow_path_.neighbour_failed(*interface, neighbour.address);
+    else if (now.state == NeighbourState::failed && !asked_anew_.contains({interface->id, neighbour.address}))
+        neighbour_failed(*interface, neighbour.address);
     // Forwarded packets do not pass the kernel, which therefore takes the neighbour for unused: it is asked
     // to look again, so that a host that has gone or changed its MAC address is noticed.
     if (now.state == NeighbourState::stale &&
@@ -67,11 +73,42 @@ void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
         (void)kernel_.probe_neighbour(neighbour.ifindex, neighbour.address);
 }
 
+// The kernel keeps a failed neighbour for a minute. Of one that only packets have asked for it need not: a
+// scan of a connected net would fill its table.
+void ControlPlane::neighbour_failed(const L3Interface& on, const IpAddress& address) {
+    slow_path_.neighbour_failed(on, address);
+    if (routing_.adjacencies().in_use({on.id, address})) return;
+    BestEffort effort;
+    effort.attempt("neighbour", [&] { return kernel_.remove_neighbour(on.ifindex, address); });
+}
+
+// The kernel believes such answers. It is told what was known before, or that nothing is, so that it asks
+// anew: its own packets to the neighbour would go to the group, too.
+void ControlPlane::refuse_group_mac(const L3Interface& on, const NeighbourEvent& claim) {
+    constexpr size_t remembered = 1024;  // liars on a link of IPv6 can be many
+    if (refused_claims_.size() >= remembered) refused_claims_.clear();
+    if (refused_claims_.emplace(on.id, claim.address).second)
+        spdlog::warn(
+            "{}: {} claims the group MAC address {}: not believed (RFC 1812 3.3.2); said once of each "
+            "neighbour",
+            on.name, claim.address.to_string(), claim.mac.to_string());
+    const Neighbour* known = routing_.adjacencies().neighbour({on.id, claim.address});
+    const bool keeps = known && known->usable() && !known->configured;
+    BestEffort effort;
+    effort.attempt("neighbour", [&] {
+        if (keeps) return kernel_.set_stale_neighbour(claim.ifindex, claim.address, known->mac);
+        asked_anew_.emplace(on.id, claim.address);
+        return kernel_.remove_neighbour(claim.ifindex, claim.address);
+    });
+}
+
 void ControlPlane::neighbour_removed(const NeighbourEvent& neighbour) {
     const L3Interface* interface = routing_.interfaces().by_ifindex(neighbour.ifindex);
     if (!interface) return;
     const Neighbour* known = routing_.adjacencies().neighbour({interface->id, neighbour.address});
     if (known && !known->configured) routing_.remove_neighbour(interface->id, neighbour.address);
+    // The kernel has forgotten what it should not have believed.
+    if (asked_anew_.erase({interface->id, neighbour.address}) != 0) resolve(interface->id, neighbour.address);
 }
 
 // A refusal, of whatever kind, shows as a neighbour that stays unresolved, and is asked for again. The

@@ -118,6 +118,8 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
             return std::nullopt;
     }
     NextHopSetSpec spec;
+    spec.resilient = route.resilient;
+    spec.idle_timer = route.idle_timer;
     for (const auto& hop : route.next_hops)
         if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
@@ -125,7 +127,43 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
     return spec;
 }
 
+void KernelRoutes::rule_changed(const RuleEvent& rule) {
+    if (rule.removed) {
+        std::erase_if(rules_told_, [&](RuleEvent told) {
+            told.removed = true;
+            return told == rule;
+        });
+        return;
+    }
+    if (!rules_told_.insert(rule).second) return;
+    spdlog::warn(
+        "ip {}rule {}: lookup of table {} is not followed: packets are routed by their destination alone, in "
+        "one "
+        "table",
+        rule.family == Family::ipv6 ? "-6 " : "", rule.priority, rule.table);
+}
+
+// What the kernel would do otherwise, once of each route.
+void KernelRoutes::tell_not_followed(const Prefix& prefix, const KernelRoute& route) {
+    if (!filter_of(connection_->settings).wants(route.protocol)) return;
+    std::string what;
+    if (route.unsupported)
+        what =
+            "encapsulates, which Pktpit does not: it is left out, and a shorter prefix takes its packets if "
+            "there "
+            "is one";
+    else if (route.mtu_locked)
+        what = "its locked MTU is not kept: packets as large as its link's MTU leave by it";
+    else
+        return;
+    constexpr size_t most = 1000;
+    if (not_followed_.size() >= most || !not_followed_.emplace(prefix, what).second) return;
+    spdlog::warn("kernel route {}: {}", prefix.to_string(), what);
+    if (not_followed_.size() == most) spdlog::warn("kernel routes: no more of this will be told");
+}
+
 void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
+    tell_not_followed(prefix, route);
     const auto spec = usable(prefix, route);
     if (!spec) {
         (void)routing_.erase_route(prefix, kernel_source);

@@ -8,6 +8,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "config/config.h"
 #include "router/control/descriptor_watcher.h"
@@ -41,6 +44,8 @@ class KernelRoutes : public KernelListener {
     };
     void route_set(const Prefix& prefix, const KernelRoute& route) override;
     void route_removed(const Prefix& prefix) override;
+    void rule_changed(const RuleEvent& rule) override;
+    void tell_not_followed(const Prefix& prefix, const KernelRoute& route);
     [[nodiscard]] std::optional<NextHopSetSpec> usable(const Prefix& prefix, const KernelRoute& route) const;
     void install(const Prefix& prefix, const KernelRoute& route);
     Result<std::shared_ptr<Connection>> connect(const config::KernelRoutes& wanted);
@@ -52,6 +57,8 @@ class KernelRoutes : public KernelListener {
     OpenKernel open_;
     std::shared_ptr<Connection> connection_;
     uint64_t refused_ = 0;
+    std::set<std::pair<Prefix, std::string>> not_followed_;  ///< told already; bounded
+    std::set<RuleEvent> rules_told_;
     bool silent_ = false;  ///< while a new connection fills its table, before it is the one that counts
 };
 

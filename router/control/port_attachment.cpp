@@ -15,9 +15,8 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
         if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
     PortStages* stages = dataplane_.port_stages();
     if (stages)
-        std::ranges::stable_partition(unattached, [&](const Port* port) {
-            return !stages->previous_ports().contains(port->ifindex);
-        });
+        std::ranges::stable_partition(
+            unattached, [&](const Port* port) { return !stages->previous_ports().contains(port->ifindex); });
     for (Port* port : unattached) {
         if (auto wanted = go_on(); !wanted) return wanted;
         transaction.on_rollback(port->config.name, [this, name = port->config.name] {
@@ -31,44 +30,14 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
         if (auto wanted = go_on(); !wanted) return wanted;
         if (auto attached = attach(*port); !attached) return attached;
     }
-    return make_modes_alike(&transaction);
-}
-
-// A port in native mode cannot redirect to a device whose driver knows nothing of XDP: the frame would be
-// lost without a trace. So where one port had to go generic, the ports that may be either go with it.
-Result<void> Ports::make_modes_alike(Transaction* transaction) {
-    const auto forced = [](const auto& entry) {
-        return entry.second.attachment && !entry.second.attachment->why_generic.empty();
-    };
-    const auto culprit = std::ranges::find_if(ports_, forced);
-    if (culprit == ports_.end()) return {};
-    for (auto& [name, port] : ports_) {
-        if (!port.attachment || port.attachment->mode == AttachMode::generic ||
-            port.config.xdp_mode != config::XdpMode::automatic)
-            continue;
-        spdlog::warn("{}: generic mode, too, since {} could not be reached from native mode", name,
-                     culprit->first);
-        if (transaction)
-            transaction->on_rollback(
-                name, [this, name = name, before = *port.attachment] { return reattach(name, before); });
-        detach(port);
-        config::Interface generic = port.config;
-        generic.xdp_mode = config::XdpMode::generic;
-        auto attached = dataplane_.attach(port.port, port.ifindex, generic);
-        if (attached) {
-            port.attachment = *attached;
-            if (!attached->warning.empty()) spdlog::warn("{}: {}", name, attached->warning);
-            continue;
-        }
-        if (transaction) return tl::unexpected(attached.error());
-        spdlog::error("{}; trying again", attached.error().to_string());
-    }
+    follow_reachability();
     return {};
 }
 
 void Ports::detach(Port& port) {
     dataplane_.detach(port.port);
     port.attachment.reset();
+    port.why_not_redirected.clear();
 }
 
 Result<void> Ports::attach(Port& port) {
@@ -91,8 +60,8 @@ Result<void> Ports::attach(Port& port) {
     return {};
 }
 
-// In the way that it was before: also in generic mode for another port's sake. A port that is attached in
-// that mode gets its former program without a moment in between.
+// In the way that it was before. A port that is attached in that mode gets its former program without a
+// moment in between.
 Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachment& before) {
     Port& port = ports_.at(name);
     if (port.ifindex == 0) return {};
@@ -113,7 +82,6 @@ void Ports::retry() {
         if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))
             spdlog::error("{}; trying again", attached.error().to_string());
     }
-    (void)make_modes_alike(nullptr);
 }
 
 }  // namespace pktpit::router

@@ -3,32 +3,23 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 
 #include "router/control/ports.h"
 #include "router/dataplane/device_switches.h"
 
 namespace pktpit::router {
-namespace {
-
-// What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
-// advertisements, all-routers group, no belief in others' advertisements): transit does not reach the kernel.
-// Addresses stay when a link goes down, as IPv4 ones do.
-constexpr std::array<std::string_view, 2> role_switches{"forwarding", "keep_addr_on_down"};
-
-}  // namespace
-
 // What the device was is noted before it is changed: whoever gives the role back may be another daemon.
 Result<void> Ports::take_role(Port& port) {
     BestEffort effort;
     const std::string& name = port.config.name;
     SwitchValues wanted;
     port.switches_found.clear();
-    for (const std::string_view role : role_switches)
-        if (const auto value = switches_.sysctl(device_sysctl(name, role))) {
-            port.switches_found.emplace(role, *value);
-            wanted.emplace(role, "1");
-        }
+    for (const RoleSwitch& role : role_switches) {
+        const auto value = switches_.sysctl(device_sysctl(name, role.name));
+        if (!value || (role.shared && *value == role.value)) continue;
+        port.switches_found.emplace(role.name, *value);
+        wanted.emplace(role.name, role.value);
+    }
     if (is_port(port.config))
         if (const auto on = switches_.receive_vlan_offload(name)) {
             port.switches_found.emplace(vlan_offload_switch, *on ? "1" : "0");
@@ -140,7 +131,7 @@ void Ports::learn(const Port& port) {
     for (const auto& address : state_.addresses(port.ifindex))
         routing_.add_address(port.interface, address.address, address.broadcast);
     for (const auto& neighbour : state_.neighbours())
-        if (neighbour.ifindex == port.ifindex)
+        if (neighbour.ifindex == port.ifindex && !neighbour.claims_group())
             routing_.set_neighbour(port.interface, neighbour.address,
                                    {neighbour.mac, neighbour.state, false});
 }
@@ -162,6 +153,7 @@ void Ports::link_removed(const LinkEvent& link) {
 
 void Ports::bind(Port& port, const LinkEvent& link) {
     if (port.ifindex == link.ifindex) return update_link(port);
+    if (is_port(port.config) && !link.ethernet) return spdlog::error("{}", not_ethernet(link).to_string());
     spdlog::info("{}: device is here (index {})", link.name, link.ifindex);
     port.ifindex = link.ifindex;
     if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
@@ -181,7 +173,7 @@ void Ports::unbind(Port& port, const LinkEvent* renamed) {
         spdlog::warn("{}", given.error().to_string());
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
-    port.ifindex = 0;
+    port.former_ifindex = std::exchange(port.ifindex, 0);
     update_link(port);
     for (auto& [name, vlan] : ports_)
         if (vlan.config.parent == port.config.name) update_link(vlan);
@@ -192,6 +184,7 @@ void Ports::update_link(const Port& port) {
     const LinkEvent* own = port.ifindex ? state_.link(port.ifindex) : nullptr;
     LinkState state;
     if (own) state = {own->ifindex, own->up, own->mac, own->mtu};
+    state.by_daemon = !port.why_not_redirected.empty();
     if (!is_port(port.config)) {
         const auto parent = ports_.find(*port.config.parent);
         const LinkEvent* below =

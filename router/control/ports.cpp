@@ -19,6 +19,13 @@ std::vector<InterfaceAddress> missing_in(const std::vector<InterfaceAddress>& th
 
 }  // namespace
 
+Error not_ethernet(const LinkEvent& link) {
+    const std::string kind = link.kind.empty() ? "device" : "\"" + link.kind + "\" device";
+    return {"/interfaces/" + link.name,
+            "a " + kind + " without Ethernet frames (no MAC addresses): a port has nothing to rewrite there",
+            "an Ethernet device", "leave it to the kernel; of tun/tap devices take a tap"};
+}
+
 Ports::~Ports() {
     if (!take_down_) return;
     std::vector<uint32_t> left;
@@ -74,6 +81,7 @@ Result<void> Ports::find_port(Port& port, Transaction& transaction) {
     if (!link)
         return fail("/interfaces/" + wanted.name, "there is no device \"" + wanted.name + "\"",
                     "an existing Linux device", "ip link");
+    if (!link->ethernet) return tl::unexpected(not_ethernet(*link));
     if (const auto former = taken_off_.find(wanted.name);
         former != taken_off_.end() && is_port(former->second.config)) {
         // Counted from now on; but if it is put back, it has its counts still.

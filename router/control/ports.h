@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "router/control/drift.h"
 #include "router/control/host_switches.h"
 #include "router/control/switch_memory.h"
 #include "router/control/transaction.h"
@@ -24,6 +25,9 @@
 
 namespace pktpit::router {
 
+/// Why a device cannot be a port.
+Error not_ethernet(const LinkEvent& link);
+
 class Ports {
   public:
     struct Port {
@@ -33,8 +37,10 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
-        SwitchValues switches_found;        ///< of the device, as this daemon took it
-        bool switches_remembered = false;   ///< by this daemon first; else an earlier one had turned them
+        std::string why_not_redirected;    ///< Dataplane::why_not_redirected(), as routing knows it
+        uint32_t former_ifindex = 0;       ///< of the device that was there last
+        SwitchValues switches_found;       ///< of the device, as this daemon took it
+        bool switches_remembered = false;  ///< by this daemon first; else an earlier one had turned them
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
@@ -74,12 +80,22 @@ class Ports {
     /// Tries again where a device came back and could not be attached.
     void retry();
 
+    // port_drift.cpp
+    /// What is not as the configuration wants it, by somebody else's doing.
+    void find_drift(std::vector<DriftItem>& found);
+    /// Puts that right. A port whose program has gone is detached here, for attach_all().
+    void mend(Transaction& transaction);
+    /// Every 100 ms: which ports the others' stages can redirect to.
+    void follow_reachability();
+
     [[nodiscard]] const std::map<std::string, Port>& all() const { return ports_; }
     /// Of the ports, without their VLANs.
     [[nodiscard]] std::map<std::string, PortId> names() const;
     [[nodiscard]] const Port* by_interface(InterfaceId id) const;
     /// What the end of the port's role puts back.
-    [[nodiscard]] SwitchValues switches_before(const Port& port) const { return memory_.before(port.ifindex); }
+    [[nodiscard]] SwitchValues switches_before(const Port& port) const {
+        return memory_.before(port.ifindex);
+    }
 
   private:
     static bool is_port(const config::Interface& interface) { return !interface.parent; }
@@ -97,7 +113,6 @@ class Ports {
     Result<void> attach(Port& port);
     Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
     void detach(Port& port);
-    Result<void> make_modes_alike(Transaction* transaction);
 
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
@@ -111,6 +126,10 @@ class Ports {
     void bind(Port& port, const LinkEvent& link);
     void unbind(Port& port, const LinkEvent* renamed);
     void update_link(const Port& port);
+
+    // port_drift.cpp
+    void find_switch_drift(const Port& port, std::vector<DriftItem>& found);
+    [[nodiscard]] std::string where_to(const Port& port) const;
 
     Kernel& kernel_;
     const KernelState& state_;

@@ -12,7 +12,8 @@ namespace pktpit::router {
 class SlowPathControl {
   public:
     virtual ~SlowPathControl() = default;
-    virtual void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) = 0;
+    virtual void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,
+                            uint32_t neighbours_unresolved) = 0;
     virtual void interface_gone(InterfaceId interface) = 0;
     virtual void neighbour_resolved(const L3Interface& interface, const IpAddress& address) = 0;
     virtual void neighbour_failed(const L3Interface& interface, const IpAddress& address) = 0;

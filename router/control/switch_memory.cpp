@@ -44,9 +44,8 @@ void SwitchMemory::forget(uint32_t ifindex) {
 }
 
 void SwitchMemory::forget_others(const std::vector<uint32_t>& kept) {
-    std::erase_if(state_.switches, [&](const auto& entry) {
-        return std::ranges::find(kept, entry.first) == kept.end();
-    });
+    std::erase_if(state_.switches,
+                  [&](const auto& entry) { return std::ranges::find(kept, entry.first) == kept.end(); });
     if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
 }
 

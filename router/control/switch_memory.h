@@ -16,8 +16,8 @@ class SwitchMemory {
     /// `path` empty: nothing outlives the daemon. Error: there is a file, and it cannot be read.
     static Result<SwitchMemory> open(std::string path);
 
-    /// To be called before any of them is turned. What is known already stays. True: something was not. Error:
-    /// it is known, but will not be to a later daemon.
+    /// To be called before any of them is turned. What is known already stays. True: something was not.
+    /// Error: it is known, but will not be to a later daemon.
     Result<bool> remember(uint32_t ifindex, const SwitchValues& now);
     [[nodiscard]] SwitchValues before(uint32_t ifindex) const;
     /// They are as they were before, or their device is gone.

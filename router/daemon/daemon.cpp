@@ -8,6 +8,7 @@
 #include "router/daemon/hash_seed.h"
 #include "router/daemon/open_dataplane.h"
 #include "router/dataplane/run_directory.h"
+#include "router/kernel/netlink_route_writer.h"
 
 namespace pktpit::router {
 namespace {
@@ -27,15 +28,18 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const config::Config& config,
-                                             const std::string& config_path, const OpenKernel& open_kernel) {
-    std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
-    if (auto ready = daemon->set_up(config, open_kernel); !ready) return tl::unexpected(ready.error());
+Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& prepared,
+                                             const OpenKernel& open_kernel) {
+    std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
+    if (auto ready = daemon->set_up(prepared.config, open_kernel); !ready)
+        return tl::unexpected(ready.error());
+    daemon->take_reloads(prepared.config);
     return daemon;
 }
 
-tl::expected<void, config::Errors> Daemon::begin(const config::Config& config) {
-    if (auto applied = control_->apply(config, true); !applied) return tl::unexpected(applied.error().all());
+tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
+    if (auto applied = control_->apply(prepared.config, prepared.routes, true); !applied)
+        return tl::unexpected(applied.error().all());
     applied();
     watch();
     return {};
@@ -45,17 +49,25 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
-    auto dataplane = open_dataplane(
-        config, capacity_of(config.fib),
-        [this](const pp_punt& punt, std::span<uint8_t> frame) { observations_->handle(punt, frame); });
+    auto dataplane = open_dataplane(config, capacity_of(config.fib),
+                                    [this](const pp_punt& punt, std::span<uint8_t> frame) {
+                                        // Traced by the port stage already, which has finished it.
+                                        if (punt.verdict == PP_FORWARDED)
+                                            slow_path_->send_for_stage(punt.port, frame);
+                                        else
+                                            observations_->handle(punt, frame);
+                                    });
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
+    auto writer = NetlinkRouteWriter::open(route_metric_of(config.instance));
+    if (!writer) return tl::unexpected(writer.error());
+    route_writer_ = std::move(*writer);
     const HashSeed seed = instance_hash_seed(run_path(config.instance, ".hash_seed"));
     if (seed.not_kept) spdlog::warn("{}", seed.not_kept->to_string());
     auto control =
         ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
                             run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
-                            [this] { return loop_.asked_to_stop(); }, seed.value});
+                            [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get()});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();
@@ -63,7 +75,8 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     routing.set_hot_routes(hot_ports_->routes());
     environment_ =
         std::make_unique<DaemonEnvironment>(routing, *kernel_, *dataplane_, control_->route_counters());
-    slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue);
+    slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue,
+                                            config.neighbours_unresolved);
     observations_ =
         std::make_unique<Observations>(*dataplane_, routing, control_->ports(), *slow_path_, *environment_);
     return control_->read_kernel();
@@ -104,8 +117,8 @@ void Daemon::tick() {
     control_->tick();
 }
 
-void Daemon::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) {
-    slow_path_->set_limits(icmp, neighbour_queue);
+void Daemon::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue, uint32_t neighbours_unresolved) {
+    slow_path_->set_limits(icmp, neighbour_queue, neighbours_unresolved);
 }
 
 void Daemon::interface_gone(InterfaceId interface) {

@@ -147,6 +147,12 @@ class Dataplane {
     /// neither was done.
     virtual void detach(uint16_t port) = 0;
 
+    /// Why frames from other ports cannot be redirected to the port's device, so that the daemon sends them;
+    /// empty: they can be.
+    [[nodiscard]] virtual std::string why_not_redirected(uint16_t) const { return {}; }
+    /// What somebody else has made of the port's program; empty: it is there.
+    [[nodiscard]] virtual std::string why_detached(uint16_t) const { return {}; }
+
     /// "inline", "split" or "auto": who decides about a port's packets.
     [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;
     /// Packets of the port by who has decided: its own stage, or the control loop. Those for the host apart.

@@ -45,7 +45,9 @@ Result<void> set_receive_vlan_offload(const std::string& device, bool on) {
 }
 
 std::string device_sysctl(const std::string& device, std::string_view name) {
-    return "ipv6/conf/" + device + "/" + std::string(name);
+    if (name == "accept_redirects_of_all") return "ipv4/conf/all/accept_redirects";
+    const char* family = name == "accept_redirects" ? "ipv4" : "ipv6";
+    return std::string(family) + "/conf/" + device + "/" + std::string(name);
 }
 
 Result<void> put_back_switches(const std::string& device, const SwitchValues& values) {

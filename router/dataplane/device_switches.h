@@ -3,6 +3,7 @@
 /// namespace.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,23 @@ namespace pktpit::router {
 /// Receive VLAN offload. Nothing: the device has no such switch.
 std::optional<bool> get_receive_vlan_offload(const std::string& device);
 Result<void> set_receive_vlan_offload(const std::string& device, bool on);
+
+/// What a router's interface is to the kernel. `forwarding` is the IPv6 role alone (router flag in
+/// advertisements, all-routers group, no belief in others' advertisements and redirects): transit does not
+/// reach the kernel. Addresses stay when a link goes down, as IPv4 ones do. IPv4 redirects are not believed
+/// (RFC 1812 5.2.7.2); as long as the kernel's own forwarding is off, it asks the device and the namespace's
+/// `all`, and either allows.
+struct RoleSwitch {
+    std::string_view name;
+    std::string_view value;
+    bool shared = false;  ///< of all devices: noted by who turns it alone
+};
+inline constexpr std::array role_switches{
+    RoleSwitch{"forwarding", "1"},
+    RoleSwitch{"keep_addr_on_down", "1"},
+    RoleSwitch{"accept_redirects", "0"},
+    RoleSwitch{"accept_redirects_of_all", "0", true},
+};
 
 /// The path below net/ of a switch that is a sysctl.
 std::string device_sysctl(const std::string& device, std::string_view name);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "router/kernel/route_writer.h"
 
 namespace pktpit::router {
 
@@ -61,6 +63,13 @@ struct NeighbourEvent {
     IpAddress address;
     MacAddress mac;  ///< valid in reachable, stale, permanent
     NeighbourState state = NeighbourState::none;
+    /// An answer that says of a host that its MAC address is a group's: RFC 1812 3.3.2 forbids to believe it
+    /// of ARP, RFC 4861 has no such link-layer address for a unicast one. What a person has set (permanent)
+    /// counts, as it does for clusters that are reached by a multicast MAC address.
+    [[nodiscard]] bool claims_group() const {
+        return (mac.bytes[0] & 1) != 0 &&
+               (state == NeighbourState::reachable || state == NeighbourState::stale);
+    }
     bool operator==(const NeighbourEvent&) const = default;
 };
 
@@ -91,6 +100,16 @@ struct RouteEvent {
     std::optional<IpAddress> source;       ///< RTA_PREFSRC
     /// Encapsulates (MPLS, SRv6, tunnels by RTA_ENCAP): only the kernel can forward by it.
     bool unsupported = false;
+    bool mtu_locked = false;  ///< `mtu lock`: the kernel forwards nothing larger by it
+};
+
+/// A policy rule (`ip rule`) that is none of those that every kernel begins with.
+struct RuleEvent {
+    bool removed = false;
+    Family family = Family::ipv4;
+    uint32_t priority = 0;
+    uint32_t table = 0;
+    auto operator<=>(const RuleEvent&) const = default;
 };
 
 /// A nexthop object (`ip nexthop`), as FRR makes them: one next hop, or a group of others.
@@ -107,6 +126,9 @@ struct NextHopEvent {
     KernelNextHop next_hop;       ///< unless blackhole or a group
     std::vector<Member> members;  ///< of a group
     bool dumped = false;
+    bool resilient = false;  ///< a group that keeps flows in place when members come
+    std::chrono::milliseconds idle_timer{
+        0};  ///< of a resilient one: a flow without packets for so long may move
 };
 
 /// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`), then
@@ -116,8 +138,8 @@ struct NextHopEvent {
 struct ResyncBegin {};
 struct ResyncEnd {};
 
-using KernelEvent =
-    std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd, NextHopEvent>;
+using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
+                                 NextHopEvent, RuleEvent>;
 
 /// Which of the kernel's routes are wanted.
 struct RouteFilter {
@@ -125,9 +147,11 @@ struct RouteFilter {
     uint32_t table = 254;            ///< one table; 254 is main
     std::vector<uint8_t> protocols;  ///< RTPROT_*; empty: all
 
+    /// Never Pktpit's own, which would come back as somebody else's.
     [[nodiscard]] bool wants(uint8_t protocol) const {
-        return protocols.empty() ||
-               std::find(protocols.begin(), protocols.end(), protocol) != protocols.end();
+        return protocol != route_protocol &&
+               (protocols.empty() ||
+                std::find(protocols.begin(), protocols.end(), protocol) != protocols.end());
     }
 };
 

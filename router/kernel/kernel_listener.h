@@ -19,6 +19,9 @@ struct KernelRoute {
     bool unsupported = false;  ///< encapsulates: only the kernel can forward by it
     /// Those in use: nexthop objects resolved, dead ones left out. Empty unless packets leave by them.
     std::vector<KernelNextHop> next_hops;
+    bool mtu_locked = false;  ///< the kernel forwards nothing larger than its MTU by it
+    uint32_t resilient = 0;   ///< by this resilient group; 0: by none
+    std::chrono::milliseconds idle_timer{0};
     bool operator==(const KernelRoute&) const = default;
 };
 
@@ -40,6 +43,8 @@ class KernelListener {
     /// This is now the route of the prefix: replaces what was set before. May repeat what is known already.
     virtual void route_set(const Prefix& /*prefix*/, const KernelRoute& /*route*/) {}
     virtual void route_removed(const Prefix& /*prefix*/) {}
+    /// Of those that are none of the kernel's own. May repeat what is known already.
+    virtual void rule_changed(const RuleEvent& /*rule*/) {}
     /// A dump is complete: everything has been reported.
     virtual void resynced() {}
 };

@@ -54,6 +54,7 @@ class KernelState {
     void on(const AddressEvent& event);
     void on(const NeighbourEvent& event);
     void on(const RouteEvent& event);
+    void on(const RuleEvent& event) { listener_.rule_changed(event); }
     void on(const NextHopEvent& event);
     void on(const ResyncBegin&);
     void on(const ResyncEnd&);

@@ -2,6 +2,7 @@
 // NetlinkKernel's events and dumps; its requests are in netlink_requests.cpp.
 #include "router/kernel/netlink.h"
 
+#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
@@ -53,6 +54,12 @@ Request nexthop_dump() {
     return request;
 }
 
+Request rule_dump() {
+    Request request(RTM_GETRULE, 0);
+    request.header<fib_rule_hdr>().family = AF_UNSPEC;
+    return request;
+}
+
 Request route_dump(uint8_t family, uint32_t table) {
     Request request(RTM_GETROUTE, 0);
     request.header<rtmsg>().rtm_family = family;
@@ -88,7 +95,8 @@ Result<void> NetlinkKernel::start() {
 
     std::vector<unsigned> groups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_NEIGH};
     if (options_.routes.enabled) {
-        groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_NEXTHOP});
+        groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,
+                                     RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP});
     }
     for (const unsigned group : groups) {
         auto joined = events_->join(group);
@@ -196,6 +204,7 @@ Result<void> NetlinkKernel::dump_once(const Deliver& deliver) {
 Result<void> NetlinkKernel::dump_routes(const Deliver& deliver) {
     const uint32_t table = options_.routes.table;
     auto done = dump_kind(nexthop_dump, deliver);
+    if (done) done = dump_kind(rule_dump, deliver);
     if (done) done = dump_kind([table] { return route_dump(AF_INET, table); }, deliver);
     if (done) done = dump_kind([table] { return route_dump(AF_INET6, table); }, deliver);
     return done;

@@ -219,6 +219,9 @@ tl::expected<KernelEvent, Skip> parse(std::span<const std::byte> message) {
         case RTM_NEWNEXTHOP:
         case RTM_DELNEXTHOP:
             return netlink::parse_nexthop(parts);
+        case RTM_NEWRULE:
+        case RTM_DELRULE:
+            return netlink::parse_rule(parts);
         default:
             return tl::unexpected(Skip::not_ours);
     }

@@ -40,6 +40,7 @@ Parsed parse_address(const Message& message);
 Parsed parse_neighbour(const Message& message);
 Parsed parse_route(const Message& message);
 Parsed parse_nexthop(const Message& message);
+Parsed parse_rule(const Message& message);
 }  // namespace netlink
 
 }  // namespace pktpit::router

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes and nexthop objects; the rest is in parse.cpp.
+#include <linux/fib_rules.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -69,6 +70,29 @@ bool parse_group(Bytes bytes, NextHopEvent& event) {
     return true;
 }
 
+/// RTA_METRICS: is the MTU there, and locked?
+bool locks_mtu(const Attribute& metrics) {
+    uint32_t locks = 0;
+    bool mtu = false;
+    for_each_attribute(metrics.payload, [&](const Attribute& metric) {
+        if (metric.type == RTAX_LOCK) locks = metric.number<uint32_t>().value_or(0);
+        if (metric.type == RTAX_MTU) mtu = true;
+        return true;
+    });
+    return mtu && (locks & (1U << RTAX_MTU)) != 0;
+}
+
+/// NHA_RES_GROUP: times in hundredths of a second (USER_HZ).
+std::chrono::milliseconds idle_timer_of(const Attribute& group) {
+    uint32_t centiseconds = 0;
+    for_each_attribute(group.payload, [&](const Attribute& attribute) {
+        if (attribute.type == NHA_RES_GROUP_IDLE_TIMER)
+            centiseconds = attribute.number<uint32_t>().value_or(0);
+        return true;
+    });
+    return std::chrono::milliseconds(uint64_t{centiseconds} * 10);
+}
+
 /// Types whose packets do not leave by a next hop; IPv6 writes the loopback device into them nevertheless.
 bool is_terminal(uint8_t type) {
     return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT || type == RTN_THROW;
@@ -118,6 +142,9 @@ Parsed parse_route(const Message& message) {
                 case RTA_ENCAP_TYPE:
                     route.unsupported = true;
                     return true;
+                case RTA_METRICS:
+                    route.mtu_locked = locks_mtu(attribute);
+                    return true;
                 case RTA_MULTIPATH:
                     return parse_multipath(attribute.payload, family, route);
                 default:
@@ -150,6 +177,32 @@ Parsed parse_route(const Message& message) {
     return route;
 }
 
+// The three that the kernel itself makes are followed as far as the routes of one table go: nothing to tell.
+Parsed parse_rule(const Message& message) {
+    fib_rule_hdr header;
+    if (message.payload.size() < sizeof header) return skip(Skip::malformed);
+    std::memcpy(&header, message.payload.data(), sizeof header);
+    if (header.family != AF_INET && header.family != AF_INET6) return skip(Skip::not_ours);
+    RuleEvent rule;
+    rule.removed = message.type == RTM_DELRULE;
+    rule.family = header.family == AF_INET ? Family::ipv4 : Family::ipv6;
+    rule.table = header.table;
+    const bool whole =
+        for_each_attribute(message.payload.subspan(sizeof header), [&](const Attribute& attribute) {
+            if (attribute.type == FRA_TABLE) return store(rule.table, attribute.number<uint32_t>());
+            if (attribute.type == FRA_PRIORITY) return store(rule.priority, attribute.number<uint32_t>());
+            return true;
+        });
+    if (!whole) return skip(Skip::malformed);
+    constexpr uint32_t priority_main = 0x7ffe;
+    constexpr uint32_t priority_default = 0x7fff;
+    const bool own = (rule.priority == 0 && rule.table == RT_TABLE_LOCAL) ||
+                     (rule.priority == priority_main && rule.table == RT_TABLE_MAIN) ||
+                     (rule.priority == priority_default && rule.table == RT_TABLE_DEFAULT);
+    if (own) return skip(Skip::not_ours);
+    return rule;
+}
+
 Parsed parse_nexthop(const Message& message) {
     nhmsg header;
     if (message.payload.size() < sizeof header) return skip(Skip::malformed);
@@ -180,6 +233,12 @@ Parsed parse_nexthop(const Message& message) {
                     return true;
                 case NHA_GROUP:
                     return parse_group(attribute.payload, event);
+                case NHA_GROUP_TYPE:
+                    event.resilient = attribute.number<uint16_t>() == uint16_t{NEXTHOP_GRP_TYPE_RES};
+                    return true;
+                case NHA_RES_GROUP:
+                    event.idle_timer = idle_timer_of(attribute);
+                    return true;
                 default:
                     return true;
             }

@@ -27,6 +27,7 @@ struct RouteBody {
     std::optional<IpAddress> source;
     std::vector<KernelNextHop>
         next_hops;  ///< as the route said them; empty where a known nexthop object says them
+    bool mtu_locked = false;
 
     bool operator==(const RouteBody&) const = default;
     /// The same route, whether or not one of its devices is down just now.

@@ -50,8 +50,8 @@ Answer answer_of(Bytes message, const nlmsghdr& header) {
 
 }  // namespace
 
-Request::Request(uint16_t type, uint16_t flags) {
-    nlmsghdr* header = mnl_nlmsg_put_header(buffer_);
+Request::Request(uint16_t type, uint16_t flags, size_t bytes) : buffer_(bytes / sizeof(uint64_t)) {
+    nlmsghdr* header = mnl_nlmsg_put_header(buffer_.data());
     header->nlmsg_type = type;
     header->nlmsg_flags = flags | NLM_F_REQUEST;
 }

@@ -20,18 +20,18 @@ namespace pktpit::router::netlink {
 /// A request under construction: a header and room for what our requests hold.
 class Request {
   public:
-    Request(uint16_t type, uint16_t flags);
+    Request(uint16_t type, uint16_t flags, size_t bytes = 512);
     template <class Header>
     Header& header() {
         return *static_cast<Header*>(mnl_nlmsg_put_extra_header(message(), sizeof(Header)));
     }
-    nlmsghdr* message() { return reinterpret_cast<nlmsghdr*>(buffer_); }
+    nlmsghdr* message() { return reinterpret_cast<nlmsghdr*>(buffer_.data()); }
     void put(uint16_t type, std::span<const uint8_t> value) {
         mnl_attr_put(message(), type, value.size(), value.data());
     }
 
   private:
-    alignas(8) std::byte buffer_[512] = {};
+    std::vector<uint64_t> buffer_;  // zeroed, and aligned as netlink wants it
 };
 
 /// The kernel's answer to a request: 0, or an errno with what the kernel says about it (extended ack).
@@ -56,6 +56,8 @@ class Socket {
     Socket& operator=(const Socket&) = delete;
 
     [[nodiscard]] int descriptor() const { return mnl_socket_get_fd(socket_); }
+    /// What the kernel calls the sender of this socket's requests in the events that they cause.
+    [[nodiscard]] uint32_t port_id() const { return mnl_socket_get_portid(socket_); }
     Result<void> join(unsigned group);
     /// SO_RCVBUFFORCE, or SO_RCVBUF (bounded by net.core.rmem_max) without CAP_NET_ADMIN. What it got, in
     /// bytes.

@@ -15,6 +15,12 @@ NextHopSets::NextHopSets(fib::FibImage& image, const InterfaceTable& interfaces,
                 [this](fib::NextHopSetId id) -> const NextHopSetSpec& { return spec_of(id); }) {}
 
 Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
+    if (const auto known = resilient_.find(spec.resilient);
+        spec.resilient != 0 && known != resilient_.end()) {
+        change_resilient(known->second, spec);
+        add_reference(known->second);
+        return known->second;
+    }
     if (const auto found = ids_.find(spec); found != ids_.end()) {
         add_reference(found->second);
         return found->second;
@@ -35,6 +41,7 @@ Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     }
     next_id_++;
     const auto entry = ids_.emplace(spec, id).first;
+    if (spec.resilient != 0) resilient_.emplace(spec.resilient, id);
     const bool usable = !members->empty();
     sets_.emplace(id, Set{&entry->first, 1, *group, usable, std::move(hops), std::move(*members)});
     if (!usable && usable_changed_) usable_changed_(id, false);
@@ -49,8 +56,62 @@ void NextHopSets::release(fib::NextHopSetId id) {
     // The RIB forgets what it knew of the id, since a later set never gets it again.
     if (!found->second.usable && usable_changed_) usable_changed_(id, true);
     unwatch(*found->second.spec, id);
+    resilient_.erase(found->second.spec->resilient);
+    coming_.erase(id);
     ids_.erase(ids_.find(*found->second.spec));
     sets_.erase(found);
+}
+
+// What goes goes at once, as in the kernel; a member that comes, or gets more, is given flows only when the
+// idle timer has run out. Which flows are idle by then nobody knows but the kernel, which does not see these
+// packets: as many buckets as the shares need move, and no more (fib/bucket_share.h).
+void NextHopSets::change_resilient(fib::NextHopSetId id, const NextHopSetSpec& wanted) {
+    const NextHopSetSpec& now = *sets_.at(id).spec;
+    const auto same_hop = [](const NextHopSpec& hop) {
+        return [&hop](const NextHopSpec& other) {
+            return other.via == hop.via && other.interface == hop.interface;
+        };
+    };
+    if (now.next_hops == wanted.next_hops) {
+        coming_.erase(id);
+        return;
+    }
+    if (const auto known = coming_.find(id); known != coming_.end() && known->second.spec == wanted) return;
+    NextHopSetSpec staying = wanted;
+    std::erase_if(staying.next_hops, [&](NextHopSpec& hop) {
+        const auto before = std::ranges::find_if(now.next_hops, same_hop(hop));
+        if (before == now.next_hops.end()) return true;
+        hop.weight = std::min(hop.weight, before->weight);
+        return false;
+    });
+    const bool any_comes = staying.next_hops != wanted.next_hops;
+    if (!any_comes || staying.next_hops.empty() || wanted.idle_timer.count() == 0) {
+        coming_.erase(id);
+        return recompose(id, wanted);
+    }
+    coming_.insert_or_assign(id, Coming{wanted, now_ + wanted.idle_timer});
+    if (staying.next_hops.size() != now.next_hops.size()) recompose(id, staying);
+}
+
+void NextHopSets::recompose(fib::NextHopSetId id, const NextHopSetSpec& spec) {
+    Set& set = sets_.at(id);
+    unwatch(*set.spec, id);
+    auto entry = ids_.extract(*set.spec);
+    entry.key() = spec;
+    set.spec = &ids_.insert(std::move(entry)).position->first;
+    watch(spec, id);
+    refresh(id, set);
+}
+
+void NextHopSets::tick(std::chrono::steady_clock::time_point now) {
+    now_ = now;
+    std::vector<std::pair<fib::NextHopSetId, NextHopSetSpec>> due;
+    for (const auto& [id, coming] : coming_)
+        if (coming.due <= now) due.emplace_back(id, coming.spec);
+    for (const auto& [id, spec] : due) {
+        coming_.erase(id);
+        recompose(id, spec);
+    }
 }
 
 void NextHopSets::watch(const NextHopSetSpec& spec, fib::NextHopSetId id) {

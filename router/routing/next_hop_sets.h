@@ -6,6 +6,7 @@
 /// One thread. Reference-counted by routes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,6 +61,8 @@ class NextHopSets {
     void route_changed(const Prefix& prefix) { refresh(gateways_.route_changed(prefix)); }
     void set_via_default(bool allowed) { refresh(gateways_.set_via_default(allowed)); }
     [[nodiscard]] bool via_default() const { return gateways_.via_default(); }
+    /// Members that resilient sets have waited long enough for. Call every 100 ms or so; `now` only grows.
+    void tick(std::chrono::steady_clock::time_point now);
     /// Sets that could not be rewritten, since the image had no room, are tried again.
     void retry();
 
@@ -73,6 +76,13 @@ class NextHopSets {
         std::vector<ResolvedHop> hops;
         Members members;
     };
+    /// A new composition of a resilient set that is waited for.
+    struct Coming {
+        NextHopSetSpec spec;
+        std::chrono::steady_clock::time_point due;
+    };
+    void change_resilient(fib::NextHopSetId id, const NextHopSetSpec& wanted);
+    void recompose(fib::NextHopSetId id, const NextHopSetSpec& spec);
     std::vector<ResolvedHop> resolve(const NextHopSetSpec& spec);
     Result<Members> members_of(const NextHopSetSpec& spec, const std::vector<ResolvedHop>& hops);
     [[nodiscard]] bool failed(const ResolvedHop& hop) const;
@@ -90,6 +100,9 @@ class NextHopSets {
     std::map<NextHopSetSpec, fib::NextHopSetId> ids_;
     std::map<fib::NextHopSetId, Set> sets_;
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface
+    std::map<uint32_t, fib::NextHopSetId> resilient_;                  ///< by the kernel's id of the group
+    std::map<fib::NextHopSetId, Coming> coming_;
+    std::chrono::steady_clock::time_point now_;
     std::set<fib::NextHopSetId> unwritten_;  ///< their groups are older than their `hops`: no room
     fib::NextHopSetId next_id_ = 1;
 };

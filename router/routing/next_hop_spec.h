@@ -2,6 +2,7 @@
 /// What a route's next hops are asked to be, before anything is resolved. Plain values; any thread.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,10 @@ struct NextHopSetSpec {
     pp_adjacency_kind kind = PP_ADJ_FORWARD;
     std::vector<NextHopSpec> next_hops;
     uint16_t counter = 0;  ///< a counted route has a set of its own, which names its counter
+    /// Id of a resilient group of the kernel's: one set whatever its members, so that other members move no
+    /// flow that they need not; 0: none. What comes waits for `idle_timer`.
+    uint32_t resilient = 0;
+    std::chrono::milliseconds idle_timer{0};
     auto operator<=>(const NextHopSetSpec&) const = default;
 };
 

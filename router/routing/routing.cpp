@@ -120,12 +120,14 @@ void Routing::remove_interface(InterfaceId id) {
 void Routing::set_link(InterfaceId id, const LinkState& link) {
     L3Interface* interface = interfaces_.find(id);
     if (!interface) return;
-    const LinkState before{interface->ifindex, interface->up, interface->mac, interface->mtu};
+    const LinkState before{interface->ifindex, interface->up, interface->mac, interface->mtu,
+                           interface->by_daemon};
     if (before == link) return;
     interface->ifindex = link.ifindex;
     interface->up = link.up;
     interface->mac = link.mac;
     interface->mtu = link.mtu;
+    interface->by_daemon = link.by_daemon;
     if (interface->is_port()) write_port(*interface);
     interface_changed(id);
     if (link.up && !before.up) resolve_missing();
@@ -139,7 +141,8 @@ void Routing::interface_changed(InterfaceId id) {
 void Routing::write_port(const L3Interface& interface) {
     pp_fib_port port{};
     std::memcpy(port.mac, interface.mac.bytes.data(), sizeof port.mac);
-    port.flags = interface.up ? PP_PORT_UP : 0;
+    port.flags = static_cast<uint16_t>((interface.up ? PP_PORT_UP : 0) |
+                                       (interface.by_daemon ? PP_PORT_BY_DAEMON : 0));
     port.ifindex = interface.ifindex;
     port.interface = interface.id;
     image_.set_port(interface.port, port);

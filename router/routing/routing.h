@@ -5,6 +5,7 @@
 /// tells it what the kernel, the configuration and the CLI say, and asks it what to resolve. One thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ struct LinkState {
     bool up = false;
     MacAddress mac;
     uint32_t mtu = 0;
+    bool by_daemon = false;  ///< frames of other ports' stages cannot be redirected to it
     bool operator==(const LinkState&) const = default;
 };
 
@@ -66,6 +68,8 @@ class Routing {
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
     /// Asks again for next hops that are not resolved, and for room that was missing. Call every few seconds.
     void resolve_missing();
+    /// Every 100 ms.
+    void tick(std::chrono::steady_clock::time_point now) { sets_.tick(now); }
 
     // Routes of the sources config, cli and kernel. Sets are acquired first, so that a large table interns
     // each of its few sets once.

@@ -53,7 +53,9 @@ namespace pktpit::router {
     X(dropped_malformed)             \
     X(dropped_no_image)              \
     X(dropped_no_egress)             \
-    X(dropped_ipv6_link_too_small)
+    X(dropped_ipv6_link_too_small)   \
+    X(neighbour_limit)               \
+    X(sent_for_stage)
 
 enum class Counter : uint8_t {
 #define PKTPIT_COUNTER_ENUM(name) name,

@@ -22,17 +22,38 @@ void NeighbourQueue::drop_oldest() {
 size_t NeighbourQueue::make_room_for_neighbour() {
     if (neighbours_.size() < neighbours_max) return 0;
     if (order_.size() >= neighbours_.size()) return take(NeighbourKey(order_.front().key)).size();
-    std::erase_if(neighbours_, [](const auto& item) { return item.second.waiting.empty(); });
+    for (auto item = neighbours_.begin(); item != neighbours_.end();) {
+        if (!item->second.waiting.empty()) {
+            ++item;
+            continue;
+        }
+        answered(item->first, item->second);
+        item = neighbours_.erase(item);
+    }
     return 0;
 }
 
-bool NeighbourQueue::ask(Neighbour& neighbour, Clock::time_point now) {
-    if (neighbour.asked && now - neighbour.asked_at < request_interval) return false;
-    if (!requests_.has_token(request_limit_, now)) return false;
+NeighbourQueue::Asked NeighbourQueue::ask(const NeighbourKey& key, Neighbour& neighbour,
+                                          Clock::time_point now) {
+    if (neighbour.asked && now - neighbour.asked_at < request_interval) return Asked::no;
+    if (!neighbour.unanswered && unanswered(key.interface) >= unresolved_) return Asked::put_off;
+    if (!requests_.has_token(request_limit_, now)) return Asked::no;
     requests_.take(request_limit_, now);
+    if (!std::exchange(neighbour.unanswered, true)) unanswered_[key.interface]++;
     neighbour.asked = true;
     neighbour.asked_at = now;
-    return true;
+    return Asked::yes;
+}
+
+void NeighbourQueue::answered(const NeighbourKey& key, Neighbour& neighbour) {
+    if (!std::exchange(neighbour.unanswered, false)) return;
+    const auto count = unanswered_.find(key.interface);
+    if (--count->second == 0) unanswered_.erase(count);
+}
+
+size_t NeighbourQueue::unanswered(uint16_t interface) const {
+    const auto count = unanswered_.find(interface);
+    return count == unanswered_.end() ? 0 : count->second;
 }
 
 NeighbourQueue::Pushed NeighbourQueue::push(const NeighbourKey& key, WaitingPacket packet,
@@ -40,7 +61,9 @@ NeighbourQueue::Pushed NeighbourQueue::push(const NeighbourKey& key, WaitingPack
     Pushed result;
     if (!neighbours_.contains(key)) result.dropped_memory += make_room_for_neighbour();
     Neighbour& neighbour = neighbours_[key];
-    result.request = ask(neighbour, now);
+    const Asked asked = ask(key, neighbour, now);
+    result.request = asked == Asked::yes;
+    result.put_off = asked == Asked::put_off;
     const size_t size = charge(packet);
     if (packets_per_neighbour_ == 0 || size > bytes_max) {
         (packets_per_neighbour_ == 0 ? result.dropped_full : result.dropped_memory)++;
@@ -83,7 +106,9 @@ std::vector<WaitingPacket> NeighbourQueue::take(const NeighbourKey& key) {
 
 std::vector<WaitingPacket> NeighbourQueue::take_failed(const NeighbourKey& key) {
     const auto found = neighbours_.find(key);
-    return found == neighbours_.end() ? std::vector<WaitingPacket>{} : empty(found->second);
+    if (found == neighbours_.end()) return {};
+    answered(key, found->second);
+    return empty(found->second);
 }
 
 std::vector<WaitingPacket> NeighbourQueue::take_expired(Clock::time_point now) {
@@ -104,6 +129,7 @@ size_t NeighbourQueue::drop_interface(uint16_t interface) {
             ++item;
             continue;
         }
+        answered(item->first, item->second);
         dropped += empty(item->second).size();
         item = neighbours_.erase(item);
     }
@@ -111,14 +137,17 @@ size_t NeighbourQueue::drop_interface(uint16_t interface) {
 }
 
 std::vector<NeighbourKey> NeighbourQueue::due_requests(Clock::time_point now) {
-    std::erase_if(neighbours_, [&](const auto& item) {
-        const Neighbour& neighbour = item.second;
-        return neighbour.waiting.empty() &&
-               (!neighbour.asked || now - neighbour.asked_at >= request_interval);
-    });
+    for (auto item = neighbours_.begin(); item != neighbours_.end();) {
+        Neighbour& neighbour = item->second;
+        const auto since = now - neighbour.asked_at;
+        if (neighbour.unanswered && since >= answer_within) answered(item->first, neighbour);
+        const bool done = neighbour.waiting.empty() && !neighbour.unanswered &&
+                          (!neighbour.asked || since >= request_interval);
+        item = done ? neighbours_.erase(item) : std::next(item);
+    }
     std::vector<NeighbourKey> due;
     for (auto& [key, neighbour] : neighbours_)
-        if (!neighbour.waiting.empty() && ask(neighbour, now)) due.push_back(key);
+        if (!neighbour.waiting.empty() && ask(key, neighbour, now) == Asked::yes) due.push_back(key);
     return due;
 }
 

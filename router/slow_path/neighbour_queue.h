@@ -3,11 +3,16 @@
 ///
 /// One thread. Bounded per neighbour, in bytes, in neighbours and in time; where there is no room, the oldest
 /// go. Packets of one neighbour come out in the order in which they went in.
+///
+/// Of each interface only so many neighbours are asked for at the same time: every question is an entry of
+/// the kernel's table, and a scan of a connected net must not fill that (RFC 6583 section 7.1). Packets to
+/// the others wait their turn.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <list>
 #include <unordered_map>
 #include <utility>
@@ -46,11 +51,21 @@ class NeighbourQueue {
     static constexpr size_t packet_overhead = 256;
     static constexpr size_t neighbours_max = 8192;
 
-    explicit NeighbourQueue(uint32_t packets_per_neighbour) : packets_per_neighbour_(packets_per_neighbour) {}
-    void set_packets_per_neighbour(uint32_t packets) { packets_per_neighbour_ = packets; }
+    /// A question without any answer, not even that there was none, is given up.
+    static constexpr Clock::duration answer_within = std::chrono::seconds(10);
+
+    /// `unresolved`: neighbours of an interface that are asked for at the same time.
+    explicit NeighbourQueue(uint32_t packets_per_neighbour,
+                            uint32_t unresolved = std::numeric_limits<uint32_t>::max())
+        : packets_per_neighbour_(packets_per_neighbour), unresolved_(unresolved) {}
+    void set_limits(uint32_t packets_per_neighbour, uint32_t unresolved) {
+        packets_per_neighbour_ = packets_per_neighbour;
+        unresolved_ = unresolved;
+    }
 
     struct Pushed {
         bool request = false;       ///< ask for the neighbour now
+        bool put_off = false;       ///< not asked, since too many of the interface are
         size_t dropped_full = 0;    ///< packets given up because the neighbour has too many
         size_t dropped_memory = 0;  ///< packets given up because all have too many
     };
@@ -65,6 +80,8 @@ class NeighbourQueue {
     /// Neighbours to ask for (again) now; they count as asked.
     std::vector<NeighbourKey> due_requests(Clock::time_point now);
 
+    /// Neighbours of the interface that have been asked for and have not answered yet.
+    [[nodiscard]] size_t unanswered(uint16_t interface) const;
     /// Packets that wait for this neighbour.
     [[nodiscard]] size_t waiting(const NeighbourKey& key) const;
     /// Every neighbour that packets wait for, and how many do.
@@ -87,6 +104,7 @@ class NeighbourQueue {
     struct Neighbour {
         std::deque<Order::iterator> waiting;
         bool asked = false;
+        bool unanswered = false;  ///< counted in `unanswered_`
         Clock::time_point asked_at;
     };
     using Neighbours = std::unordered_map<NeighbourKey, Neighbour, KeyHash>;
@@ -95,10 +113,14 @@ class NeighbourQueue {
     void drop_oldest_of(Neighbour& neighbour);
     void drop_oldest();
     size_t make_room_for_neighbour();
-    bool ask(Neighbour& neighbour, Clock::time_point now);
+    enum class Asked : uint8_t { yes, no, put_off };
+    Asked ask(const NeighbourKey& key, Neighbour& neighbour, Clock::time_point now);
+    void answered(const NeighbourKey& key, Neighbour& neighbour);
     std::vector<WaitingPacket> empty(Neighbour& neighbour);
 
     uint32_t packets_per_neighbour_;
+    uint32_t unresolved_;
+    std::unordered_map<uint16_t, size_t> unanswered_;  ///< by interface
     size_t bytes_ = 0;
     Order order_;
     Neighbours neighbours_;

@@ -23,20 +23,28 @@ uint64_t random_seed() {
 
 }  // namespace
 
-SlowPath::State::State(SlowPathEnvironment& env, const config::Icmp& icmp, uint32_t neighbour_queue)
+SlowPath::State::State(SlowPathEnvironment& env, const config::Icmp& icmp, uint32_t neighbour_queue,
+                       uint32_t neighbours_unresolved)
     : environment(env),
       limiter(icmp, random_seed()),
-      queue(neighbour_queue),
+      path_mtu_limiter(icmp, random_seed()),
+      queue(neighbour_queue, neighbours_unresolved),
       identification(static_cast<uint16_t>(random_seed())) {}
 
-SlowPath::SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue)
-    : state_(std::make_unique<State>(environment, icmp, neighbour_queue)) {}
+SlowPath::SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue,
+                   uint32_t neighbours_unresolved)
+    : state_(std::make_unique<State>(environment, icmp, neighbour_queue, neighbours_unresolved)) {}
 
 SlowPath::~SlowPath() = default;
 
 void SlowPath::handle(uint16_t ingress_port, pp_verdict /*reason*/, std::span<uint8_t> frame,
                       Clock::time_point now) {
     state_->handle(ingress_port, frame, now, now, false);
+}
+
+void SlowPath::send_for_stage(uint16_t egress_port, std::span<const uint8_t> frame) {
+    const std::array<Bytes, 1> parts{frame};
+    if (state_->transmit(egress_port, parts)) state_->counters.add(Counter::sent_for_stage);
 }
 
 void SlowPath::neighbour_resolved(uint16_t interface, const IpAddress& address, Clock::time_point now) {
@@ -65,9 +73,11 @@ void SlowPath::tick(Clock::time_point now) {
     }
 }
 
-void SlowPath::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue) {
+void SlowPath::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,
+                          uint32_t neighbours_unresolved) {
     state_->limiter.set_limits(icmp);
-    state_->queue.set_packets_per_neighbour(neighbour_queue);
+    state_->path_mtu_limiter.set_limits(icmp);
+    state_->queue.set_limits(neighbour_queue, neighbours_unresolved);
 }
 
 size_t SlowPath::waiting(uint16_t interface, const IpAddress& next_hop) const {

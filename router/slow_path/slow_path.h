@@ -59,19 +59,25 @@ class SlowPathEnvironment {
 
 class SlowPath {
   public:
-    SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue);
+    /// `neighbour_queue`: packets that wait for a neighbour; `neighbours_unresolved`: neighbours of an
+    /// interface that are asked for at the same time.
+    SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue,
+             uint32_t neighbours_unresolved = config::Config{}.neighbours_unresolved);
     ~SlowPath();
 
     /// One punted frame (whole, from its Ethernet header on). `reason` is why the port stage punted it; the
     /// frame is looked at again with forward(), since the image may have changed meanwhile.
     void handle(uint16_t ingress_port, pp_verdict reason, std::span<uint8_t> frame, Clock::time_point now);
+    /// A frame that a port stage has decided about and rewritten, and could not redirect to this egress port.
+    void send_for_stage(uint16_t egress_port, std::span<const uint8_t> frame);
     void neighbour_resolved(uint16_t interface, const IpAddress& address, Clock::time_point now);
     void neighbour_failed(uint16_t interface, const IpAddress& address, Clock::time_point now);
     /// Interface removed or down: what waits for it is dropped under a name.
     void interface_gone(uint16_t interface);
     /// Expires what has waited too long. Call at least every 100 ms.
     void tick(Clock::time_point now);
-    void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue);
+    void set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,
+                    uint32_t neighbours_unresolved = config::Config{}.neighbours_unresolved);
 
     /// Packets that wait for this neighbour now.
     [[nodiscard]] size_t waiting(uint16_t interface, const IpAddress& next_hop) const;

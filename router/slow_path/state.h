@@ -28,7 +28,8 @@ struct Transit {
 };
 
 struct SlowPath::State {
-    State(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue);
+    State(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue,
+          uint32_t neighbours_unresolved);
 
     // transit.cpp
     void handle(uint16_t port, Bytes frame, Clock::time_point since, Clock::time_point now, bool give_up);
@@ -72,6 +73,9 @@ struct SlowPath::State {
     std::array<uint64_t, PP_VERDICT_COUNT>
         dropped_by_forward{};  ///< host verdicts among them: too late for those
     RateLimiter limiter;
+    /// Of fragmentation-needed and packet-too-big: without them a connection stands still, whatever others
+    /// provoke (RFC 4821 1.1 calls it a black hole).
+    RateLimiter path_mtu_limiter;
     NeighbourQueue queue;
     uint16_t identification;
 };

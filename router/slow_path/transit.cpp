@@ -226,7 +226,10 @@ void SlowPath::State::answer(const Transit& transit, const IcmpError& error) {
     if (!way) return counters.add(Counter::icmp_no_way_back);
     const auto source = source_towards(*way, destination);
     if (!source) return counters.add(Counter::icmp_no_source_address);
-    if (!limiter.allow(destination, transit.now)) return counters.add(Counter::icmp_rate_limited);
+    const bool path_mtu = error.counter == Counter::icmp4_fragmentation_needed ||
+                          error.counter == Counter::icmp6_packet_too_big;
+    if (!(path_mtu ? path_mtu_limiter : limiter).allow(destination, transit.now))
+        return counters.add(Counter::icmp_rate_limited);
     counters.add(error.counter);
     send_own(error.family == Family::ipv4 ? icmp4::build(error, original, *source, identification++)
                                           : icmp6::build(error, original, *source),

@@ -24,6 +24,7 @@ void SlowPath::State::wait(const NeighbourKey& key, WaitingPacket packet, Clock:
     counters.add(Counter::neighbour_queued);
     counters.add(Counter::neighbour_queue_full, pushed.dropped_full);
     counters.add(Counter::neighbour_memory_full, pushed.dropped_memory);
+    if (pushed.put_off) counters.add(Counter::neighbour_limit);
     if (!pushed.request) return;
     counters.add(Counter::neighbour_requests);
     environment.resolve(key.interface, key.next_hop);

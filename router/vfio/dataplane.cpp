@@ -219,9 +219,11 @@ void VfioDataplane::stop(NicPort& port) {
 
 // The NIC does no DMA any more, or never did.
 void VfioDataplane::release_rings(NicPort& port) {
-    (void)container_->unmap(port.rings.iova, port.rings.mapping.bytes().size());
-    iova_space_->free(port.rings.iova, port.rings.mapping.bytes().size());
-    port.rings.mapping.reset();
+    if (auto released =
+            give_main_memory_back(std::move(port.rings.mapping), port.rings.iova, *iova_space_, *container_);
+        !released)
+        spdlog::error("{}: {}", port.name, released.error().to_string());
+    port.rings = {};
 }
 
 void VfioDataplane::stop_port(TapPort& which) {

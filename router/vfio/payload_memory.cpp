@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <bit>
+#include <vector>
 
 #include "offload/vfio/region_backing.h"
 
@@ -99,10 +100,28 @@ Result<MainMemory> take_main_memory(size_t bytes, bool hugepages, offload::IovaS
     if (!iova)
         return fail("IOMMU", "no free addresses for " + std::to_string(size >> 10) + " KiB",
                     "an IOMMU with more address bits", "");
-    if (auto mapped = domain.map(memory.mapping.bytes(), *iova); !mapped)
+    if (auto mapped = domain.map(memory.mapping.bytes(), *iova); !mapped) {
+        space.free(*iova, size);
         return tl::unexpected(mapped.error());
+    }
     memory.iova = *iova;
     return memory;
+}
+
+Result<void> give_main_memory_back(offload::CpuMapping mapping, offload::Iova iova, offload::IovaSpace& space,
+                                   offload::DmaDomain& domain) {
+    const size_t bytes = mapping.bytes().size();
+    if (bytes == 0) return {};
+    if (auto unmapped = domain.unmap(iova, bytes); !unmapped) {
+        static std::vector<offload::CpuMapping> kept;
+        kept.push_back(std::move(mapping));
+        Error error = unmapped.error();
+        error.message +=
+            "; its " + std::to_string(bytes >> 10) + " KiB and their addresses are not used again";
+        return tl::unexpected(std::move(error));
+    }
+    space.free(iova, bytes);
+    return {};
 }
 
 }  // namespace pktpit::router

@@ -33,4 +33,9 @@ struct MainMemory {
 Result<MainMemory> take_main_memory(size_t bytes, bool hugepages, offload::IovaSpace& space,
                                     offload::DmaDomain& domain);
 
+/// Gives it back. Where the IOMMU does not let go of it, a device might still reach it: its IOVA is then
+/// never handed out again and the pages are kept for as long as the process lives; the Error says so.
+Result<void> give_main_memory_back(offload::CpuMapping mapping, offload::Iova iova, offload::IovaSpace& space,
+                                   offload::DmaDomain& domain);
+
 }  // namespace pktpit::router

@@ -4,11 +4,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +80,10 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     if (!punts) return tl::unexpected(punts.error());
     self->punts_ = std::move(*punts);
     if (auto watched = self->watch_punts(); !watched) return tl::unexpected(watched.error());
+    auto barrier = RcuBarrier::make();
+    if (!barrier) return tl::unexpected(barrier.error());
+    self->barrier_ = std::move(*barrier);
+    self->targets_ = RedirectTargets::open();
     return self;
 }
 
@@ -144,14 +146,9 @@ Result<void> XdpDataplane::check_namespace() const {
 
 fib::Reclamation XdpDataplane::reclamation() {
     return fib::Reclamation([this] {
-        grace_period();
+        barrier_.wait();
         epochs_.wait();
     });
-}
-
-void XdpDataplane::grace_period() {
-    // MEMBARRIER_CMD_GLOBAL is synchronize_rcu(): XDP programs run inside an RCU read-side section.
-    if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(100'000);
 }
 
 Result<void> XdpDataplane::watch_punts() {
@@ -281,7 +278,8 @@ void XdpDataplane::forget_sockets(uint16_t port) {
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const uint32_t key = port;
-    if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+    if (!by_daemon_.contains(port) &&
+        bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);
@@ -367,6 +365,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
     attachment.through_dispatcher = true;
     prepared_.erase(port);
     ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, false});
+    choose_targets();
     return true;
 }
 
@@ -410,6 +409,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         attachment.why_generic = made->why_generic;
     }
     ports_.insert_or_assign(port, std::move(attached));
+    choose_targets();
     return attachment;
 }
 
@@ -464,7 +464,7 @@ void XdpDataplane::give_back_all() {
         if (had_earlier) end(std::move(at->second));
         at = had_earlier ? ports_.erase(at) : std::next(at);
     }
-    if (given) grace_period();
+    if (given) barrier_.wait();
 }
 
 void XdpDataplane::detach(uint16_t port) {
@@ -476,6 +476,8 @@ void XdpDataplane::detach(uint16_t port) {
     if (found != ports_.end()) end(std::move(found->second));
     end_split(port);
     if (found != ports_.end()) ports_.erase(found);
+    by_daemon_.erase(port);
+    choose_targets();
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {

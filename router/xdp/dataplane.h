@@ -29,6 +29,8 @@
 #include "router/xdp/pins.h"
 #include "router/xdp/port_link.h"
 #include "router/xdp/punt_reader.h"
+#include "router/xdp/rcu_barrier.h"
+#include "router/xdp/redirect_targets.h"
 #include "router/xdp/route_counter_maps.h"
 #include "router/xdp/split_path.h"
 #include "router/xdp/stage_observer.h"
@@ -51,8 +53,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.memory(); }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override;
-    /// Waits until no port stage runs that could have read the image before the call.
-    static void grace_period();
+    [[nodiscard]] std::string why_not_redirected(uint16_t port) const override;
+    [[nodiscard]] std::string why_detached(uint16_t port) const override;
     [[nodiscard]] PortStages* port_stages() override { return this; }
     void set_port_table(fib::TableId table) override { port_table_ = table; }
     void set_hot_table(fib::TableId table) override { hot_table_ = table; }
@@ -130,6 +132,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     void end(Port port);
     void give_back(uint32_t ifindex, Fd link);
     static Result<Fd> attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier);
+    /// redirects.cpp: keeps those ports alone among the targets that redirected frames reach.
+    void choose_targets();
     /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
     Result<void> swap_programs();
     Result<void> swap_dispatched(uint16_t port, Port& attached);
@@ -159,6 +163,10 @@ class XdpDataplane : public Dataplane, public PortStages {
     std::map<uint16_t, std::vector<uint32_t>> split_ports_;         ///< their places in the map of sockets
     std::unique_ptr<SplitPath> split_;
     ObservationHandler on_record_;
+    RcuBarrier barrier_;
+    std::unique_ptr<RedirectTargets> targets_;
+    std::set<uint16_t> by_daemon_;  ///< ports that redirected frames do not reach
+    uint64_t ticks_ = 0;
     std::unique_ptr<StageObserver> observer_;  ///< while somebody observes
     std::map<uint32_t, Fd> earlier_links_;     ///< by ifindex, not yet taken over
     std::map<uint32_t, Earlier> earlier_;      ///< by ifindex, of links taken over or not; until commit()

@@ -95,6 +95,9 @@ void XdpDataplane::tick() {
         split.emplace(port, devices_[port].second);
     heartbeat_->tell(split, worker_counters_);
     if (split_) split_->tick();
+    constexpr uint64_t ask_all_every = 10;
+    const bool told = targets_ && targets_->changed();
+    if (told || ++ticks_ % ask_all_every == 0) choose_targets();
     if (!observer_) return;
     observer_->poll();
     if (split_) split_->poll_observations(on_record_);

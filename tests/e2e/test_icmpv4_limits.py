@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ICMP errors are limited, in all and for each destination prefix, and the limits hold one another apart."""
 
+import sys
 import time
 
 import pytest
+from lib.namespaces import end
 from lib.packets import assert_silence, fence, icmp_answer, token, udp4, udp6
+from lib.waiting import wait_for
+from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux has no limit by destination prefix")
@@ -38,3 +42,61 @@ def test_forwarding_goes_on_while_errors_are_suppressed(net):
     for i in range(50):
         net.a.send(udp4(net.a, net.b, expired, ttl=1, sport=1000 + i), udp4(net.a, net.b, crossing, sport=1000 + i))
     net.b.wire.receive_many(50, lambda frame: crossing in frame)
+
+
+FLOOD = 40_000  # a second
+
+
+@requirement("RFC 1191, RFC 8201: a flood of packets whose TTL ends here keeps nobody from learning a path's MTU")
+@pytest.mark.alone("it asks for 40,000 packets a second, and for the answers in between")
+@pytest.mark.parametrize("make", [udp4, udp6], ids=["fragmentation_needed", "packet_too_big"])
+def test_path_mtu_errors_arrive_under_a_flood_of_ttl_errors(build_net, stream, make):
+    net = build_net(mtus={"c": 1300}, config={**NET["config"], "routes": [{"prefix": "11.0.0.0/8", "via": "10.1.0.2"}]})
+    flood = net.a.namespace.start(sys.executable, "-c", SPOOFED, "eth0", net.a.router_mac, net.a.mac, str(FLOOD))
+    try:
+        wait_for(lambda: net.router.slow_path()["icmp_rate_limited"] > 1000, 10, "TTL errors are being suppressed")
+        answered = 0
+        before = net.router.slow_path()["icmp_rate_limited"]
+        began = time.monotonic()
+        for number in range(20):
+            mark = token()
+            fields = {"flags": "DF"} if make is udp4 else {}
+            net.b.send(make(net.b, net.c, mark + bytes(1350), sport=3000 + number, **fields))
+            try:
+                icmp_answer(net.b, mark, 2)
+                answered += 1
+            except NothingReceived:
+                pass
+            time.sleep(max(0, began + (number + 1) * 0.1 - time.monotonic()))  # 10 a second: the limit of one prefix
+        rate = (net.router.slow_path()["icmp_rate_limited"] - before) / (time.monotonic() - began)
+    finally:
+        end(flood)
+    print(f"{answered} of 20 arrived, {rate:.0f} other errors a second suppressed meanwhile")
+    assert rate > FLOOD / 8, "the machine gave too little time for a flood"
+    assert answered == 20
+
+
+# Packets of TTL 1 from sources all over 11.0.0.0/8, as many a second as asked for.
+SPOOFED = r"""
+import random, socket, struct, sys, time
+device, to, own, rate = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind((device, 0))
+mac = lambda text: bytes.fromhex(text.replace(":", ""))
+def frame():
+    source = struct.pack("!I", 0x0B000000 | random.getrandbits(24))
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 1, 17, 0, source, socket.inet_aton("198.18.2.9"))
+    total = sum(struct.unpack("!10H", head))
+    total = (total & 0xffff) + (total >> 16)
+    total = ~(total + (total >> 16)) & 0xffff
+    return mac(to) + mac(own) + b"\x08\0" + head[:10] + struct.pack("!H", total) + head[12:] + struct.pack("!HHHH", 1, 2, 8, 0)
+frames = [frame() for _ in range(4096)]
+began, sent = time.monotonic(), 0
+while True:
+    due = int((time.monotonic() - began) * rate)
+    for _ in range(min(due - sent, 400)):
+        out.send(frames[sent % 4096])
+        sent += 1
+    if sent >= due:
+        time.sleep(0.001)
+"""

@@ -117,6 +117,49 @@ def test_many_routes_at_once(net):
     wait_for(lambda: total() == 0, 10, "all are gone again")
 
 
+@requirement("a resilient group keeps its flows where they are until its idle timer has run out, when a member comes; one that "
+             "goes takes only its own flows along, at once")
+def test_resilient_group_keeps_idle_timer(net):
+    import time
+
+    router, idle = net.topology.router_namespace, 3
+
+    def group(members):
+        router.ip("nexthop", "replace", "id", "10", "group", members, "type", "resilient", "buckets", "16", "idle_timer", idle)
+
+    def where(host):
+        """The flows, by source port, that arrive there."""
+        mark = token()
+        for port in range(64):
+            net.a.send(udp4(net.a, net.b, mark, dst="203.0.113.9", sport=1000 + port))
+        deadline = time.monotonic() + 3
+        found = {"b": set(), "c": set()}
+        while sum(map(len, found.values())) < 64 and time.monotonic() < deadline:
+            for one in (net.b, net.c):
+                for frame in one.wire.waiting(lambda frame: mark in frame):
+                    found[one.label].add(int.from_bytes(frame[34:36], "big") - 1000)
+        assert sum(map(len, found.values())) == 64, found
+        return found[host]
+
+    router.ip("nexthop", "replace", "id", "1", "via", net.b.ip4, "dev", "p2")
+    router.ip("nexthop", "replace", "id", "2", "via", net.c.ip4, "dev", "p3")
+    group("1")
+    router.ip("route", "add", "203.0.113.0/24", "nhid", "10", "proto", "static")
+    arrives(net, net.b, "203.0.113.9")
+    began = time.monotonic()
+    group("1/2")
+    while time.monotonic() - began < idle - 0.7:
+        assert not where("c"), "flows moved at once"
+    wait_for(lambda: 16 <= len(where("c")) <= 48, 5, "about half of the flows go to the member that came")
+    assert time.monotonic() - began >= idle
+    stays = where("b")
+    group("1")
+    wait_for(lambda: not where("c"), 1, "all go back at once")
+    assert stays <= where("b")
+    router.ip("route", "del", "203.0.113.0/24")
+    router.ip("nexthop", "flush")
+
+
 @requirement("a reload that changes kernel_routes while the kernel's routes change: both are handled, and the daemon goes on")
 @pytest.mark.parametrize("by", ["signal", "api"])
 def test_reload_of_kernel_routes_beside_a_route(net, by):

@@ -165,3 +165,109 @@ def test_neighbour_stays_valid_under_a_stream(net, stream):
     running = stream(net.a, net.b, rate=5000)
     running.flows_again(20000)
     assert_nothing_lost(running.finish())
+
+
+GROUPS = ("01:00:5e:00:00:05", "ff:ff:ff:ff:ff:ff")
+
+
+def claim(net, address, mac):
+    """An answer to the router's question for `address`, in a frame of b's own MAC address."""
+    frame = (advertisement if ":" in address else arp_reply)(net, address, mac)
+    frame.src = net.b.mac
+    return frame
+
+
+def asks_for(address):
+    return is_solicitation_for(int(address.rsplit(":", 1)[1], 16)) if ":" in address else is_arp_for(address)
+
+
+@requirement("RFC 1812 3.3.2: a router MUST not believe an ARP reply that claims a broadcast or multicast link-layer address; "
+             "the same for neighbour advertisements")
+@pytest.mark.kernel_differs("Linux believes them")
+@pytest.mark.parametrize("make, address", [(udp4, "10.2.0.105"), (udp6, "2001:db8:2::69")], ids=["arp", "na"])
+def test_answer_that_claims_a_group_mac_is_refused(net, make, address):
+    with patient(net):
+        for group in GROUPS:
+            mark = token()
+            net.a.send(make(net.a, net.b, mark, dst=address))
+            net.b.wire.receive(asks_for(address))
+            net.b.wire.send(claim(net, address, group))
+            wait_for(lambda: f"{address} claims the group MAC address" in net.router.log(), 3, "a warning in the log")
+            net.b.wire.receive(asks_for(address))  # it is asked for anew
+            net.b.wire.send(claim(net, address, "02:00:00:00:bb:05"))
+            assert net.b.receive(mark).dst == "02:00:00:00:bb:05"
+            net.topology.router_namespace.ip("neigh", "del", address, "dev", "p2")
+            known = lambda: address in [entry["address"] for entry in net.router.json("show", "neighbours")["neighbours"]]  # noqa: E731
+            wait_for(lambda: not known(), 3, "the neighbour is forgotten")
+    assert net.router.log().count(f"{address} claims the group MAC address") == 1
+
+
+@requirement("RFC 1812 3.3.2: a known neighbour stays what it is when somebody claims a group MAC address for it")
+@pytest.mark.kernel_differs("Linux believes them")
+@pytest.mark.parametrize("make", [udp4, udp6], ids=["arp", "na"])
+def test_known_neighbour_is_kept_when_a_group_mac_is_claimed(net, make):
+    wait_for_crossing(net.a, net.b, make)
+    address = net.b.ip4 if make is udp4 else net.b.ip6
+    net.topology.router_namespace.sysctl({"net/ipv4/neigh/p2/locktime": 0})
+    for _ in range(3):
+        net.b.wire.send(claim(net, address, GROUPS[0]))
+    wait_for(lambda: f"{address} claims the group MAC address" in net.router.log(), 3, "a warning in the log")
+    for _ in range(20):
+        net.b.wire.send(claim(net, address, GROUPS[1]))
+        mark = token()
+        net.a.send(make(net.a, net.b, mark))
+        assert net.b.receive(mark).dst == net.b.mac
+
+
+def kernel_entries(net, device="p2"):
+    return [line for line in net.topology.router_namespace.ip("neigh", "show", "dev", device).stdout.splitlines() if line]
+
+
+@requirement("RFC 6583 7.1: a scan of a connected net fills no neighbour table; known neighbours go on, and new ones come to be known")
+@pytest.mark.pktpit("the limit is Pktpit's")
+def test_scan_of_a_connected_net_is_bounded(build_net):
+    limit = 40
+    net = build_net(config={**NET["config"], "neighbours_unresolved": limit})
+    before = len(kernel_entries(net))
+    most = 0
+    for start in range(0, 250, 10):
+        net.a.send(*[udp4(net.a, net.b, b"scan", dst=f"10.2.0.{i}") for i in range(start + 3, min(start + 13, 250)) if i != 77])
+        mark, static = token(), token()
+        net.a.send(udp4(net.a, net.b, mark), udp4(net.a, net.b, static, dst="10.2.0.77"))
+        assert net.b.receive(mark).dst == net.b.mac
+        assert net.b.receive(static).dst == STATIC_MAC
+        most = max(most, len(kernel_entries(net)))
+    assert most <= before + limit, f"{most} entries, {before} before"
+    assert net.router.slow_path()["neighbour_limit"] > 0
+    # Those that do not answer are forgotten, so that the rest gets its turn.
+    wait_for(lambda: len(kernel_entries(net)) <= before + 2, 10, "failed neighbours are forgotten")
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.251"))
+    net.b.wire.receive(is_arp_for("10.2.0.251"))
+
+
+@requirement("RFC 1812 5.2.7.2: a router ignores ICMP redirects when it chooses a path; the switch is put back at a clean stop")
+@pytest.mark.kernel_differs("Linux believes them unless it is told not to")
+@pytest.mark.xdp("other dataplanes' ports are taps, with the same switches")
+def test_icmp_redirects_are_not_believed(build_net):
+    from scapy.layers.inet import ICMP, IP
+
+    net = build_net(config=NET["config"], start=False)
+    router = net.topology.router_namespace
+
+    def switches():
+        return [router.run("cat", f"/proc/sys/net/ipv4/conf/{device}/accept_redirects").stdout.strip() for device in ("all", "p1", "p2")]
+
+    before = switches()
+    assert "1" in before, "nothing to turn"
+    net.router.start()
+    net.topology.settle(net.router)
+    assert switches() == ["0", "0", "0"]
+    router.ip("route", "add", "192.0.2.0/24", "via", net.b.ip4)
+    asked = IP(src=net.b.router_ip4, dst="192.0.2.50") / ICMP(type=8)
+    for _ in range(3):
+        net.b.send(IP(src=net.b.ip4, dst=net.b.router_ip4) / ICMP(type=5, code=1, gw="10.2.0.77") / asked)
+    net.b.namespace.run("ping", "-c", "1", "-W", "2", net.b.router_ip4)  # behind them
+    assert f"via {net.b.ip4}" in router.ip("route", "get", "192.0.2.50").stdout
+    net.router.stop()
+    assert switches() == before

@@ -21,7 +21,11 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.log_level, "debug");
     EXPECT_EQ(c.base_directory, "/etc/pktpit");
     EXPECT_EQ(c.neighbour_queue, 32U);
+    EXPECT_EQ(c.neighbours_unresolved, 77U);
     EXPECT_TRUE(c.xdp_dispatcher);
+    EXPECT_EQ(c.user, "pktpit");
+    EXPECT_FALSE(c.seccomp);
+    EXPECT_EQ(c.api, (Api{"netops", 8, {"/etc/pktpit", "/srv/pktpit"}}));
     EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.hash_seed, 4294967295U);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
@@ -39,7 +43,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                             2048}));
     EXPECT_EQ(c.model, (Model{"four-nics", "kakenhi", ModelTransfer::read}));
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
-    EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30}));
+    EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30, false}));
 
     ASSERT_EQ(c.interfaces.size(), 4U);
     auto address = [](const char* text) { return *InterfaceAddress::parse(text); };
@@ -133,10 +137,12 @@ class Generator {
         const char* levels[] = {"trace", "debug", "info", "warning", "error", "critical", "off"};
         c.log_level = levels[pick(7)];
         c.neighbour_queue = pick(4097);
+        c.neighbours_unresolved = 1 + pick(65536);
         c.xdp_dispatcher = pick(2);
         c.icmp = {pick(10000001), pick(10000001), 1 + pick(10000000)};
         c.fib = {2 + pick(255), 16 + pick(1048561), 16 + pick(1048561)};
-        c.kernel_routes = {pick(2) == 1, 1 + static_cast<uint32_t>(random_()) % 0xfffffffe, {}, preference()};
+        c.kernel_routes = {
+            pick(2) == 1, 1 + static_cast<uint32_t>(random_()) % 0xfffffffe, {}, preference(), pick(2) == 1};
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
         c.routing.resolve_via_default = pick(2);

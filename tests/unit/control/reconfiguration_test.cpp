@@ -38,7 +38,7 @@ class Watcher : public DescriptorWatcher {
 
 class SlowPathLimits : public SlowPathControl {
   public:
-    void set_limits(const config::Icmp& icmp, uint32_t queue) override {
+    void set_limits(const config::Icmp& icmp, uint32_t queue, uint32_t) override {
         limits = std::to_string(icmp.rate) + " a second, queue " + std::to_string(queue);
     }
     void interface_gone(InterfaceId) override {}

@@ -2,9 +2,11 @@
 #include "router/kernel/parse.h"
 
 #include <gtest/gtest.h>
+#include <linux/fib_rules.h>
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
+#include <linux/nexthop.h>
 
 #include "tests/unit/kernel/messages.h"
 #include "tests/unit/kernel/recorder.h"
@@ -288,6 +290,30 @@ TEST(ParseRoute, EncapsulationIsSaid) {
     EXPECT_TRUE(event_of<RouteEvent>(message).unsupported);
 }
 
+TEST(ParseRoute, LockedMtuIsSaid) {
+    for (const uint32_t locks : {0U, 1U << RTAX_MTU, 1U << RTAX_WINDOW}) {
+        MessageBuilder message(RTM_NEWROUTE, 0, route_header(AF_INET, 24));
+        message.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7);
+        message.begin(RTA_METRICS).u32(RTAX_LOCK, locks).u32(RTAX_MTU, 1300).end();
+        EXPECT_EQ(event_of<RouteEvent>(message).mtu_locked, locks == 1U << RTAX_MTU) << locks;
+    }
+}
+
+TEST(ParseRule, OnlyThoseThatNoKernelBeginsWith) {
+    fib_rule_hdr header{};
+    header.family = AF_INET;
+    header.table = RT_TABLE_MAIN;
+    MessageBuilder main(RTM_NEWRULE, 0, header);
+    EXPECT_EQ(skip_of(main.u32(FRA_TABLE, RT_TABLE_MAIN).u32(FRA_PRIORITY, 32766)), Skip::not_ours);
+    MessageBuilder other(RTM_NEWRULE, 0, header);
+    EXPECT_EQ(event_of<RuleEvent>(other.u32(FRA_TABLE, 1000).u32(FRA_PRIORITY, 5)),
+              (RuleEvent{false, Family::ipv4, 5, 1000}));
+    MessageBuilder gone(RTM_DELRULE, 0, header);
+    EXPECT_TRUE(event_of<RuleEvent>(gone.u32(FRA_TABLE, 1000).u32(FRA_PRIORITY, 5)).removed);
+    MessageBuilder torn(RTM_NEWRULE, 0, header);
+    EXPECT_EQ(skip_of(torn.u16(FRA_TABLE, 5)), Skip::malformed);
+}
+
 TEST(ParseRoute, Skips) {
     rtmsg cached = route_header(AF_INET6, 128);
     cached.rtm_flags = RTM_F_CLONED;
@@ -336,6 +362,9 @@ TEST(ParseNexthop, ObjectsAndGroups) {
     group.u32(NHA_ID, 43).bytes(NHA_GROUP, members);
     const std::vector<NextHopEvent::Member> expected = {{1, 5}, {2, 512}};
     EXPECT_EQ(event_of<NextHopEvent>(group).members, expected);
+    EXPECT_FALSE(event_of<NextHopEvent>(group).resilient);
+    group.u16(NHA_GROUP_TYPE, NEXTHOP_GRP_TYPE_RES);
+    EXPECT_TRUE(event_of<NextHopEvent>(group).resilient);
     MessageBuilder torn(RTM_NEWNEXTHOP, 0, header);
     EXPECT_EQ(skip_of(torn.u32(NHA_ID, 43).u32(NHA_GROUP, 1)), Skip::malformed);
     MessageBuilder unnumbered(RTM_NEWNEXTHOP, 0, header);

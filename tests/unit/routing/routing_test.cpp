@@ -200,5 +200,73 @@ TEST_F(RoutingTest, FullTableRefusesTheRouteAndKeepsTheOthers) {
     EXPECT_EQ(at("20.0.0.1").kind, PP_ADJ_INCOMPLETE);
 }
 
+/// A resilient group of the kernel's: one set, whose members change in place.
+class ResilientTest : public RoutingTest {
+  protected:
+    ResilientTest() {
+        for (uint8_t host = 2; host <= 4; host++) {
+            const IpAddress gateway = ip(("192.0.2." + std::to_string(host)).c_str());
+            routing.set_neighbour(lan, gateway, reachable(host));
+        }
+        at_second(0);
+    }
+    void at_second(int second) {
+        routing.tick(std::chrono::steady_clock::time_point(std::chrono::seconds(second)));
+    }
+    void compose(std::vector<int> hosts) {
+        NextHopSetSpec spec{PP_ADJ_FORWARD, {}, 0, 10, std::chrono::seconds(3)};
+        for (const int host : hosts)
+            spec.next_hops.push_back({ip(("192.0.2." + std::to_string(host)).c_str()), lan, 1});
+        const auto set = routing.acquire_next_hops(spec);
+        ASSERT_TRUE(set);
+        ASSERT_TRUE(routing.set_route({prefix("10.0.0.0/8"), RouteSource::kernel, 20, 0, *set}));
+        routing.release_next_hops(*set);
+    }
+    std::vector<int> flows() const {
+        std::vector<int> to;
+        for (uint32_t i = 0; i < 256; i++)
+            to.push_back(at("10.1.1.1", i << 24).dst_mac[5]);
+        return to;
+    }
+};
+
+TEST_F(ResilientTest, what_comes_waits_for_the_idle_timer) {
+    compose({2, 3});
+    const auto before = flows();
+    compose({2, 3, 4});
+    at_second(2);
+    compose({2, 3, 4});  // of another route: the timer goes on
+    EXPECT_EQ(flows(), before);
+    at_second(3);
+    const auto after = flows();
+    EXPECT_EQ(std::set<int>(after.begin(), after.end()), (std::set<int>{2, 3, 4}));
+    for (size_t flow = 0; flow < after.size(); flow++)
+        EXPECT_TRUE(after[flow] == before[flow] || after[flow] == 4) << "only to the one that came";
+}
+
+TEST_F(ResilientTest, what_goes_takes_only_its_own_flows_at_once) {
+    compose({2, 3, 4});
+    const auto before = flows();
+    compose({2, 3});
+    const auto after = flows();
+    for (size_t flow = 0; flow < after.size(); flow++) {
+        EXPECT_NE(after[flow], 4);
+        if (before[flow] != 4) EXPECT_EQ(after[flow], before[flow]);
+    }
+}
+
+TEST_F(ResilientTest, a_member_that_goes_again_before_its_time_never_comes) {
+    compose({2});
+    compose({2, 3});
+    compose({2});
+    at_second(10);
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{2}));
+    compose({3});
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{3})) << "nobody stays: nothing to wait for";
+    ASSERT_TRUE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::kernel));
+    compose({2});
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{2})) << "a group anew";
+}
+
 }  // namespace
 }  // namespace pktpit::router

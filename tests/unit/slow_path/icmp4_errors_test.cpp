@@ -290,6 +290,19 @@ TEST_F(Icmp4, rate_limit_per_prefix_and_in_all) {
     EXPECT_EQ(all_sent().size(), 1U);
 }
 
+TEST_F(Icmp4, fragmentation_needed_has_a_budget_of_its_own) {
+    slow_path.set_limits({.rate = 100, .rate_per_prefix = 10, .burst_per_prefix = 10}, 4);
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(Ipv4Packet{.ttl = 1})));
+    EXPECT_EQ(all_sent().size(), 10U);
+    Ipv4Packet large{.fragment = 0x4000};
+    large.payload = Buffer(1600, 1);
+    for (int i = 0; i < 20; i++)
+        arrive(frame(make(large)));
+    EXPECT_EQ(all_sent().size(), 10U);
+    EXPECT_EQ(counter("icmp4_fragmentation_needed"), 10U) << "limited, too";
+}
+
 TEST_F(Icmp4, what_is_not_sent_costs_no_token) {
     slow_path.set_limits({.rate = 100, .rate_per_prefix = 1, .burst_per_prefix = 1}, 4);
     for (int i = 0; i < 20; i++)

@@ -55,7 +55,7 @@ TEST(NeighbourQueue, a_lower_limit_counts_from_the_next_packet) {
     NeighbourQueue queue(4);
     for (const uint8_t mark : Buffer{1, 2, 3, 4})
         queue.push(key(1), packet(mark), start);
-    queue.set_packets_per_neighbour(2);
+    queue.set_limits(2, 100);
     EXPECT_EQ(queue.push(key(1), packet(5), start).dropped_full, 3U);
     EXPECT_EQ(marks(queue.take(key(1))), (std::vector{4, 5}));
 }
@@ -93,6 +93,38 @@ TEST(NeighbourQueue, a_scan_of_a_net_does_not_grow_it_without_end) {
     }
     EXPECT_EQ(dropped + queue.packets(), 100'000U) << "every packet is waiting, or was counted";
     EXPECT_EQ(marks(queue.take(key(99'999))).size(), 1U) << "the newest stay";
+}
+
+TEST(NeighbourQueue, asks_for_so_many_of_an_interface_at_a_time) {
+    NeighbourQueue queue(10, 3);
+    const auto push = [&](uint32_t number, uint16_t interface, Clock::time_point now) {
+        return queue.push(key(number, interface), packet(1, now), now);
+    };
+    for (uint32_t i = 0; i < 3; i++)
+        EXPECT_TRUE(push(i, 1, start).request);
+    EXPECT_TRUE(push(3, 1, start).put_off);
+    EXPECT_FALSE(push(4, 1, start).request);
+    EXPECT_TRUE(push(5, 2, start).request) << "another interface has a limit of its own";
+    EXPECT_EQ(queue.unanswered(1), 3U);
+    EXPECT_TRUE(queue.due_requests(start + 100ms).empty());
+    (void)queue.take(key(0));
+    EXPECT_EQ(queue.due_requests(start + 200ms).size(), 1U) << "the turn of one that waits";
+    (void)queue.take_failed(key(1));
+    EXPECT_EQ(queue.due_requests(start + 300ms).size(), 1U) << "and after a failure, too";
+    EXPECT_EQ(queue.unanswered(1), 3U);
+    queue.drop_interface(1);
+    EXPECT_EQ(queue.unanswered(1), 0U);
+    EXPECT_EQ(queue.unanswered(2), 1U);
+}
+
+TEST(NeighbourQueue, a_question_without_any_answer_is_given_up_in_the_end) {
+    NeighbourQueue queue(10, 1);
+    EXPECT_TRUE(queue.push(key(1), packet(1), start).request);
+    EXPECT_EQ(queue.take_expired(start + NeighbourQueue::patience).size(), 1U);
+    (void)queue.due_requests(start + 5s);
+    EXPECT_TRUE(queue.push(key(2), packet(2, start + 5s), start + 5s).put_off)
+        << "it may still be in the kernel's table";
+    EXPECT_EQ(queue.due_requests(start + NeighbourQueue::answer_within).size(), 1U);
 }
 
 TEST(NeighbourQueue, no_room_at_all_still_asks) {

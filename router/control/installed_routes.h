@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Configured routes, and those given by hand, in the kernel's table, for the host's own traffic. Keeps the
+/// kernel at what the routing core makes of them: gateways resolved, links that are down left out.
+///
+/// Work goes in steps that are bounded in time, however many routes there are. Called by the control plane;
+/// one thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "router/control/cli_routes.h"
+#include "router/control/descriptor_watcher.h"
+#include "router/control/drift.h"
+#include "router/kernel/route_writer.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+class InstalledRoutes {
+  public:
+    /// `writer`: null where there is no kernel to install in.
+    InstalledRoutes(const Routing& routing, const CliRoutes& by_hand, DescriptorWatcher& watcher,
+                    RouteWriter* writer)
+        : routing_(routing), by_hand_(by_hand), watcher_(watcher), writer_(writer) {}
+    /// Leaves what is installed, unless told to take it out.
+    ~InstalledRoutes();
+    InstalledRoutes(const InstalledRoutes&) = delete;
+    InstalledRoutes& operator=(const InstalledRoutes&) = delete;
+    void take_down() { take_down_ = true; }
+
+    /// A configuration has been taken over. What an earlier daemon has left is adopted at the first; at every
+    /// later one the kernel is asked what has become of the routes.
+    Result<void> configured(const config::Config& config);
+    /// A route given by hand has changed.
+    void changed(const Prefix& prefix);
+    /// The device's routes may have gone, with its link or its addresses: the kernel does not tell of each.
+    void device_changed(uint32_t ifindex);
+    /// Next hops may have changed.
+    void refresh();
+    /// Every 100 ms.
+    void tick();
+
+    /// Routes that somebody has removed, that the kernel does not take, or that another one goes before.
+    void find_drift(std::vector<DriftItem>& found) const;
+    [[nodiscard]] size_t size() const { return installed_.size(); }
+
+  private:
+    using Deadline = std::chrono::steady_clock::time_point;
+    struct Installed {
+        HostRoute route;
+        std::optional<uint8_t> behind;  ///< protocol of a route of somebody else that goes before
+    };
+    Result<void> adopt();
+    void listen();
+    [[nodiscard]] std::optional<HostRoute> wanted(const Prefix& prefix) const;
+    [[nodiscard]] std::optional<fib::Route> chosen(const Prefix& prefix) const;
+    [[nodiscard]] std::optional<Prefix> next_after(const std::optional<Prefix>& prefix) const;
+    void sweep(Deadline deadline);
+    void bring(const Prefix& prefix, bool again);
+    void install(const HostRoute& route);
+    void forget(const Prefix& prefix);
+    void tell(const Prefix& prefix, const std::string& what);
+
+    const Routing& routing_;
+    const CliRoutes& by_hand_;
+    DescriptorWatcher& watcher_;
+    RouteWriter* writer_;
+    bool active_ = false;  ///< a configuration has been taken over
+    bool take_down_ = false;
+    bool wanted_at_all_ = false;
+    uint32_t table_ = 254;
+    std::set<Prefix> configured_;
+    std::map<Prefix, Installed> installed_;
+    std::map<Prefix, std::string> refused_;
+    std::set<Prefix> lost_;      ///< to somebody, who may have meant it: until the next reload
+    std::set<uint32_t> shaken_;  ///< devices whose routes are installed again, whatever was known of them
+    bool sweeping_ = false;
+    std::optional<Prefix> swept_;  ///< up to here; nothing: the sweep begins
+    uint64_t told_ = 0;
+};
+
+}  // namespace pktpit::router
