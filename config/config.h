@@ -190,6 +190,14 @@ struct Model {
     bool operator==(const Model&) const = default;
 };
 
+/// The API's socket.
+struct Api {
+    std::string group;  ///< empty: the daemon's
+    uint32_t connections_per_user = 32;
+    std::vector<std::string> reload_from;  ///< folders; empty: base_directory
+    bool operator==(const Api&) const = default;
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -209,6 +217,9 @@ struct Config {
     Vfio vfio;
     Dpdk dpdk;
     Model model;
+    Api api;
+    std::string user;               ///< that the daemon becomes; empty: stays who started it
+    bool seccomp = true;            ///< system calls by an allow-list
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
     uint32_t neighbour_queue = 64;  ///< packets that wait for one unresolved neighbour
     /// Neighbours of one interface that are asked for at the same time on behalf of packets.
@@ -231,6 +242,9 @@ tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_
 
 /// The same from a file. An unreadable file is one Error with the path and errno's text.
 tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists& interface_exists = {});
+/// The same where the file's text has been read already.
+tl::expected<Config, Errors> load(const std::string& path, std::string_view text,
+                                  const InterfaceExists& interface_exists);
 
 /// Where a routes file lies: its path, from base_directory if it is relative.
 std::string path_of(const RoutesFile& file, const Config& config);

@@ -235,6 +235,13 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     describe_rings(out, running.vfio, wanted.vfio);
     describe_dpdk(out, running.dpdk, wanted.dpdk);
     describe_model(out, running.model, wanted.model);
+    compare(out, "user", running.user, wanted.user);
+    compare(out, "system calls by an allow-list", running.seccomp, wanted.seccomp);
+    compare(out, "group of the API", running.api.group, wanted.api.group);
+    compare(out, "API connections a user", running.api.connections_per_user, wanted.api.connections_per_user);
+    if (running.api.reload_from != wanted.api.reload_from)
+        out.push_back("folders of configurations: " + list(running.api.reload_from) + " → " +
+                      list(wanted.api.reload_from));
     compare(out, "XDP dispatcher", running.xdp_dispatcher, wanted.xdp_dispatcher);
     compare(out, "packets that wait for one neighbour", running.neighbour_queue, wanted.neighbour_queue);
     compare(out, "neighbours of an interface asked for at once", running.neighbours_unresolved,

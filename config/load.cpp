@@ -88,9 +88,14 @@ tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_
 tl::expected<Config, Errors> load(const std::string& path, const InterfaceExists& interface_exists) {
     auto text = read_file(path);
     if (!text) return tl::unexpected(Errors{text.error()});
+    return load(path, *text, interface_exists);
+}
+
+tl::expected<Config, Errors> load(const std::string& path, std::string_view text,
+                                  const InterfaceExists& interface_exists) {
     std::error_code ignored;
     auto absolute = std::filesystem::absolute(path, ignored);
-    return parse_all(*text, absolute.parent_path().string(), interface_exists, true);
+    return parse_all(text, absolute.parent_path().string(), interface_exists, true);
 }
 
 std::string path_of(const RoutesFile& file, const Config& config) {

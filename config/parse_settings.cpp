@@ -68,6 +68,13 @@ void read_settings(const json& document, Config& settings) {
     }
     if (auto found = document.find("offload"); found != document.end())
         take(*found, "fib_entries", settings.offload.fib_entries);
+    take(document, "user", settings.user);
+    take(document, "seccomp", settings.seccomp);
+    if (auto found = document.find("api"); found != document.end()) {
+        take(*found, "group", settings.api.group);
+        take(*found, "connections_per_user", settings.api.connections_per_user);
+        take(*found, "reload_from", settings.api.reload_from);
+    }
     if (auto found = document.find("xdp"); found != document.end())
         take(*found, "dispatcher", settings.xdp_dispatcher);
 }

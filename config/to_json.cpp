@@ -136,9 +136,15 @@ json to_json(const Config& config) {
                 {"vfio", vfio_json(config.vfio)},
                 {"dpdk", dpdk_json(config.dpdk)},
                 {"model", model_json(config.model)},
+                {"seccomp", config.seccomp},
+                {"api",
+                 {{"connections_per_user", config.api.connections_per_user},
+                  {"reload_from", config.api.reload_from}}},
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
+    if (!config.user.empty()) out["user"] = config.user;
+    if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);

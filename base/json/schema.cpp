@@ -19,6 +19,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t most_explained = 1000;
+
 /// ["<root>", "[routes]", "[3]"] → "/routes/3"
 std::string pointer_of(const std::vector<std::string>& context) {
     std::string pointer;
@@ -86,6 +88,12 @@ std::vector<Error> JsonSchema::validate(const json& document) const {
         // What valijson adds on its way out of a part that it has already found fault with.
         if (finding.description.starts_with("Failed to validate")) continue;
         std::string where = pointer_of(finding.context);
+        // Nobody reads so many, and each explanation walks the schema: they are there, to be counted.
+        if (errors.size() >= most_explained) {
+            if (values_told.insert(where).second)
+                errors.push_back({std::move(where), "does not match the schema", "", ""});
+            continue;
+        }
         const json& value = document.at(json::json_pointer(where));
         json rule = rule_for(schema, document, where);
         if (finding.description.starts_with("Missing required property")) {

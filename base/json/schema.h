@@ -23,7 +23,8 @@ class JsonSchema {
     JsonSchema& operator=(const JsonSchema&) = delete;
 
     /// Every place where `document` breaks the schema, in the order of the document's keys, at its JSON
-    /// pointer. Empty: none. Strings of more than longest_string bytes break any schema.
+    /// pointer; the first thousand say what is expected. Empty: none. Strings of more than longest_string
+    /// bytes break any schema.
     [[nodiscard]] std::vector<Error> validate(const nlohmann::json& document) const;
 
     /// Patterns are std::regex, whose recursion takes stack by the byte.

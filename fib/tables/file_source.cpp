@@ -6,15 +6,16 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
+#include "base/errno_text.h"
+#include "base/regular_file.h"
 #include "fib/tables/decompressor.h"
 
 namespace pktpit::fib {
 
 struct FileSource::State {
     std::string path;
-    int descriptor = -1;
+    Fd descriptor;
     Compression compression = Compression::none;
     std::unique_ptr<Decompressor> decompressor;
     bool at_end = false;        ///< of the file
@@ -23,19 +24,15 @@ struct FileSource::State {
     std::array<char, 65536> input{};
     std::array<char, 65536> output{};
 
-    ~State() {
-        if (descriptor >= 0) close(descriptor);
-    }
-
     [[nodiscard]] tl::unexpected<Error> system_error(const char* what) const {
-        return fail(path, std::string(what) + ": " + std::strerror(errno));
+        return fail(path, std::string(what) + ": " + errno_text(errno));
     }
 
     /// Fills an empty `input` as far as the file goes.
     Result<void> fill() {
         begin = end = 0;
         while (end < input.size() && !at_end) {
-            const ssize_t count = read(descriptor, input.data() + end, input.size() - end);
+            const ssize_t count = read(descriptor.get(), input.data() + end, input.size() - end);
             if (count < 0 && errno == EINTR) continue;
             if (count < 0) return system_error("cannot read");
             at_end = count == 0;
@@ -75,10 +72,21 @@ FileSource::FileSource(FileSource&&) noexcept = default;
 FileSource& FileSource::operator=(FileSource&&) noexcept = default;
 
 Result<FileSource> FileSource::open(const std::string& path) {
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return fail(path, "cannot open: " + errno_text(errno));
+    return read_from(path, std::move(file));
+}
+
+Result<FileSource> FileSource::open_regular(const std::string& path) {
+    auto file = open_regular_file(path);
+    if (!file) return fail(path, "cannot open: " + file.error().message);
+    return read_from(path, std::move(*file));
+}
+
+Result<FileSource> FileSource::read_from(const std::string& path, Fd file) {
     auto state = std::make_unique<State>();
     state->path = path;
-    state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (state->descriptor < 0) return state->system_error("cannot open");
+    state->descriptor = std::move(file);
     if (auto good = state->fill(); !good) return tl::unexpected(good.error());
     state->compression = detect_compression({state->input.data(), state->end});
     if (state->compression != Compression::none) {

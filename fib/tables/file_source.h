@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "fib/tables/format.h"
 
@@ -18,6 +19,8 @@ class FileSource {
   public:
     /// Errors name the path and why it cannot be read.
     static Result<FileSource> open(const std::string& path);
+    /// Regular files alone, so that opening and reading never wait for somebody: what a daemon reads.
+    static Result<FileSource> open_regular(const std::string& path);
     ~FileSource();
     FileSource(FileSource&&) noexcept;
     FileSource& operator=(FileSource&&) noexcept;
@@ -29,6 +32,7 @@ class FileSource {
 
   private:
     struct State;
+    static Result<FileSource> read_from(const std::string& path, Fd file);
     explicit FileSource(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

@@ -15,7 +15,7 @@ Result<size_t> read_table_text(std::string_view text, const std::string& name, c
 }
 
 Result<size_t> read_table_file(const std::string& path, const TableVisitor& visit) {
-    auto source = FileSource::open(path);
+    auto source = FileSource::open_regular(path);
     if (!source) return tl::unexpected(source.error());
     ReadSummary summary;
     TableTextReader reader(path, visit, summary);

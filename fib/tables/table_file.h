@@ -20,8 +20,8 @@ namespace pktpit::fib {
 /// reading and is returned; where its `where` is empty, "file:line" is filled in.
 using TableVisitor = std::function<Result<void>(const Prefix& prefix, std::string_view id, size_t line)>;
 
-/// Returns how many routes were visited. An Error names the file (and line), what was found, what was
-/// expected.
+/// Of a regular file. Returns how many routes were visited. An Error names the file (and line), what was
+/// found, what was expected.
 Result<size_t> read_table_file(const std::string& path, const TableVisitor& visit);
 
 /// The same for text in memory; `name` stands for the file in errors.

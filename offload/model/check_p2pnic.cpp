@@ -20,8 +20,8 @@ constexpr Tolerance lead{0.5, "%"};  // of one over another; less is a tie
 constexpr const char* figure6 = "KAKENHI report, figure 6";
 
 struct Measured {
-    double rate = 0;     ///< Mpps
-    std::string put_in;  ///< what limits it, if that was put in
+    double rate = 0;  ///< Mpps
+    Limit limit;      ///< what holds it up
 };
 using OfSize = std::array<Measured, contenders.size()>;
 
@@ -30,7 +30,7 @@ OfSize measure_size(const Topology& topology, const Profile& profile, uint32_t s
     for (size_t c = 0; c < contenders.size(); c++) {
         const ExperimentResult run =
             run_checked(topology, profile, settings_for(contenders[c], size, ports, 1));
-        result[c] = {mpps(run), put_in_limit(run, profile, contenders[c].program)};
+        result[c] = {mpps(run), limit_of(run, profile, contenders[c].program)};
     }
     return result;
 }
@@ -39,9 +39,9 @@ OfSize measure_size(const Topology& topology, const Profile& profile, uint32_t s
 CheckLine lead_line(std::string what, const Measured& first, const Measured& other,
                     const std::string& rates) {
     CheckLine line{.row = 5, .what = std::move(what), .expected = "more", .source = figure6};
-    const Limits limits = limits_of({first.put_in, other.put_in});
-    line.origin = limits.origin;
-    line.follows_from = limits.words;
+    const Limit limit = limit_of_all({first.limit, other.limit});
+    line.origin = limit.origin;
+    line.follows_from = limit.name;
     line.verdict = ahead(first.rate, other.rate, lead);
     line.tolerance = lead;
     line.value = (first.rate / other.rate - 1) * 100;

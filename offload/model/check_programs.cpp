@@ -93,26 +93,29 @@ std::string what_limits(const ExperimentResult& result) {
     return busiest_part(result);
 }
 
-std::string put_in_limit(const ExperimentResult& result, const Profile& profile, Program program) {
-    const auto calibrated = [&](const char* name) {
-        return profile.constants().find(name)->second.calibrated ? std::string(name) : std::string();
+Limit limit_of(const ExperimentResult& result, const Profile& profile, Program program) {
+    const auto of_constant = [&](const char* name) {
+        const bool calibrated = profile.constants().find(name)->second.calibrated;
+        return Limit{calibrated ? Origin::calibrated : Origin::put_in, name};
     };
     const std::string limit = what_limits(result);
-    if (limit == line_rate) return "line rate";
-    if (limit == the_cpu) return program == Program::l3fwd ? calibrated("cpu.packet_ns") : "";
-    if (limit.starts_with("nic0's firmware")) return calibrated("nic.ingress_ns");
-    return "";
+    if (limit == line_rate) return {Origin::exact, "line rate"};
+    if (limit == the_cpu)
+        return of_constant(program == Program::l3fwd ? "cpu.packet_ns" : "cpu.slice_packet_ns");
+    if (limit.starts_with("nic0's firmware"))
+        return of_constant(program == Program::p2pnic ? "nic.ingress_ns" : "nic.slice_ns");
+    return {};
 }
 
-Limits limits_of(const std::vector<std::string>& put_in) {
-    Limits limits{Origin::exact, ""};
-    for (const std::string& limit : put_in) {
-        if (limit.empty()) return {};
-        if (limit != "line rate") limits.origin = Origin::calibrated;
-        if (limits.words.find(limit) == std::string::npos)
-            limits.words += (limits.words.empty() ? "" : ", ") + limit;
+Limit limit_of_all(const std::vector<Limit>& limits) {
+    Limit all{Origin::exact, ""};
+    for (const Limit& limit : limits) {
+        if (limit.origin == Origin::emergent) return {};
+        if (limit.origin == Origin::put_in || all.origin == Origin::exact) all.origin = limit.origin;
+        if (all.name.find(limit.name) == std::string::npos)
+            all.name += (all.name.empty() ? "" : ", ") + limit.name;
     }
-    return limits;
+    return all;
 }
 
 std::vector<Sensitivity> sensitivity(const Profile& profile, std::initializer_list<const char*> constants,

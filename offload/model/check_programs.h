@@ -33,16 +33,15 @@ std::string busiest(const ExperimentResult& result);
 std::string what_limits(const ExperimentResult& result);
 /// Median at 64 B, 1 Gbps of the 40, at random times.
 double background_latency(const Topology& topology, const Profile& profile, ExperimentSettings settings);
-/// What limits it was put in: line rate, or a firmware or CPU whose time was calibrated. Empty: something
-/// else does.
-std::string put_in_limit(const ExperimentResult& result, const Profile& profile, Program program);
-/// Of a comparison of runs: all at line rate is exact; each at line rate or at what was calibrated is
-/// calibrated; else it is emergent.
-struct Limits {
+/// What limits a run, where that was put in: line rate is exact; the CPU's and the firmware's times are
+/// calibrated or put in. A link, tags or memory that is used up comes out: emergent, without a name.
+struct Limit {
     Origin origin = Origin::emergent;
-    std::string words;  ///< "line rate", "nic.ingress_ns, …"; empty: emergent
+    std::string name{};  ///< "line rate", or constants
 };
-Limits limits_of(const std::vector<std::string>& put_in);
+Limit limit_of(const ExperimentResult& result, const Profile& profile, Program program);
+/// Of a comparison of runs: exact if all are; emergent if one is; put in if one is; else calibrated.
+Limit limit_of_all(const std::vector<Limit>& limits);
 
 /// A result with unknown constants halved and doubled, one at a time.
 struct Sensitivity {

@@ -146,6 +146,10 @@ class Machines {
             .origin = Origin::emergent,
             .verdict = Verdict::information,
             .source = "profile " + profile.name() + ": estimates"};
+        const Limit limit = limit_of_all({limit_of(cpu, profile, l3fwd_contender.program),
+                                          limit_of(own, profile, pktpit_contender.program)});
+        line.origin = limit.origin;
+        line.follows_from = limit.name;
         line.value = ratio;
         line.band = {of_ratio.least, of_ratio.most};
         check_.line(std::move(line));

@@ -20,7 +20,8 @@ Connection::Connection(int descriptor, const ConnectionLimits& limits, const std
     : descriptor_(descriptor),
       limits_(limits),
       stopping_(stopping),
-      request_deadline_(Clock::now() + limits.request_time) {}
+      begin_(Clock::now()),
+      request_deadline_(begin_ + std::min(limits.idle_time, limits.request_time)) {}
 
 bool Connection::wait_for(short events, Clock::time_point deadline) const {
     bool farewell_begun = false;
@@ -63,6 +64,7 @@ ssize_t Connection::read(char* data, size_t size) {
             got = ::recv(descriptor_, buffer_.data(), room, MSG_DONTWAIT);
         } while (got < 0 && (errno == EINTR || errno == EAGAIN));
         if (got <= 0) return got;
+        if (received_ == 0) request_deadline_ = begin_ + limits_.request_time;
         received_ += static_cast<size_t>(got);
         buffer_start_ = 0;
         buffer_end_ = static_cast<size_t>(got);

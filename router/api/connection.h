@@ -17,7 +17,8 @@ struct ConnectionLimits {
     /// this does. Larger than the largest body accepted, so that a client that sends too much gets to read
     /// why.
     size_t request_bytes = size_t{8} << 20;
-    std::chrono::milliseconds request_time{10'000};
+    std::chrono::milliseconds idle_time{2'000};      ///< until a request begins
+    std::chrono::milliseconds request_time{10'000};  ///< until it has arrived whole
     std::chrono::milliseconds write_progress{10'000};
 };
 
@@ -43,7 +44,8 @@ class Connection final : public httplib::Stream {
     int descriptor_;
     ConnectionLimits limits_;
     const std::atomic<bool>& stopping_;
-    Clock::time_point request_deadline_;
+    Clock::time_point begin_;
+    Clock::time_point request_deadline_;  ///< of its first byte, then of its last
     size_t received_ = 0;
     std::array<char, 4096> buffer_{};
     size_t buffer_start_ = 0;

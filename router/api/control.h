@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the API can ask of the daemon. Implemented by the daemon, called by the API server; always on the
-/// daemon's own thread (the server hands calls over), so an implementation needs no locks.
+/// What the API can ask of the daemon. Implemented by the daemon, called by the API server; on the daemon's
+/// own thread (the server hands calls over), so an implementation needs no locks, but for reload().
 ///
 /// Every answer is a JSON value whose shape docs/api.md fixes; the CLI prints it as it is with --json.
 #pragma once
@@ -15,6 +15,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "router/api/peer.h"
 #include "router/observe/request.h"
 #include "router/observe/stream.h"
 
@@ -30,10 +31,22 @@ struct RouteQuery {
 
 enum class RouteEdit { add, replace, remove };  ///< add: an error if the CLI's route is there already
 
+struct ReloadOrder {
+    std::optional<std::string> path{};  ///< absolute; none: the file that was loaded last
+    bool dry_run = false;               ///< only says what would change
+    std::optional<Peer> by{};           ///< none: the machine's own administrator, by a signal
+};
+
 /// A reload that was not made.
 struct ReloadRefusal {
+    enum class Why {
+        wrong,      ///< the file, or something in it
+        forbidden,  ///< not from there, by whoever asks
+        busy,       ///< another is under way, or the daemon stops
+    };
     config::Errors errors;
     bool unchanged = true;  ///< false: something could not be put back as it was, which `errors` say
+    Why why = Why::wrong;
 };
 
 class Control {
@@ -61,10 +74,10 @@ class Control {
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) = 0;
-    /// Loads the configuration file again (another one if `path` is given) and applies it as a transaction;
-    /// with dry_run only says what would change.
-    virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& path,
-                                                               bool dry_run) = 0;
+    /// Loads the configuration file again (or another one) and applies it as a transaction. Unlike all others
+    /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on
+    /// neither that thread nor the loop's.
+    virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) = 0;
 };
 
 }  // namespace pktpit::router

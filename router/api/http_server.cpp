@@ -6,18 +6,88 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <system_error>
+#include <utility>
 
 namespace pktpit::router {
 namespace {
 
-thread_local const Connection* current = nullptr;
+using Clock = std::chrono::steady_clock;
+
+struct Served {
+    const Connection* connection = nullptr;
+    const Peer* peer = nullptr;
+};
+thread_local Served current;
+
+constexpr const char* too_many_of_user =
+    R"({"errors":[{"where":"","message":"this user has too many connections","expected":"at most /api/connections_per_user","hint":"end one of them: a trace, a capture"}]})";
+constexpr const char* too_many =
+    R"({"errors":[{"where":"","message":"the daemon has too many connections","expected":"","hint":"try again"}]})";
 
 }  // namespace
 
-HttpServer::HttpServer(const ConnectionLimits& limits)
-    : limits_(limits), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+/// Clients that were told why they are not let in: their connections stay until they have read it, which one
+/// that is closed with bytes unread would not let them, for a second at the most.
+class HttpServer::Refused {
+  public:
+    Refused() = default;
+    Refused(const Refused&) = delete;
+    Refused& operator=(const Refused&) = delete;
+    ~Refused() {
+        for (const auto& one : kept_)
+            ::close(one.descriptor);
+    }
+
+    void add(int descriptor, const char* status, const std::string& body) {
+        const std::string answer =
+            std::string("HTTP/1.1 ") + status +
+            "\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+            std::to_string(body.size()) + "\r\n\r\n" + body;
+        (void)::send(descriptor, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::shutdown(descriptor, SHUT_WR);
+        if (kept_.size() == most) {
+            ::close(kept_.front().descriptor);
+            kept_.erase(kept_.begin());
+        }
+        kept_.push_back({descriptor, Clock::now() + std::chrono::seconds(1)});
+    }
+
+    void poll_for(std::vector<pollfd>& entries) const {
+        for (const auto& one : kept_)
+            entries.push_back({one.descriptor, POLLIN, 0});
+    }
+
+    /// What they still send is thrown away.
+    void look() {
+        std::erase_if(kept_, [now = Clock::now()](const Kept& one) {
+            char thrown_away[4096];
+            const ssize_t got = ::recv(one.descriptor, thrown_away, sizeof thrown_away, MSG_DONTWAIT);
+            const bool open = got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+            if (open && now < one.until) return false;
+            ::close(one.descriptor);
+            return true;
+        });
+    }
+
+    [[nodiscard]] bool empty() const { return kept_.empty(); }
+
+  private:
+    struct Kept {
+        int descriptor;
+        Clock::time_point until;
+    };
+    static constexpr size_t most = 32;
+    std::vector<Kept> kept_;
+};
+
+HttpServer::HttpServer(const ConnectionLimits& limits, size_t connections_per_user)
+    : limits_(limits),
+      connections_per_user_(connections_per_user),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 HttpServer::~HttpServer() {
     close();
@@ -26,7 +96,6 @@ HttpServer::~HttpServer() {
 
 void HttpServer::start(int listener) {
     svr_sock_ = listener;  // cpp-httplib ends answers in chunks when there is none
-    workers_ = std::make_unique<httplib::ThreadPool>(worker_count);
     acceptor_ = std::thread([this, listener] { accept_loop(listener); });
 }
 
@@ -37,48 +106,85 @@ void HttpServer::close() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
     acceptor_.join();
+    std::vector<std::thread> serving;
     {
         const std::lock_guard lock(mutex_);
-        // Reading ends at once; what is being answered may still go out.
-        for (const int descriptor : open_)
+        for (auto& [descriptor, open] : open_) {
+            // Reading ends at once; what is being answered may still go out.
             ::shutdown(descriptor, SHUT_RD);
+            serving.push_back(std::move(open.thread));
+        }
     }
-    workers_->shutdown();
-    workers_.reset();
+    for (auto& thread : serving)
+        thread.join();
+    join_ended();
 }
 
 bool HttpServer::is_ended_by_client() {
-    return current && current->is_ended_by_client();
+    return current.connection && current.connection->is_ended_by_client();
+}
+
+const Peer& HttpServer::peer() {
+    return *current.peer;
 }
 
 void HttpServer::accept_loop(int listener) {
+    Refused refused;
+    std::vector<pollfd> entries;
     while (!stopping_) {
+        join_ended();
         bool full = false;
         {
             const std::lock_guard lock(mutex_);
             full = open_.size() >= max_connections;
         }
         // While full, further clients wait in the kernel's backlog.
-        pollfd entries[2] = {{wake_, POLLIN, 0}, {full ? -1 : listener, POLLIN, 0}};
-        if (::poll(entries, 2, full ? 10 : 1000) < 0 && errno != EINTR) return;
+        entries.assign({{wake_, POLLIN, 0}, {full ? -1 : listener, POLLIN, 0}});
+        refused.poll_for(entries);
+        const int patience = full ? 10 : refused.empty() ? 1000 : 100;
+        if (::poll(entries.data(), entries.size(), patience) < 0 && errno != EINTR) return;
+        refused.look();
         if (full || stopping_ || !(entries[1].revents & POLLIN)) continue;
         const int descriptor = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-        if (descriptor < 0) {
+        if (descriptor >= 0) {
+            take(descriptor, refused);
+        } else if (errno != EAGAIN && errno != EINTR) {
             // Out of descriptors or memory: the client stays in the backlog, and so poll() would not wait.
-            if (errno != EAGAIN && errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            continue;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
-        {
-            const std::lock_guard lock(mutex_);
-            open_.insert(descriptor);
-        }
-        workers_->enqueue([this, descriptor] { serve(descriptor); });
     }
 }
 
-void HttpServer::serve(int descriptor) {
+/// Null: it may come in.
+const char* HttpServer::why_not(const Peer& peer) const {
+    const auto same_user = [&](const auto& one) { return one.second.uid == peer.uid; };
+    if (static_cast<size_t>(std::ranges::count_if(open_, same_user)) >= connections_per_user_)
+        return too_many_of_user;
+    if (peer.uid != 0 && open_.size() >= max_connections - kept_for_root) return too_many;
+    return nullptr;
+}
+
+void HttpServer::take(int descriptor, Refused& refused) {
+    Peer peer = peer_of(descriptor);
+    const std::lock_guard lock(mutex_);
+    if (const char* why = why_not(peer)) {
+        refused.add(descriptor, why == too_many ? "503 Service Unavailable" : "429 Too Many Requests", why);
+        return;
+    }
+    try {
+        const uid_t uid = peer.uid;
+        // It waits for the lock before it takes itself out of the map.
+        open_[descriptor] =
+            Open{uid, std::thread([this, descriptor, peer = std::move(peer)] { serve(descriptor, peer); })};
+    } catch (const std::system_error&) {  // the machine has no thread left for it
+        open_.erase(descriptor);
+        refused.add(descriptor, "503 Service Unavailable", too_many);
+    }
+}
+
+void HttpServer::serve(int descriptor, const Peer& peer) {
     Connection connection(descriptor, limits_, stopping_);
-    current = &connection;
+    current = {&connection, &peer};
     bool closed = false;
     process_request(connection, true, closed, [](httplib::Request& request) {
         // A body without a length would last until the client hangs up; RFC 9112 6.3: it is empty.
@@ -93,11 +199,25 @@ void HttpServer::serve(int descriptor) {
         request.headers.erase("Range");
         request.ranges.clear();
     });
-    current = nullptr;
+    current = {};
+    {
+        // Before the client sees the end: its next connection is not one too many.
+        const std::lock_guard lock(mutex_);
+        if (auto self = open_.extract(descriptor); self.mapped().thread.joinable())
+            ended_.push_back(std::move(self.mapped().thread));
+    }
     ::shutdown(descriptor, SHUT_WR);
-    const std::lock_guard lock(mutex_);
-    open_.erase(descriptor);
     ::close(descriptor);
+}
+
+void HttpServer::join_ended() {
+    std::vector<std::thread> ended;
+    {
+        const std::lock_guard lock(mutex_);
+        ended.swap(ended_);
+    }
+    for (auto& thread : ended)
+        thread.join();
 }
 
 }  // namespace pktpit::router

@@ -81,14 +81,9 @@ bool pass_on(ObservationStream& stream, httplib::DataSink& sink) {
     return bytes->empty() || sink.write(bytes->data(), bytes->size());
 }
 
-struct ReloadRequest {
-    std::optional<std::string> path;
-    bool dry_run = false;
-};
-
-tl::expected<ReloadRequest, config::Errors> parse_reload(const json& body) {
+tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body) {
     if (!body.is_object()) return tl::unexpected(config::Errors{{"", "not an object", "an object", ""}});
-    ReloadRequest request;
+    ReloadOrder request;
     config::Errors errors;
     for (const auto& [name, value] : body.items()) {
         if (name == "path") {
@@ -110,6 +105,27 @@ tl::expected<ReloadRequest, config::Errors> parse_reload(const json& body) {
     }
     if (!errors.empty()) return tl::unexpected(std::move(errors));
     return request;
+}
+
+int status_of(const ReloadRefusal& refusal) {
+    if (!refusal.unchanged) return 500;
+    switch (refusal.why) {
+        case ReloadRefusal::Why::forbidden:
+            return 403;
+        case ReloadRefusal::Why::busy:
+            return 503;
+        case ReloadRefusal::Why::wrong:
+            break;
+    }
+    return 422;
+}
+
+/// A request in one line of printable ASCII, whatever its client has put into it.
+std::string in_one_line(const std::string& request, const json& body) {
+    constexpr size_t enough = 400;
+    std::string text = request + " " + body.dump(-1, ' ', true, json::error_handler_t::replace);
+    if (text.size() > enough) text.replace(enough, text.npos, "...");
+    return text;
 }
 
 tl::expected<std::vector<IpAddress>, config::Errors> parse_addresses(const json& body) {
@@ -138,10 +154,12 @@ tl::expected<std::vector<IpAddress>, config::Errors> parse_addresses(const json&
 struct ApiServer::State {
     using Handler = std::function<Answer(const Request&)>;
 
-    State(Control& daemon, Executor executor, const Limits& limits)
+    State(Control& daemon, Executor executor, const Limits& limits, Audit tell)
         : control(daemon),
+          audit(tell ? std::move(tell) : [](const Peer&, const std::string&, int) {}),
           loop(std::move(executor), limits.patience),
-          http(ConnectionLimits{.request_time = limits.request_time}) {
+          http(ConnectionLimits{.idle_time = limits.idle_time, .request_time = limits.request_time},
+               limits.connections_per_user) {
         add_reading();
         add_changing();
         add_streams();
@@ -224,9 +242,10 @@ struct ApiServer::State {
         add_stream("/v1/capture", false, "application/x-pcapng");
     }
 
+    // What others' packets hold is worth a line in the audit log, too.
     void add_stream(const std::string& path, bool trace, const char* type) {
         methods[path] = "GET";
-        http.Get(path, [this, trace, type](const Request& request, Response& response) {
+        http.Get(path, [this, path, trace, type](const Request& request, Response& response) {
             const auto wanted = parse_observation_request(trace, request.params);
             if (!wanted) return write(response, refusal(400, wanted.error()));
             std::shared_ptr<ObservationStream> stream;
@@ -236,6 +255,7 @@ struct ApiServer::State {
                 stream = std::move(*begun);
                 return Answer{};
             });
+            audit(HttpServer::peer(), "GET " + path, answer.status);
             if (!stream) return write(response, answer);
             response.set_chunked_content_provider(
                 type, [stream](size_t, httplib::DataSink& sink) { return pass_on(*stream, sink); },
@@ -253,6 +273,22 @@ struct ApiServer::State {
         });
     }
 
+    /// A change. Asked for is told, whatever becomes of it; what is no JSON asks for nothing.
+    void add_audited(const std::string& method, const std::string& path,
+                     std::function<Answer(const json&)> with_body) {
+        add_body(method, path, [this, method, path, with_body = std::move(with_body)](const json& body) {
+            const std::string what = in_one_line(method + " " + path, body);
+            try {
+                Answer answer = with_body(body);
+                audit(HttpServer::peer(), what, answer.status);
+                return answer;
+            } catch (...) {
+                audit(HttpServer::peer(), what, 500);
+                throw;
+            }
+        });
+    }
+
     void add_changing() {
         add_body("POST", "/v1/lookup", [this](const json& body) {
             const auto addresses = parse_addresses(body);
@@ -262,19 +298,18 @@ struct ApiServer::State {
         add_change("POST", RouteEdit::add);
         add_change("PUT", RouteEdit::replace);
         add_change("DELETE", RouteEdit::remove);
-        add_body("POST", "/v1/reload", [this](const json& body) {
-            const auto request = parse_reload(body);
-            if (!request) return refusal(400, request.error());
-            return ask([this, path = request->path, dry_run = request->dry_run] {
-                auto done = control.reload(path, dry_run);
-                if (done) return Answer{200, std::move(*done)};
-                return refusal(done.error().unchanged ? 422 : 500, done.error().errors);
-            });
+        add_audited("POST", "/v1/reload", [this](const json& body) {
+            auto order = parse_reload(body);
+            if (!order) return refusal(400, order.error());
+            order->by = HttpServer::peer();
+            auto done = control.reload(*order);
+            if (done) return Answer{200, std::move(*done)};
+            return refusal(status_of(done.error()), done.error().errors);
         });
     }
 
     void add_change(const std::string& method, RouteEdit change) {
-        add_body(method, "/v1/routes", [this, change](const json& body) {
+        add_audited(method, "/v1/routes", [this, change](const json& body) {
             json checked = body;
             // Only the prefix counts, so a route as listed may be sent back to remove it.
             if (change == RouteEdit::remove && body.is_object() && body.contains("prefix")) {
@@ -314,14 +349,15 @@ struct ApiServer::State {
     }
 
     Control& control;
+    const Audit audit;
     LoopCall loop;
     std::map<std::string, std::string> methods;  // by path, for Allow
     std::optional<UnixListener> listener;
     HttpServer http;  // last: its threads use everything above
 };
 
-ApiServer::ApiServer(Control& control, Executor executor, const Limits& limits)
-    : state_(std::make_unique<State>(control, std::move(executor), limits)) {}
+ApiServer::ApiServer(Control& control, Executor executor, const Limits& limits, Audit audit)
+    : state_(std::make_unique<State>(control, std::move(executor), limits, std::move(audit))) {}
 
 ApiServer::ApiServer(Control& control, Executor executor)
     : ApiServer(control, std::move(executor), Limits()) {}
@@ -330,8 +366,8 @@ ApiServer::~ApiServer() {
     stop();
 }
 
-Result<void> ApiServer::listen(const std::string& socket_path) {
-    auto listener = UnixListener::open(socket_path);
+Result<void> ApiServer::listen(const std::string& socket_path, std::optional<gid_t> group) {
+    auto listener = UnixListener::open(socket_path, group);
     if (!listener) return tl::unexpected(listener.error());
     state_->listener.emplace(std::move(*listener));
     state_->http.start(state_->listener->descriptor());

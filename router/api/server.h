@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -25,18 +26,24 @@ class ApiServer {
     struct Limits {
         std::chrono::milliseconds patience{10'000};      ///< until the loop starts on a request; then 503
         std::chrono::milliseconds request_time{10'000};  ///< for a request to arrive whole
+        std::chrono::milliseconds idle_time{2'000};      ///< for it to begin
+        size_t connections_per_user = 32;
     };
 
+    /// Told of each change that was asked for, of what became of it as an HTTP status, and of traces and
+    /// captures that begin. On the API's threads, several at once.
+    using Audit = std::function<void(const Peer& by, const std::string& what, int status)>;
+
     /// `control` must live until stop() has returned.
-    ApiServer(Control& control, Executor executor, const Limits& limits);
+    ApiServer(Control& control, Executor executor, const Limits& limits, Audit audit = {});
     ApiServer(Control& control, Executor executor);
     ~ApiServer();  ///< stop()
     ApiServer(const ApiServer&) = delete;
     ApiServer& operator=(const ApiServer&) = delete;
 
-    /// Binds `socket_path` (mode 0660) and serves. An Error if another daemon listens there; a socket that a
-    /// dead one left is replaced. Once only.
-    Result<void> listen(const std::string& socket_path);
+    /// Binds `socket_path` (mode 0660, of that group) and serves. An Error if another daemon listens there; a
+    /// socket that a dead one left is replaced. Once only.
+    Result<void> listen(const std::string& socket_path, std::optional<gid_t> group = {});
 
     /// Answers waiting requests with 503, gives answers under way half a second, removes the socket. Call it
     /// on the loop thread, or on another while the loop still runs; never from within a call of Control.

@@ -64,7 +64,7 @@ Result<bool> probe(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
-Result<UnixListener> UnixListener::open(const std::string& path) {
+Result<UnixListener> UnixListener::open(const std::string& path, std::optional<gid_t> group) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof(address.sun_path)) {
@@ -105,6 +105,12 @@ Result<UnixListener> UnixListener::open(const std::string& path) {
         return system_error(path, "cannot set a socket's mode", errno);
     if (::bind(socket.value, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         return system_error(path, "cannot bind the API socket", errno);
+    }
+    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+        const int error = errno;
+        ::unlink(path.c_str());
+        return system_error(path, "cannot give the API socket to group " + std::to_string(*group), error,
+                            "start as root, or as a user who is in the group");
     }
     struct stat status {};
     if (::chmod(path.c_str(), socket_mode) != 0 || ::lstat(path.c_str(), &status) != 0 ||

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -14,8 +15,9 @@ namespace pktpit::router {
 
 class UnixListener {
   public:
-    /// Binds and listens; the file has mode 0660 and never had a wider one. Close-on-exec, non-blocking.
-    static Result<UnixListener> open(const std::string& path);
+    /// Binds and listens; the file has mode 0660 and never had a wider one, and belongs to the group if one
+    /// is given. Close-on-exec, non-blocking.
+    static Result<UnixListener> open(const std::string& path, std::optional<gid_t> group = {});
 
     UnixListener(UnixListener&& other) noexcept;
     UnixListener& operator=(UnixListener&&) = delete;

@@ -37,7 +37,7 @@ class TableReader {
     }
 
     void read() {
-        auto source = fib::FileSource::open(summary_.path);
+        auto source = fib::FileSource::open_regular(summary_.path);
         if (!source) return add(source.error());
         std::string text;
         for (;;) {

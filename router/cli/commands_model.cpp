@@ -296,7 +296,10 @@ int model_check(const Session& session, const ModelOptions& options) {
             source.clear();
         }
         if (line.verdict == model::Verdict::information) {
-            out << "             " << line.what << ": " << line.got << '\n';
+            out << "             " << line.what << ": " << line.got;
+            if (!line.follows_from.empty())
+                out << " [" << to_string(line.origin) << ": " << line.follows_from << ']';
+            out << '\n';
             continue;
         }
         if (line.source != source) out << "  " << (source = line.source) << '\n';

@@ -34,18 +34,18 @@ config::Errors ControlPlane::fixed_settings(const config::Config& wanted) const 
     fixed(config_.vfio == wanted.vfio, "/vfio");
     fixed(config_.dpdk == wanted.dpdk, "/dpdk");
     fixed(config_.model == wanted.model, "/model");
+    fixed(config_.user == wanted.user, "/user");
+    fixed(config_.seccomp == wanted.seccomp, "/seccomp");
+    fixed(config_.api == wanted.api, "/api");
     return errors;
 }
 
-tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted, bool first) {
-    // Files are read before anything is touched.
-    const auto routes = read_wanted_routes(wanted);
-    if (!routes) return tl::unexpected(Refusal{routes.error(), {}});
-
+tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted,
+                                                          const WantedRoutes& routes, bool first) {
     Transaction transaction;
     config::Config next = wanted;
     BestEffort steps;
-    steps.attempt("", [&] { return apply_steps(wanted, *routes, first, transaction); });
+    steps.attempt("", [&] { return apply_steps(wanted, routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {
         Refusal refusal{{applied.error()}, transaction.roll_back()};
         // The new routes' had to go again. At a start all that are known are an earlier data path's, which
@@ -65,6 +65,12 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
     for (const auto& error : left)
         spdlog::warn("{}", error.to_string());
     return left;
+}
+
+tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& wanted, bool first) {
+    const auto routes = read_wanted_routes(wanted);
+    if (!routes) return tl::unexpected(Refusal{routes.error(), {}});
+    return apply(wanted, *routes, first);
 }
 
 // What is wanted comes before what is wanted no more goes, and ports are attached last: at a restart the swap

@@ -72,6 +72,10 @@ class ControlPlane : private KernelListener {
     /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an
     /// earlier daemon has left. Returns what could not be done though the configuration is taken over: has
     /// been logged. Throws nothing that a call to the kernel or the dataplane throws: that is a refusal, too.
+    /// `routes`: read_wanted_routes() of the configuration, which takes as long as its files are large.
+    tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, const WantedRoutes& routes,
+                                                bool first);
+    /// The same, its files read first.
     tl::expected<config::Errors, Refusal> apply(const config::Config& wanted, bool first);
     /// Settings that only a restart can change, and that differ.
     [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;

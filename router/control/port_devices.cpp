@@ -34,14 +34,15 @@ Result<void> Ports::take_role(Port& port) {
     return effort.result();
 }
 
-// A start that is refused leaves a device as it has found it, which may be an earlier daemon's.
+// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot be
+// put back stays noted for whoever comes after.
 Result<void> Ports::give_role_back(Port& port, Was role) {
     if (port.ifindex == 0) return {};
     BestEffort effort;
     const std::string& name = port.config.name;
     const SwitchValues before = role == Was::found ? port.switches_found : memory_.before(port.ifindex);
     effort.attempt(name, [&] { return set_switches(name, before); });
-    if (role == Was::taken || port.switches_remembered)
+    if (effort.result() && (role == Was::taken || port.switches_remembered))
         effort.attempt(name, [&] { memory_.forget(port.ifindex); });
     return effort.result();
 }
@@ -51,9 +52,12 @@ Result<void> Ports::give_former_roles_back() {
     for (const uint32_t ifindex : memory_.devices()) {
         const auto has_it = [&](const auto& entry) { return entry.second.ifindex == ifindex; };
         if (std::ranges::any_of(ports_, has_it)) continue;
-        if (const LinkEvent* link = state_.link(ifindex))
-            effort.attempt(link->name, [&] { return set_switches(link->name, memory_.before(ifindex)); });
-        memory_.forget(ifindex);
+        effort.attempt("device " + std::to_string(ifindex), [&]() -> Result<void> {
+            const LinkEvent* link = state_.link(ifindex);
+            auto back = link ? set_switches(link->name, memory_.before(ifindex)) : Result<void>();
+            if (back) memory_.forget(ifindex);
+            return back;
+        });
     }
     return effort.result();
 }
@@ -161,12 +165,12 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 }
 
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
-    spdlog::warn("{}: device is gone{}", port.config.name,
-                 renamed ? ": it is " + renamed->name + " now" : "");
-    if (renamed)
-        if (auto given = set_switches(renamed->name, memory_.before(port.ifindex)); !given)
-            spdlog::warn("{}", given.error().to_string());
-    memory_.forget(port.ifindex);
+    spdlog::warn("{}: device is gone{}", port.config.name, renamed ? ": it is " + renamed->name + " now" : "");
+    auto given = renamed ? set_switches(renamed->name, memory_.before(port.ifindex)) : Result<void>();
+    if (given)
+        memory_.forget(port.ifindex);
+    else
+        spdlog::warn("{}", given.error().to_string());
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
     port.former_ifindex = std::exchange(port.ifindex, 0);

@@ -29,13 +29,14 @@ Error not_ethernet(const LinkEvent& link) {
 Ports::~Ports() {
     if (!take_down_) return;
     std::vector<uint32_t> left;
-    for (auto& [name, port] : ports_) {
-        if (port.ifindex == 0) continue;
-        auto back = set_switches(name, memory_.before(port.ifindex));
-        if (!back) back = set_switches(name, memory_.before(port.ifindex));
+    for (const uint32_t ifindex : memory_.devices()) {
+        const LinkEvent* link = state_.link(ifindex);
+        if (!link) continue;
+        auto back = set_switches(link->name, memory_.before(ifindex));
+        if (!back) back = set_switches(link->name, memory_.before(ifindex));
         if (back) continue;
         spdlog::warn("{}", back.error().to_string());
-        left.push_back(port.ifindex);
+        left.push_back(ifindex);
     }
     memory_.forget_others(left);
 }

@@ -296,30 +296,54 @@ Result<json> Daemon::change_route(RouteEdit change, const config::StaticRoute& r
                 {"route", now ? show_route(routing, *now, is_best, &control_->route_counters()) : json()}};
 }
 
-tl::expected<json, ReloadRefusal> Daemon::reload(const std::optional<std::string>& path, bool dry_run) {
-    const std::string& file = path ? *path : config_path_;
+void Daemon::take_reloads(const config::Config& config) {
+    const std::vector<std::string> folders =
+        config.api.reload_from.empty() ? std::vector{config.base_directory} : config.api.reload_from;
+    // What it takes is its own: it may outlive the daemon, while it reads from a disk that has gone.
+    const auto prepare_reload =
+        [folders, last = last_file_](const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
+        ReloadRules rules{{}, folders};
+        {
+            const std::lock_guard lock(last->mutex);
+            rules.last_file = last->path;
+        }
+        auto prepared = prepare(order, rules);
+        if (prepared) return std::move(*prepared);
+        if (!order.dry_run)
+            for (const auto& error : prepared.error().for_log)
+                spdlog::error("reload of {} refused: {}", order.path.value_or(rules.last_file),
+                              error.to_string());
+        return tl::unexpected(std::move(prepared.error().refusal));
+    };
+    reloads_ = std::make_unique<Reloads>(Reloads::Steps{
+        prepare_reload, [this](const Prepared& wanted, bool dry_run) { return apply(wanted, dry_run); },
+        [&loop = loop_](std::function<void()> call) { loop.post(std::move(call)); }});
+}
+
+Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
     const auto refuse = [&](const config::Errors& errors, const config::Errors& left = {}) {
         if (!dry_run)
             for (const auto& error : errors)
-                spdlog::error("reload of {} refused: {}", file, error.to_string());
+                spdlog::error("reload of {} refused: {}", wanted.file, error.to_string());
         ReloadRefusal refusal{errors, left.empty()};
         refusal.errors.insert(refusal.errors.end(), left.begin(), left.end());
         return tl::unexpected(std::move(refusal));
     };
-    const auto wanted = config::load(
-        file, [this](std::string_view name) { return control_->kernel_state().link(name) != nullptr; });
-    if (!wanted) return refuse(wanted.error());
-    if (const auto errors = control_->fixed_settings(*wanted); !errors.empty()) return refuse(errors);
-    json changes = config::describe_difference(control_->config(), *wanted);
+    if (const auto errors = control_->fixed_settings(wanted.config); !errors.empty()) return refuse(errors);
+    json changes = config::describe_difference(control_->config(), wanted.config);
     for (const auto& item : control_->find_drift())
-        if (item.mended_by_reload && (item.what == "kernel route" || wanted->interfaces.contains(item.where)))
+        if (item.mended_by_reload &&
+            (item.what == "kernel route" || wanted.config.interfaces.contains(item.where)))
             changes.push_back(item.to_string() + " → put right");
     if (!dry_run) {
-        if (const auto done = control_->apply(*wanted, false); !done)
+        if (const auto done = control_->apply(wanted.config, wanted.routes, false); !done)
             return refuse(done.error().errors, done.error().left);
         applied();
-        config_path_ = file;
-        spdlog::info("reloaded {}: {} changes", file, changes.size());
+        {
+            const std::lock_guard lock(last_file_->mutex);
+            last_file_->path = wanted.file;
+        }
+        spdlog::info("reloaded {}: {} changes", wanted.file, changes.size());
     }
     return json{
         {"applied", !dry_run}, {"generation", control_->generation()}, {"changes", std::move(changes)}};

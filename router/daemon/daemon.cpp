@@ -28,15 +28,18 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const config::Config& config,
-                                             const std::string& config_path, const OpenKernel& open_kernel) {
-    std::unique_ptr<Daemon> daemon(new Daemon(loop, config_path));
-    if (auto ready = daemon->set_up(config, open_kernel); !ready) return tl::unexpected(ready.error());
+Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& prepared,
+                                             const OpenKernel& open_kernel) {
+    std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
+    if (auto ready = daemon->set_up(prepared.config, open_kernel); !ready)
+        return tl::unexpected(ready.error());
+    daemon->take_reloads(prepared.config);
     return daemon;
 }
 
-tl::expected<void, config::Errors> Daemon::begin(const config::Config& config) {
-    if (auto applied = control_->apply(config, true); !applied) return tl::unexpected(applied.error().all());
+tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
+    if (auto applied = control_->apply(prepared.config, prepared.routes, true); !applied)
+        return tl::unexpected(applied.error().all());
     applied();
     watch();
     return {};

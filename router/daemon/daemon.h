@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@
 #include "router/daemon/event_loop.h"
 #include "router/daemon/hot_ports.h"
 #include "router/daemon/observations.h"
+#include "router/daemon/prepared.h"
+#include "router/daemon/reloads.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/dataplane/dataplane.h"
 #include "router/slow_path/slow_path.h"
@@ -27,12 +30,11 @@ class Daemon : public Control, private SlowPathControl {
   public:
     /// Everything that can be refused without a configuration's being touched: the instance, the dataplane's
     /// memory, what the kernel has. Nothing is changed; on an error what ran before goes on running.
-    static Result<std::unique_ptr<Daemon>> open(EventLoop& loop, const config::Config& config,
-                                                const std::string& config_path,
+    static Result<std::unique_ptr<Daemon>> open(EventLoop& loop, const Prepared& prepared,
                                                 const OpenKernel& open_kernel);
-    /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. Errors as of
-    /// open(); also when the loop has been asked to stop meanwhile. Once.
-    tl::expected<void, config::Errors> begin(const config::Config& config);
+    /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. Errors as
+    /// of open(); also when the loop has been asked to stop meanwhile. Once.
+    tl::expected<void, config::Errors> begin(const Prepared& prepared);
     ~Daemon() override;
 
     /// The end that was asked for: the destructor takes the data path down, devices become again what they
@@ -57,13 +59,28 @@ class Daemon : public Control, private SlowPathControl {
         return observations_->begin(request);
     }
     Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) override;
-    tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& path,
-                                                       bool dry_run) override;
+    tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
+        return reloads_->reload(order);
+    }
+    /// Of the file that was loaded last. Logs what became of it.
+    void reload_soon(std::function<void()> done) { reloads_->reload_soon(std::move(done)); }
+    /// False: a file is still being read, see Reloads.
+    bool stop_reloads() { return reloads_->stop(); }
 
   private:
-    Daemon(EventLoop& loop, std::string config_path) : loop_(loop), config_path_(std::move(config_path)) {}
+    /// Of the configuration that was applied last; the reloads' thread reads it, too.
+    struct LastFile {
+        std::mutex mutex;
+        std::string path;
+    };
+
+    Daemon(EventLoop& loop, std::string config_path) : loop_(loop) {
+        last_file_->path = std::move(config_path);
+    }
     Result<void> set_up(const config::Config& config, const OpenKernel& open_kernel);
     void watch();
+    void take_reloads(const config::Config& config);
+    Reloads::Answer apply(const Prepared& wanted, bool dry_run);
     /// The control plane has a new configuration.
     void applied();
     void tick();
@@ -78,7 +95,7 @@ class Daemon : public Control, private SlowPathControl {
     void neighbour_failed(const L3Interface& interface, const IpAddress& address) override;
 
     EventLoop& loop_;
-    std::string config_path_;
+    std::shared_ptr<LastFile> last_file_ = std::make_shared<LastFile>();
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 
     // In order of construction: each needs those above it.
@@ -91,6 +108,7 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<DaemonEnvironment> environment_;
     std::unique_ptr<SlowPath> slow_path_;
     std::unique_ptr<Observations> observations_;
+    std::unique_ptr<Reloads> reloads_;
 };
 
 }  // namespace pktpit::router

@@ -50,16 +50,17 @@ void EventLoop::unwatch(int descriptor) {
 }
 
 void EventLoop::on_tick(std::chrono::milliseconds period, Callback tick) {
-    timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create");
+    const auto timer = std::make_shared<Fd>(
+        checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create"));
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period);
     itimerspec spec{};
     spec.it_interval.tv_sec = seconds.count();
     spec.it_interval.tv_nsec = std::chrono::nanoseconds(period - seconds).count();
     spec.it_value = spec.it_interval;
-    timerfd_settime(timer_.get(), 0, &spec, nullptr);
-    watch(timer_.get(), [this, tick = std::move(tick)] {
+    timerfd_settime(timer->get(), 0, &spec, nullptr);
+    watch(timer->get(), [timer, tick = std::move(tick)] {
         uint64_t expirations = 0;
-        if (read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations) tick();
+        if (read(timer->get(), &expirations, sizeof expirations) == sizeof expirations) tick();
     });
 }
 

@@ -24,6 +24,7 @@ class EventLoop : public DescriptorWatcher {
 
     void watch(int descriptor, Callback readable) override;
     void unwatch(int descriptor) override;
+    /// May be called several times, for ticks of different periods.
     void on_tick(std::chrono::milliseconds period, Callback tick);
     void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
     /// Any thread: runs the closure on the loop's thread, soon. Closures posted after run() has returned are
@@ -43,7 +44,6 @@ class EventLoop : public DescriptorWatcher {
     Fd epoll_;
     Fd wakeup_;
     Fd signal_fd_;
-    Fd timer_;
     std::map<int, std::shared_ptr<Callback>> callbacks_;
     std::map<int, Callback> signals_;
     std::mutex mutex_;  ///< of posted_ alone

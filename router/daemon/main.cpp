@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pktpitd: the daemon. Foreground; logs to stderr, or to the journal under systemd.
 #include <CLI/CLI.hpp>
-#include <net/if.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"
+#include "router/daemon/prepared.h"
+#include "router/daemon/privileges.h"
+#include "router/daemon/system_calls.h"
 #include "router/dataplane/run_directory.h"
 #include "router/kernel/netlink.h"
 
@@ -25,7 +29,9 @@ using namespace pktpit;
 struct Options {
     std::string config_path;
     std::string socket_path;
+    std::string user;
     bool detach = false;
+    bool prepare = false;
 };
 
 void set_up_log() {
@@ -41,8 +47,35 @@ int refuse(const config::Errors& errors) {
     return EXIT_FAILURE;
 }
 
-bool interface_exists(std::string_view name) {
-    return if_nametoindex(std::string(name).c_str()) != 0;
+int refuse(const Error& error) {
+    return refuse(config::Errors{error});
+}
+
+/// From here on the daemon has the rights that it works with, and no way to more.
+Result<void> take_leave_of_root(const config::Config& config, const router::Account& account,
+                                std::optional<gid_t> group) {
+    if (auto ready = router::make_ready_for(account, config); !ready) return ready;
+    if (auto given = router::give_up_privileges(account, group, router::needed_capabilities(config)); !given)
+        return given;
+    if (!config.seccomp || router::system_calls_are_left_open()) {
+        spdlog::warn("system calls are not restricted{}", config.seccomp ? ": a build with a sanitizer" : "");
+        return {};
+    }
+    return router::allow_known_system_calls();
+}
+
+/// systemd starts a daemon again whose loop stands still for longer than the unit's WatchdogSec.
+void feed_watchdog(router::EventLoop& loop) {
+    uint64_t microseconds = 0;
+    if (sd_watchdog_enabled(0, &microseconds) <= 0) return;
+    loop.on_tick(std::chrono::milliseconds(std::max<uint64_t>(1, microseconds / 2000)),
+                 [] { sd_notify(0, "WATCHDOG=1"); });
+}
+
+router::ApiServer::Limits limits_of(const config::Api& api) {
+    router::ApiServer::Limits limits;
+    limits.connections_per_user = api.connections_per_user;
+    return limits;
 }
 
 // Whatever ends the loop, the data path goes on, but for the stop that was asked for.
@@ -53,14 +86,9 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     loop.on_signal(SIGINT, stop);
     loop.on_signal(SIGHUP, [&daemon] {
         sd_notify(0, "RELOADING=1");
-        try {
-            (void)daemon.reload(std::nullopt, false);  // logs what became of it
-        } catch (const std::exception& error) {
-            spdlog::critical("reload failed by a bug in the daemon ({}); forwarding goes on as before",
-                             error.what());
-        }
-        sd_notify(0, "READY=1");
+        daemon.reload_soon([] { sd_notify(0, "READY=1"); });
     });
+    feed_watchdog(loop);
     sd_notify(0, "READY=1");
     spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
 
@@ -73,6 +101,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
         return EXIT_FAILURE;
     }
     sd_notify(0, "STOPPING=1");
+    (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
     api.stop();
     if (options.detach) {
         spdlog::info("stopped; the data path goes on without the daemon");
@@ -83,27 +112,60 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     return EXIT_SUCCESS;
 }
 
-int run(const Options& options) {
-    auto config = config::load(options.config_path, interface_exists);
-    if (!config) return refuse(config.error());
-    const std::string socket_path =
-        options.socket_path.empty() ? router::run_path(config->instance, ".sock") : options.socket_path;
-
+/// With the rights that are left.
+int run(const Options& options, router::Prepared prepared, const std::string& socket_path,
+        std::optional<gid_t> group) {
     router::EventLoop loop;
-    auto daemon = router::Daemon::open(
-        loop, *config, options.config_path,
-        [](const router::RouteFilter& filter) { return router::NetlinkKernel::open({.routes = filter}); });
-    if (!daemon) return refuse({daemon.error()});
+    auto daemon = router::Daemon::open(loop, prepared, [](const router::RouteFilter& filter) {
+        return router::NetlinkKernel::open({.routes = filter});
+    });
+    if (!daemon) return refuse(daemon.error());
 
+    const auto post = [&loop](std::function<void()> call) { loop.post(std::move(call)); };
+    const auto audit = [](const router::Peer& by, const std::string& what, int status) {
+        spdlog::info("API: {}: {}: {}", by.to_string(), what, status);
+    };
     // Bound before anything is touched. Who asks already is answered when the loop runs.
-    router::ApiServer api(**daemon, [&loop](std::function<void()> call) { loop.post(std::move(call)); });
-    if (auto listening = api.listen(socket_path); !listening) return refuse({listening.error()});
-    if (auto begun = (*daemon)->begin(*config); !begun) {
-        api.stop();
+    router::ApiServer api(**daemon, post, limits_of(prepared.config.api), audit);
+    if (auto listening = api.listen(socket_path, group); !listening) return refuse(listening.error());
+    int status = EXIT_FAILURE;
+    if (auto begun = (*daemon)->begin(prepared)) {
+        prepared = {};  // a full table's lines are of no more use
+        status = serve(loop, **daemon, api, options, socket_path);
+    } else {
         refuse(begun.error());
-        return router::EventLoop::asked_to_stop() ? EXIT_SUCCESS : EXIT_FAILURE;
+        if (router::EventLoop::asked_to_stop()) status = EXIT_SUCCESS;
     }
-    return serve(loop, **daemon, api, options, socket_path);
+    const bool files_are_read = (*daemon)->stop_reloads();
+    api.stop();
+    daemon->reset();
+    // A thread that still reads a file would meet what the end of main() destroys.
+    if (!files_are_read) std::_Exit(status);
+    return status;
+}
+
+int prepare_and_run(const Options& options) {
+    // Before signals wait for the loop: SIGTERM ends this at once, however long it takes.
+    auto prepared = router::prepare(options.config_path);
+    if (!prepared) return refuse(prepared.error());
+    const config::Config& config = prepared->config;
+    const std::string& user = options.user.empty() ? config.user : options.user;
+    const auto account = user.empty() ? router::own_account() : router::find_account(user);
+    if (!account) return refuse(account.error());
+    if (options.prepare) {
+        const auto ready = router::make_ready_for(*account, config);
+        return ready ? EXIT_SUCCESS : refuse(ready.error());
+    }
+    std::optional<gid_t> group;
+    if (!config.api.group.empty()) {
+        const auto found = router::find_group(config.api.group);
+        if (!found) return refuse(found.error());
+        group = *found;
+    }
+    const std::string socket_path =
+        options.socket_path.empty() ? router::run_path(config.instance, ".sock") : options.socket_path;
+    if (auto left = take_leave_of_root(config, *account, group); !left) return refuse(left.error());
+    return run(options, std::move(*prepared), socket_path, group);
 }
 
 }  // namespace
@@ -115,11 +177,15 @@ int main(int argc, char** argv) {
         app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
         app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
         app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
+        app.add_option("--user", options.user, "Run as this user (default: /user of the configuration)");
+        app.add_flag("--prepare", options.prepare,
+                     "Do what needs root so that --user can run the daemon, and end");
         app.set_version_flag("--version", PKTPIT_VERSION);
         CLI11_PARSE(app, argc, argv);
         set_up_log();
+        ::umask(027);  // files of state are nobody else's
         options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
-        return run(options);
+        return prepare_and_run(options);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "pktpitd: cannot start: %s\n", error.what());
         return EXIT_FAILURE;

@@ -22,6 +22,8 @@ namespace {
 
 constexpr const char* bpffs = "/sys/fs/bpf";
 constexpr const char* all_instances = "/sys/fs/bpf/pktpit";
+// Daemons of other users pass, and find their own; what others have pinned they do not see.
+constexpr unsigned all_instances_mode = 0711;
 constexpr unsigned directory_mode = 0700;
 constexpr std::string_view link_prefix = "port_";
 // bpffs reserves dots in names, so the suffix of a pin that is about to take another's name has none.
@@ -52,7 +54,7 @@ Result<PinDirectory> PinDirectory::open(const std::string& instance) {
     // The last instance to end takes the directory of all with it, perhaps between the two.
     Result<void> made;
     for (int attempts = 3; attempts > 0; attempts--) {
-        made = make_private_directory(all_instances, directory_mode);
+        made = make_private_directory(all_instances, all_instances_mode);
         if (made) made = make_private_directory(path, directory_mode);
         if (made || access(all_instances, F_OK) == 0) break;
     }
@@ -91,16 +93,16 @@ Result<void> PinDirectory::put(const std::string& name, int fd) const {
     const std::string incoming = target + std::string(incoming_suffix);
     ::unlink(incoming.c_str());
     if (bpf_obj_pin(fd, incoming.c_str()) != 0) return refused("cannot pin");
-    const bool replaced = exchange(incoming, target) ||
-                          (errno == EINVAL && ::unlink(target.c_str()) == 0 &&
-                           ::rename(incoming.c_str(), target.c_str()) == 0);
+    const bool replaced = exchange(incoming, target) || (errno == EINVAL && ::unlink(target.c_str()) == 0 &&
+                                                         ::rename(incoming.c_str(), target.c_str()) == 0);
     const auto failed = replaced ? Result<void>() : Result<void>(refused("cannot replace the pin"));
     ::unlink(incoming.c_str());
     return failed;
 }
 
-// Left by a daemon that ended between two calls of put(). Older ones pinned what was new in two steps, too: that
-// pin is the object itself, and a link keeps a port forwarding. What cannot be told stays for the next start.
+// Left by a daemon that ended between two calls of put(). Older ones pinned what was new in two steps, too:
+// that pin is the object itself, and a link keeps a port forwarding. What cannot be told stays for the next
+// start.
 void PinDirectory::finish_half_made() const {
     for (const std::string& incoming : names()) {
         if (!incoming.ends_with(incoming_suffix)) continue;
@@ -112,7 +114,8 @@ void PinDirectory::finish_half_made() const {
         if (take_the_name() || errno != EEXIST) continue;
         if (name.starts_with(link_prefix)) {
             const Fd there = get(name);
-            const auto target = there ? link_target(there.get()) : Result<LinkTarget>(fail(name, "cannot be opened"));
+            const auto target =
+                there ? link_target(there.get()) : Result<LinkTarget>(fail(name, "cannot be opened"));
             if (!target) continue;
             if (target->ifindex == 0) {
                 remove(name);

@@ -130,8 +130,8 @@ def test_examples_pass_check():
 
 
 @requirement("show config prints what the daemon would read as the same configuration")
-def test_show_config_round_trip(net, tmp_path):
-    again = tmp_path / "again.json"
+def test_show_config_round_trip(net):
+    again = net.router.directory / "again.json"
     again.write_text(json.dumps(net.router.json("show", "config")))
     answer = json.loads(net.router.reload(again, "--dry-run", "--json").stdout)
     assert answer["changes"] == []

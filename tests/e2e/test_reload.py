@@ -138,8 +138,8 @@ def test_sighup_with_a_bad_file(net):
 
 
 @requirement("another file can be named for a reload")
-def test_reload_of_another_file(net, tmp_path):
-    other = tmp_path / "other.json"
+def test_reload_of_another_file(net):
+    other = net.router.directory / "other.json"
     other.write_text(json.dumps(changed(net, bad_route(prefix="203.0.113.0/24", via="10.2.0.2"))))
     net.router.reload(other)
     assert arrives(net, net.b, "203.0.113.5")

@@ -2,6 +2,7 @@
 """Split ports: the port stage hands headers to the daemon's control loop, which decides."""
 
 import copy
+import time
 
 import pytest
 from lib.packets import token, udp4, udp6, wait_for_crossing
@@ -165,3 +166,24 @@ def test_long_frame_too_big(build_net):
     net.a.wire.receive(lambda frame: frame[23] == 1 and frame[34:36] == b"\x03\x04", 3.0, "fragmentation needed")
     verdicts = net.router.json("show", "counters")["ports"]["p1"]["verdicts"]
     assert (verdicts["too_big"], verdicts.get("no_route", 0)) == (1, 0), verdicts
+
+
+@requirement("frames above 3,584 bytes: a split port forwards at least half as many as an inline one, offered 100,000 a second")
+@pytest.mark.alone("a rate")
+def test_long_frames_rate(build_net, stream):
+    net = start(build_net, mtus={"a": 9000, "b": 9000})
+    running = stream(net.a, net.b, rate=100000, size=9000)
+    rates = {"inline": [], "split": []}
+    for _ in range(3):
+        for forwarding, measured in rates.items():
+            net.router.config["interfaces"]["p1"]["forwarding"] = forwarding
+            net.router.write()
+            net.router.reload()
+            running.flows_again(2000)
+            before, began = running.received(), time.monotonic()
+            time.sleep(1.0)  # a rate is over a time
+            measured.append((running.received() - before) / (time.monotonic() - began))
+    running.finish()
+    inline, split = (sorted(measured)[1] for measured in rates.values())
+    print(f"9,000-byte frames a second: inline {inline:.0f}, split {split:.0f}, {split / inline:.2f}; all: {rates}")
+    assert split >= 0.5 * inline, rates

@@ -24,7 +24,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_terminal_summary(terminalreporter):
     """How many points were tried, of how many calls there are."""
-    tried = calls = 0
+    tried, calls, all_calls = 0, 0, {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()) if getattr(report, "when", "") == "call" else ():
@@ -32,13 +32,15 @@ def pytest_terminal_summary(terminalreporter):
                     terminalreporter.write_line(f"{report.nodeid.split('::')[-1]}: {value['text']}")
                     tried += value["tried"]
                     calls += value["calls"]
+                    all_calls[value["way"]] = max(all_calls.get(value["way"], 0), value["of"])
     if tried:
-        terminalreporter.write_line(f"fault points tried: {tried}, at {calls} calls")
+        terminalreporter.write_line(f"fault points tried: {tried}, at {calls} of {sum(all_calls.values())} calls: of calls alike, the "
+                                    "first, the last and some between; PKTPIT_FAULTS=all tries each with every error")
 
 
 @pytest.fixture
 def points(request):
-    """points(tried, calls, text): for the summary."""
-    def say(tried, calls, text):
-        request.node.user_properties.append(("points", {"tried": tried, "calls": calls, "text": text}))
+    """points(way, tried, calls, of, text): for the summary."""
+    def say(way, tried, calls, of, text):
+        request.node.user_properties.append(("points", {"way": way, "tried": tried, "calls": calls, "of": of, "text": text}))
     return say

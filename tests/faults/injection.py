@@ -16,7 +16,7 @@ KILL = "SIGKILL"
 TOO_SLOW = "too slow"
 # Calls of one kind that follow from one another are many (each element of a map): of more than so many, the first, the last
 # and some between them are tried. PKTPIT_FAULTS=all tries every call with every error.
-ALIKE = 3
+ALIKE = 5
 ALL = os.environ.get("PKTPIT_FAULTS") == "all"
 
 

@@ -142,12 +142,12 @@ class Bench:
         self.router.write(self.after)
         tracer = Tracer(self.namespace, self.router.process.pid, log, *expressions)
         try:
-            self.router.cli("reload", check=False)
+            refused = self.router.cli("reload", check=False).returncode != 0
         finally:
             tracer.close()
         status = self.alive()
         if status is None:
-            status = 0
+            status = STATUS_REFUSED if refused else 0
             self.router.reload()
         else:
             self.start()
@@ -192,7 +192,7 @@ def in_batches(bench, way, points):
 
 def say(points, name, calls, tried, statuses):
     killed, refused = statuses.get(GONE, 0), statuses.get(STATUS_REFUSED, 0)
-    points(len(tried), len({point.call for point in tried}),
+    points(name, len(tried), len({point.call for point in tried}), len(calls),
            f"{name}: {len(tried)} points at {len({point.call for point in tried})} of {len(calls)} calls; {killed} killed, {refused} "
            f"refused, {statuses.get(TOO_SLOW, 0)} too slow, {statuses.get(0, 0)} went on")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lib.namespaces import end, run
-from lib.session import RUN, WORKER, is_dead
+from lib.session import RUN, WORKER, folder, is_dead
 from lib.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -94,6 +94,8 @@ class PktpitRouter:
         self.file = self.directory / f"{self.instance}.json"
         self.log_file = self.directory / f"{self.instance}.log"
         self.process = None
+        self.run_folder = SOCKETS
+        self.user = None  # that the daemon becomes
         self.write()
 
     @property
@@ -102,16 +104,28 @@ class PktpitRouter:
 
     @property
     def socket(self):
-        return SOCKETS / f"{self.instance}.sock"
+        return self.run_folder / f"{self.instance}.sock"
+
+    def move_into_the_open(self, user=None):
+        """Before the start: its files and its run directory lie where every user can get to them, and are its own alone."""
+        self.user = user
+        self.directory = folder() / self.instance
+        self.run_folder = self.directory / "run"
+        self.run_folder.mkdir(parents=True)
+        self.file = self.directory / self.file.name
+        self.write()
 
     def write(self, config=None):
         self.file.write_text(json.dumps(self.config if config is None else for_this_run(config, self.topology), indent=2))
 
     def launch(self, *options, before=()):
         """The daemon, started but perhaps not ready; `before` is a command that it is run through."""
+        if self.user:
+            options = ("--user", self.user, *options)
+        environment = os.environ if self.run_folder == SOCKETS else {**os.environ, "RUNTIME_DIRECTORY": str(self.run_folder)}
         with open(self.log_file, "ab") as log:
             self.process = self.namespace.start(*FIRST, *before, DAEMON, "--config", self.file, *options,
-                                                stdout=log, stderr=subprocess.STDOUT)
+                                                stdout=log, stderr=subprocess.STDOUT, env=environment)
         return self.process
 
     def start(self, *options):
@@ -133,7 +147,7 @@ class PktpitRouter:
         return False
 
     def cli(self, *words, check=True, timeout=20, **keywords):
-        return run(TOOL, "--instance", self.instance, *words, check=check, timeout=timeout, **keywords)
+        return run(TOOL, "--socket", self.socket, *words, check=check, timeout=timeout, **keywords)
 
     def json(self, *words, check=True):
         return json.loads(self.cli(*words, "--json", check=check).stdout)
@@ -159,12 +173,19 @@ class PktpitRouter:
         if self.process:
             end(self.process, signal.SIGTERM)
         self.clean()
+        self.assert_nothing_was_found()
+
+    def assert_nothing_was_found(self):
+        """What sanitizers say of a daemon that is built with them, and the list of its system calls, on its standard error."""
+        found = re.search(r"(system call \d+ is not on the allow-list|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|runtime error: ).*", self.log(), re.S)
+        if found:
+            pytest.fail(f"{self.instance}: {found[0][:6000]}", pytrace=False)
 
     def clean(self):
         """What a daemon that was killed has left. Pins only ever of our own instance."""
         remove_pins(self.pins)
         self.socket.unlink(missing_ok=True)
-        for leftover in SOCKETS.glob(f"{self.instance}.*"):
+        for leftover in self.run_folder.glob(f"{self.instance}.*"):
             leftover.unlink()
 
     def log(self):

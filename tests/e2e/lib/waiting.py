@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Waiting for events with a deadline. Tests never sleep for a fixed time and hope."""
 
+import os
 import time
+
+# How much longer than usual an event may take: with a daemon that sanitizers slow down.
+PATIENCE = float(os.environ.get("PKTPIT_PATIENCE", 1))
 
 
 class DeadlineExceeded(AssertionError):
@@ -10,7 +14,7 @@ class DeadlineExceeded(AssertionError):
 
 def wait_for(event, deadline=5.0, what=None, interval=0.01):
     """Calls `event` until it returns something true, which is handed back; fails after `deadline` seconds."""
-    end = time.monotonic() + deadline
+    end = time.monotonic() + deadline * PATIENCE
     last = None
     while True:
         try:

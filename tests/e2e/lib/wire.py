@@ -10,6 +10,8 @@ import socket
 import struct
 import time
 
+from lib.waiting import PATIENCE
+
 ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_AUXDATA = 8
@@ -54,7 +56,7 @@ class Wire:
     def receive(self, match=lambda frame: True, deadline=3.0, what="a matching frame"):
         """The first frame for which `match` holds, taken out. All others stay for later calls, in order."""
         looked_at = 0
-        end = time.monotonic() + deadline
+        end = time.monotonic() + deadline * (PATIENCE if deadline >= 2 else 1)  # short ones wait for nothing to come
         while True:
             self._pull()
             for index in range(looked_at, len(self.pending)):

@@ -81,8 +81,7 @@ class FakeControl final : public Control {
     std::optional<RouteQuery> query;
     std::vector<IpAddress> addresses;
     std::optional<config::StaticRoute> route;
-    std::optional<std::string> path;
-    bool dry_run = false;
+    std::optional<ReloadOrder> ordered;
     std::optional<Error> refuse;
     config::Errors refuse_reload;
     bool reload_unchanged = true;
@@ -131,14 +130,15 @@ class FakeControl final : public Control {
         if (refuse) return tl::unexpected(*refuse);
         return said;
     }
-    tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>& from,
-                                                       bool only_plan) override {
-        path = from;
-        dry_run = only_plan;
-        auto said = note("reload");
-        if (!refuse_reload.empty()) return tl::unexpected(ReloadRefusal{refuse_reload, reload_unchanged});
-        return said;
+    // Not on the loop: it is called on a thread of the API's, and not noted in `threads`.
+    tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
+        ordered = order;
+        calls.emplace_back("reload");
+        if (!refuse_reload.empty())
+            return tl::unexpected(ReloadRefusal{refuse_reload, reload_unchanged, reload_why});
+        return answer;
     }
+    ReloadRefusal::Why reload_why = ReloadRefusal::Why::wrong;
 };
 
 }  // namespace pktpit::router::testing

@@ -156,11 +156,11 @@ TEST_F(ServerTest, RefusedRouteChangeIs409WithTheReason) {
 TEST_F(ServerTest, ReloadTakesPathAndDryRun) {
     start();
     EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 200);
-    EXPECT_FALSE(control.path);
-    EXPECT_FALSE(control.dry_run);
+    EXPECT_FALSE(control.ordered->path);
+    EXPECT_FALSE(control.ordered->dry_run);
     EXPECT_EQ(send_body("POST", "/v1/reload", R"({"path": "/etc/x.json", "dry_run": true})").status, 200);
-    EXPECT_EQ(control.path, "/etc/x.json");
-    EXPECT_TRUE(control.dry_run);
+    EXPECT_EQ(control.ordered->path, "/etc/x.json");
+    EXPECT_TRUE(control.ordered->dry_run);
     for (const char* bad : {R"({"path": "x.json"})", R"({"path": 7})", R"({"dry_run": "yes"})",
                             R"({"dryrun": true})", R"([])", R"("x")", R"({"path": "/a\u0000b"})"}) {
         EXPECT_EQ(send_body("POST", "/v1/reload", bad).status, 400) << bad;
@@ -172,6 +172,11 @@ TEST_F(ServerTest, ReloadTakesPathAndDryRun) {
     EXPECT_EQ(reply.body["errors"].size(), 2U);
     control.reload_unchanged = false;
     EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 500) << "something was changed";
+    control.reload_unchanged = true;
+    control.reload_why = ReloadRefusal::Why::busy;
+    EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 503);
+    control.reload_why = ReloadRefusal::Why::forbidden;
+    EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 403);
 }
 
 TEST_F(ServerTest, UnknownPathsAndMethods) {

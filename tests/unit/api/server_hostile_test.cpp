@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests that are broken, huge or never end: a clear refusal, bounded time, and the next client is served.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
 #include "tests/unit/api/server_fixture.h"
 
 namespace pktpit::router::testing {
@@ -116,13 +120,74 @@ TEST_F(ServerTest, GarbageIsAnsweredOrDropped) {
 }
 
 TEST_F(ServerTest, ClientsThatSayNothingDoNotKeepOthersOut) {
-    start({.request_time = 100ms});
+    start({.request_time = 100ms, .connections_per_user = 64});
     std::vector<std::unique_ptr<RawClient>> idle;
     for (int i = 0; i < 80; i++) {
         idle.push_back(std::make_unique<RawClient>(socket));
         ASSERT_TRUE(idle.back()->connected());
     }
-    EXPECT_EQ(get("/v1/ports").status, 200);  // behind 80 clients of 100 ms on 4 workers
+    EXPECT_EQ(get("/v1/ports").status, 200);  // behind 80 clients of 100 ms, 64 of them at once
+}
+
+TEST_F(ServerTest, clients_who_are_slow_or_silent_cost_nobody_elses_time) {
+    start();
+    std::vector<std::unique_ptr<RawClient>> slow;
+    for (int i = 0; i < 24; i++) {
+        slow.push_back(std::make_unique<RawClient>(socket));
+        if (i % 2) slow.back()->send("POST /v1/routes HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(get("/v1/ports").status, 200);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+}
+
+TEST_F(ServerTest, a_client_who_says_nothing_is_sent_away) {
+    start({.idle_time = 100ms});
+    const RawClient silent(socket);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(silent.receive_all(), "");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+TEST_F(ServerTest, one_user_has_so_many_connections_and_is_told_of_the_next) {
+    start({.connections_per_user = 2});
+    std::vector<std::unique_ptr<RawClient>> held;
+    for (int i = 0; i < 2; i++)
+        held.push_back(std::make_unique<RawClient>(socket));
+    const Reply refused = get("/v1/ports");
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(refused.body["errors"][0]["message"], "this user has too many connections");
+    held.clear();
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    int status = 0;
+    while ((status = get("/v1/ports").status) != 200 && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(status, 200);
+}
+
+TEST_F(ServerTest, changes_are_told_to_the_audit_log_in_one_line_each) {
+    std::mutex mutex;
+    std::vector<std::pair<std::string, int>> told;
+    server.emplace(control, executor(), ApiServer::Limits{},
+                   [&](const Peer& by, const std::string& what, int status) {
+                       EXPECT_EQ(by.uid, ::getuid());
+                       EXPECT_EQ(by.pid, ::getpid());
+                       const std::lock_guard lock(mutex);
+                       told.emplace_back(what, status);
+                   });
+    ASSERT_TRUE(server->listen(socket));
+    (void)get("/v1/ports");
+    (void)send_body("PUT", "/v1/routes", R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})");
+    (void)send_body("PUT", "/v1/routes", "{\"prefix\": \"10.0.0.0/8\\n\u00e9\"}");
+    (void)send_body("POST", "/v1/reload", "{}");
+    (void)send_body("POST", "/v1/routes", "no JSON");
+    server->stop();
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(told[0].first, R"(PUT /v1/routes {"prefix":"10.0.0.0/8","via":"192.0.2.7"})");
+    EXPECT_EQ(told[0].second, 200);
+    EXPECT_EQ(told[2].first, "POST /v1/reload {}");
+    for (const auto& [what, status] : told)
+        EXPECT_TRUE(std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; })) << what;
 }
 
 TEST_F(ServerTest, ManyClientsAtOnce) {

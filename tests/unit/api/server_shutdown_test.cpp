@@ -82,9 +82,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return std::make_shared<ObservationStream>();
         }
         Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
-        tl::expected<nlohmann::json, ReloadRefusal> reload(const std::optional<std::string>&, bool) override {
-            return {};
-        }
+        tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder&) override { return {}; }
     } slow;
     ApiServer slow_server(slow, executor(), {.patience = 50ms});
     ASSERT_TRUE(slow_server.listen(socket));

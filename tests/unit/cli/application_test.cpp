@@ -121,9 +121,7 @@ class PagedControl final : public Control {
         return std::make_shared<ObservationStream>();
     }
     Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
-    tl::expected<json, ReloadRefusal> reload(const std::optional<std::string>&, bool) override {
-        return json();
-    }
+    tl::expected<json, ReloadRefusal> reload(const ReloadOrder&) override { return json(); }
 };
 
 class PagedTest : public CliTest {
@@ -242,10 +240,10 @@ TEST_F(CliTest, LookupAsksTheDaemon) {
 TEST_F(CliTest, Reload) {
     control.answer = json::parse(R"({"applied": true, "generation": 4, "changes": ["port eth1: removed"]})");
     EXPECT_EQ(cli({"reload"}).out, "port eth1: removed\n1 change made; configuration 4\n");
-    EXPECT_FALSE(control.path);
+    EXPECT_FALSE(control.ordered->path);
     EXPECT_EQ(cli({"reload", "some/../x.json", "--dry-run"}).status, 0);
-    EXPECT_EQ(control.path, (std::filesystem::current_path() / "x.json").string());
-    EXPECT_TRUE(control.dry_run);
+    EXPECT_EQ(control.ordered->path, (std::filesystem::current_path() / "x.json").string());
+    EXPECT_TRUE(control.ordered->dry_run);
     control.refuse_reload = {{"/routes/3", "one", "", ""}, {"/routes/4", "two", "", ""}};
     const Output refused = cli({"reload"});
     EXPECT_EQ(refused.status, 1);

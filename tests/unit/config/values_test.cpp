@@ -23,6 +23,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.neighbour_queue, 32U);
     EXPECT_EQ(c.neighbours_unresolved, 77U);
     EXPECT_TRUE(c.xdp_dispatcher);
+    EXPECT_EQ(c.user, "pktpit");
+    EXPECT_FALSE(c.seccomp);
+    EXPECT_EQ(c.api, (Api{"netops", 8, {"/etc/pktpit", "/srv/pktpit"}}));
     EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));

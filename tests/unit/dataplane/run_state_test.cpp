@@ -41,10 +41,10 @@ class RunStateFile : public testing::Test {
 };
 
 TEST_F(RunStateFile, is_replaced_whole_and_readable_by_its_owner_and_group_alone) {
-    EXPECT_EQ(load_run_state(path_), std::optional<RunState>());
+    EXPECT_EQ(load_run_state(path_).value(), std::nullopt);
     ASSERT_TRUE(save_run_state(path_, {}));
     ASSERT_TRUE(save_run_state(path_, example()));
-    EXPECT_EQ(load_run_state(path_), std::optional(example()));
+    EXPECT_EQ(load_run_state(path_).value(), example());
     struct stat status {};
     ASSERT_EQ(stat(path_.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U & ~0640U, 0U);

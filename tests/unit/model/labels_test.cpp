@@ -163,9 +163,33 @@ TEST(Labels, ALeadBelowTheToleranceIsATie) {
     EXPECT_EQ(ahead(100.4, 100, half), Verdict::tie);
     EXPECT_EQ(ahead(99.6, 100, half), Verdict::tie);
     EXPECT_EQ(ahead(99.4, 100, half), Verdict::unmet);
-    EXPECT_EQ(limits_of({"line rate", "line rate"}).origin, Origin::exact);
-    EXPECT_EQ(limits_of({"line rate", "cpu.packet_ns"}).origin, Origin::calibrated);
-    EXPECT_EQ(limits_of({"line rate", ""}).origin, Origin::emergent);
+    const Limit line{Origin::exact, "line rate"}, cpu{Origin::calibrated, "cpu.packet_ns"},
+        slice{Origin::put_in, "cpu.slice_packet_ns"};
+    EXPECT_EQ(limit_of_all({line, line}).origin, Origin::exact);
+    EXPECT_EQ(limit_of_all({line, line}).name, "line rate");
+    EXPECT_EQ(limit_of_all({line, cpu}).origin, Origin::calibrated);
+    EXPECT_EQ(limit_of_all({cpu, slice}).origin, Origin::put_in);
+    EXPECT_EQ(limit_of_all({slice, cpu}).origin, Origin::put_in);
+    EXPECT_EQ(limit_of_all({slice, cpu}).name, "cpu.slice_packet_ns, cpu.packet_ns");
+    EXPECT_EQ(limit_of_all({line, {}}).origin, Origin::emergent);
+}
+
+// One core each: the ratio is that of two CPU times that were put in, and the line says so.
+TEST(Labels, ARatioOfTwoTimesThatWerePutInIsPutIn) {
+    const Profile gen5 = own_profile("gen5");
+    const Topology topology = own_topology("gen5-400g");
+    std::vector<Limit> limits;
+    std::vector<double> rates;
+    for (const Contender& contender : {l3fwd_contender, pktpit_contender}) {
+        const ExperimentResult result = run_checked(topology, gen5, settings_for(contender, 64, 1, 1));
+        limits.push_back(limit_of(result, gen5, contender.program));
+        rates.push_back(mpps(result));
+    }
+    EXPECT_EQ(limit_of_all(limits).origin, Origin::put_in);
+    EXPECT_EQ(limit_of_all(limits).name, "cpu.packet_ns, cpu.slice_packet_ns");
+    const double burst = gen5.value("cpu.burst_ns") / 32;
+    EXPECT_NEAR(rates[1] / rates[0],
+                (gen5.value("cpu.packet_ns") + burst) / (gen5.value("cpu.slice_packet_ns") + burst), 0.02);
 }
 
 TEST(Labels, JsonHasThemAll) {
