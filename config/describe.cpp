@@ -214,7 +214,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
     if (running.hash_seed != wanted.hash_seed)
-        out.push_back("seed of the flow hash: " + seed(running.hash_seed) + " -> " + seed(wanted.hash_seed) +
+        out.push_back("seed of the flow hash: " + seed(running.hash_seed) + " → " + seed(wanted.hash_seed) +
                       "; flows over several next hops may take other ones");
     compare(out, "ICMP errors a second", running.icmp.rate, wanted.icmp.rate);
     compare(out, "ICMP errors a second to one prefix", running.icmp.rate_per_prefix,

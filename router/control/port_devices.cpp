@@ -65,7 +65,7 @@ Result<void> Ports::give_former_roles_back() {
 Result<void> Ports::set_switches(const std::string& device, const SwitchValues& values) {
     BestEffort effort;
     for (const auto& [name, value] : values)
-        effort.attempt(device, [&]() -> Result<void> {
+        effort.attempt(device, [&, &name = name, &value = value]() -> Result<void> {
             if (name == vlan_offload_switch) {
                 const bool on = value == "1";
                 const auto now = switches_.receive_vlan_offload(device);

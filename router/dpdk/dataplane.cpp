@@ -82,8 +82,9 @@ bool DpdkDataplane::show_links() {
 
 void DpdkDataplane::start_workers() {
     for (unsigned i = 0; i < worker_settings().count; i++) {
-        auto made = std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
-                                                  counters_of(i));
+        auto made =
+            std::make_unique<EthPacketIo>(packets_.get(), payload_ ? &payload_->memory() : nullptr,
+                                          counters_of(i), ImageView{image_memory().data(), &geometry()});
         ios_.push_back(made.get());
         Worker& worker = add_worker(std::move(made));
         worker.watch_interrupt(ios_.back()->sleep_descriptor());
@@ -185,6 +186,7 @@ Result<void> DpdkDataplane::start(EthPort& port) {
     for (unsigned i = 0; i < ios_.size(); i++) {
         EthPacketIo::Port share{port.id, device.id(),        static_cast<uint16_t>(i),
                                 {},      plan.multi_segment, device.has_interrupts()};
+        share.tags_put_back = device.driver() == "net_af_packet";
         for (uint16_t queue = 0; queue < plan.rx_queues; queue++)
             if ((queue + port.id) % ios_.size() == i) share.queues.push_back(queue);
         ios_[i]->add(share);

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "fib/lookup.h"
 #include "router/dpdk/rx_checksum.h"
+#include "router/forward/frame.h"
 
 namespace pktpit::router {
 
@@ -105,6 +107,7 @@ size_t EthPacketIo::receive_from(const Port& port, uint16_t queue, std::span<Hea
     for (uint16_t i = 0; i < received; i++) {
         rte_mbuf* mbuf = mbufs[i];
         if (!writable(mbuf) && !(mbuf = make_writable(port, mbuf))) continue;
+        if (port.tags_put_back) name_protocol(port, mbuf);
         HeaderSlice& slice = slices[count++];
         slice.bytes = rte_pktmbuf_mtod(mbuf, uint8_t*);
         slice.length = std::min<uint16_t>(mbuf->data_len, PP_SLICE_BYTES);
@@ -130,12 +133,29 @@ rte_mbuf* EthPacketIo::make_writable(const Port& port, rte_mbuf* mbuf) {
         rte_pktmbuf_free(mbuf);
         mbuf = copy;
     }
-    if (mbuf && (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 && rte_vlan_insert(&mbuf) != 0) {
+    const bool stripped = mbuf && (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
+    if (stripped && rte_vlan_insert(&mbuf) != 0) {
         rte_pktmbuf_free(mbuf);
         mbuf = nullptr;
+    } else if (mbuf && stripped) {
+        name_protocol(port, mbuf);
     }
     if (!mbuf) counters_.verdict(port.id, PP_DROP_RX_ERROR);
     return mbuf;
+}
+
+// DPDK puts every tag back as one of 802.1Q: an mbuf does not say what it was.
+void EthPacketIo::name_protocol(const Port& port, rte_mbuf* mbuf) const {
+    if (!image_.base || mbuf->data_len < ethernet_header + 2 * vlan_tag) return;
+    auto* tags = rte_pktmbuf_mtod_offset(mbuf, uint8_t*, ethernet_header - 2);
+    if (load_be16(tags) != ethertype_vlan) return;
+    const uint32_t outer = load_be16(tags + 2) & PP_VLAN_VID;
+    const uint32_t inner =
+        load_be16(tags + vlan_tag) == ethertype_vlan ? load_be16(tags + vlan_tag + 2) & PP_VLAN_VID : 0;
+    const auto configured = [&](uint32_t tag) {
+        return pp_fib_vlan_interface(image_.base, image_.geometry, port.id, tag, inner) != 0;
+    };
+    if (!configured(outer) && configured(outer | PP_VLAN_SERVICE)) store_be16(tags, ethertype_qinq);
 }
 
 rte_mbuf* EthPacketIo::copy_of(const rte_mbuf* mbuf) {

@@ -12,6 +12,7 @@
 #include "offload/memory/peer_memory.h"
 #include "router/dpdk/mbuf_slots.h"
 #include "router/dpdk/rx_sleep.h"
+#include "router/forward/forward.h"
 #include "router/loop/deficit_round_robin.h"
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
@@ -27,10 +28,14 @@ class EthPacketIo : public PortIo {
         std::vector<uint16_t> queues;  ///< that this worker receives from, perhaps none
         bool multi_segment = false;    ///< the driver sends mbufs of several segments
         bool interrupts = false;       ///< it is configured with receive interrupts
+        bool tags_put_back = false;    ///< the driver takes tags off and puts them back as 802.1Q's
     };
     /// `pool`: of whole packets. `peer`: payload memory of the pool that payloads are split into, or null.
-    EthPacketIo(rte_mempool* pool, const offload::PeerMemory* peer, WorkerCounters& counters)
-        : pool_(pool), peer_(peer), counters_(counters) {}
+    /// `image`: what VLANs there are, for drivers that take tags off and do not say which protocol's; or
+    /// none.
+    EthPacketIo(rte_mempool* pool, const offload::PeerMemory* peer, WorkerCounters& counters,
+                const ImageView& image = {})
+        : pool_(pool), peer_(peer), counters_(counters), image_(image) {}
 
     void add(const Port& port);
     void remove(uint16_t id);
@@ -64,6 +69,8 @@ class EthPacketIo : public PortIo {
     size_t receive_from(const Port& port, uint16_t queue, std::span<offload::HeaderSlice> slices);
     /// Makes it one whose header may be rewritten in place; null: it was dropped.
     rte_mbuf* make_writable(const Port& port, rte_mbuf* mbuf);
+    /// Of a tag that was put back: the protocol that the configuration has for it.
+    void name_protocol(const Port& port, rte_mbuf* mbuf) const;
     rte_mbuf* copy_of(const rte_mbuf* mbuf);
     rte_mbuf* in_one_segment(rte_mbuf* mbuf);
     /// Gathers bytes from offset `from` of the frame; false: some cannot be read.
@@ -75,6 +82,7 @@ class EthPacketIo : public PortIo {
     rte_mempool* pool_;
     const offload::PeerMemory* peer_;
     WorkerCounters& counters_;
+    ImageView image_;
     MbufSlots slots_;
     RxSleep sleep_;
     std::vector<Port> ports_;

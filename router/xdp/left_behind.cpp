@@ -133,7 +133,7 @@ void LeftBehind::add_dispatched() {
     const uint32_t counters = info_of(counters_).id;
     if (!ids || counters == 0) return;
     for (const auto& [ifindex, id] : *ids) {
-        const auto has_it = [&](const Port& port) { return port.ifindex == ifindex; };
+        const auto has_it = [ifindex = ifindex](const Port& port) { return port.ifindex == ifindex; };
         if (std::ranges::any_of(ports_, has_it)) continue;
         for (const uint32_t program : dispatched_port_stages(ifindex))
             if (const auto maps = maps_of(program); std::ranges::find(maps, counters) != maps.end())

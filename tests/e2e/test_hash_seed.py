@@ -95,7 +95,7 @@ def test_configured_seed(build_net):
     assert paths(other) == before
     one.router.config["hash_seed"] = 8
     one.router.write()
-    assert "seed of the flow hash: 7 -> 8" in one.router.reload("--dry-run").stdout
+    assert "seed of the flow hash: 7 → 8" in one.router.reload("--dry-run").stdout
     assert paths(one) == before, "nothing has been changed yet"
     one.router.reload()
     moved = sum(paths(one)[flow] != before[flow] for flow in range(FLOWS))

@@ -36,7 +36,7 @@ TEST(Describe, Settings) {
     wanted += R"(, "instance": "b", "log_level": "debug", "neighbour_queue": 1,
         "neighbours_unresolved": 2, "xdp": {"dispatcher": true},
         "kernel_routes": {"enabled": true, "table": 7, "protocols": ["bird", "static"], "preference": 21, "install": false},
-        "routing": {"resolve_via_default": true},
+        "routing": {"resolve_via_default": true}, "hash_seed": 7,
         "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
         "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
     EXPECT_THAT(difference(wanted),
@@ -44,6 +44,8 @@ TEST(Describe, Settings) {
                             "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
                             "kernel routes: preference: 20 → 21", "routes installed in the kernel: on → off",
                             "next hops resolved over the default route: off → on",
+                            "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
+                            "other ones",
                             "ICMP errors a second: 1000 → 1", "ICMP errors a second to one prefix: 10 → 2",
                             "ICMP errors at once to one prefix: 10 → 3", "FIB: MiB of table memory: 32 → 2",
                             "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",

@@ -27,6 +27,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_FALSE(c.seccomp);
     EXPECT_EQ(c.api, (Api{"netops", 8, {"/etc/pktpit", "/srv/pktpit"}}));
     EXPECT_TRUE(c.routing.resolve_via_default);
+    EXPECT_EQ(c.hash_seed, 4294967295U);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
@@ -145,6 +146,7 @@ class Generator {
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
         c.routing.resolve_via_default = pick(2);
+        if (pick(2)) c.hash_seed = static_cast<uint32_t>(random_());
         if (pick(3) == 0) {
             c.dataplane = "dpdk";
             c.dpdk = {pick(2) ? std::vector<std::string>{"-n", "4"} : std::vector<std::string>{},

@@ -22,6 +22,7 @@ class RandomConfiguration {
         config.kernel_routes.table = one_in(3) ? 100 : 254;
         config.kernel_routes.preference = one_in(2) ? 20 : 5;
         config.routing.resolve_via_default = one_in(2);
+        if (one_in(2)) config.hash_seed = below(3);
         config.icmp.rate = 1000 + below(3);
         config.neighbour_queue = 64 + below(3);
         config.heartbeat.worker_ms = 20 + below(3);

@@ -104,6 +104,12 @@ void add_routes(Snapshot& lines, ControlPlane& control, const MemoryDataplane& d
                 lines.insert(
                     fmt::format("image table {} {}: {}", table, prefix.to_string(), reader.group(*group)));
     reader.ports_and_vlans(lines);
+    const auto* globals =
+        reinterpret_cast<const pp_fib_globals*>(image.memory().data() + image.geometry().globals_offset);
+    lines.insert(fmt::format("image: seed of the flow hash {}", globals->hash_seed));
+    for (size_t i = 0; i < std::size(globals->sources); i++)
+        if (globals->sources[i] != 0)
+            lines.insert(fmt::format("image: sources {}: {:08x}", i, globals->sources[i]));
     const auto usage = image.usage();
     lines.insert(fmt::format("image: {} groups, {} adjacencies, {} VLANs, {} and {} prefixes", usage.groups,
                              usage.adjacencies, usage.vlans, usage.prefixes4, usage.prefixes6));

@@ -105,8 +105,8 @@ TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
     missing.erase(PP_DROP_PUNT_FULL);
     missing.erase(PP_DROP_NO_HEADROOM);
     // And these in a dataplane that holds packets in slots.
-    for (const int verdict :
-         {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED, PP_DROP_SPLIT_FULL})
+    for (const int verdict : {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED,
+                              PP_DROP_SPLIT_FULL, PP_DROP_STALE, PP_HOST_DAEMON_LOST})
         missing.erase(verdict);
     for (const Vector& vector : all_vectors())
         missing.erase(vector.verdict);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -22,6 +24,16 @@ TEST(VerdictNames, AreUniqueAndFitForMetrics) {
         // People read the action off the name.
         EXPECT_EQ(name.starts_with("drop_") || name == "none", action_of(verdict) == PP_ACTION_DROP) << name;
         EXPECT_EQ(name.starts_with("host_"), action_of(verdict) == PP_ACTION_HOST) << name;
+    }
+}
+
+TEST(VerdictNames, AreAllInThePageForPeople) {
+    std::ifstream page(PKTPIT_SOURCE_DIR "/docs/packets.md");
+    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    for (int verdict = PP_NONE + 1; verdict < PP_VERDICT_COUNT; verdict++) {
+        const auto number = static_cast<pp_verdict>(verdict);
+        EXPECT_NE(text.find("| `" + std::string(name_of(number)) + "` |"), std::string::npos)
+            << name_of(number);
     }
 }
 
