@@ -428,8 +428,10 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
                            : Result<void>(tl::unexpected(made.error()));
         if (pinned) pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get());
         if (!pinned) {
-            if (made) made->link.reset();
-            pins_.remove_port(ifindex);
+            if (made) {
+                made->link.reset();
+                pins_.remove_port(ifindex);
+            }  // else what is pinned here may be an earlier daemon's
             give_back(ifindex, Fd());
             return tl::unexpected(pinned.error());
         }

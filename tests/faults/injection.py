@@ -47,10 +47,10 @@ def strace(log, *expressions):
             *(word for each in expressions for word in ("-e", each)))
 
 
-def read_calls(log, own_from=None):
-    """Calls of the process's main thread, in order. `own_from`: those before the first that has this text are left out, as
+def read_calls(log, own_from=None, main=None):
+    """Calls of the process's main thread (`main`, else the first that calls), in order. `own_from`: those before the first that has this text are left out, as
     they are the libraries' at the program's start."""
-    calls, counts, main, own = [], {}, None, own_from is None
+    calls, counts, own = [], {}, own_from is None
     for line in Path(log).read_text(errors="replace").splitlines():
         found = re.match(r"(\d+) +(\w+)\((.*)", line)
         if not found or found[2] not in SYSCALLS:

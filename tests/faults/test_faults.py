@@ -10,6 +10,7 @@ import pytest
 from injection import TOO_SLOW, Tracer, choose, outcome, read_calls, strace
 from lib.namespaces import CommandFailed, end
 from lib.packets import token, udp4
+from lib.losses import LostByTheMachine
 from lib.pktpit_router import SOCKETS
 from lib.stream import assert_nothing_lost
 from lib.tools import compiled
@@ -24,6 +25,7 @@ requirement = pytest.mark.requirement
 SHARES = int(os.environ.get("PKTPIT_FAULT_SHARES", "4"))
 # Points whose stream is accounted for at once. Where it has lost something, each is tried again with a stream of its own.
 BATCH = 12
+MEASUREMENTS = 3
 MOVING = "203.0.113.0/24"
 GONE, STATUS_REFUSED = -signal.SIGKILL, 1
 
@@ -31,7 +33,8 @@ shares = pytest.mark.parametrize("share", range(SHARES))
 
 
 def smaller(topology):
-    return {"fib": {"next_hop_groups": 1024, "adjacencies": 256, "table_memory_mib": 8}, "icmp": topology.config()["icmp"]}
+    # strace injects an error in the place of a call with a number that no filter knows.
+    return {"seccomp": False, "fib": {"next_hop_groups": 1024, "adjacencies": 256, "table_memory_mib": 8}, "icmp": topology.config()["icmp"]}
 
 
 class Bench:
@@ -171,6 +174,20 @@ def try_points(way, points):
     return statuses
 
 
+def without_loss(bench, way, point):
+    """Measured again where the machine has lost something (lib/losses.py)."""
+    for measurement in range(1, MEASUREMENTS + 1):
+        running = bench.stream()
+        try_points(way, [point])
+        try:
+            return assert_nothing_lost(running.finish())
+        except LostByTheMachine as lost:
+            if measurement == MEASUREMENTS:
+                raise LostByTheMachine(f"{point}: {lost}") from lost
+        except AssertionError as error:
+            raise AssertionError(f"{point}: {error}") from error
+
+
 def in_batches(bench, way, points):
     """The same, over a stream that may lose nothing."""
     statuses = {}
@@ -181,12 +198,7 @@ def in_batches(bench, way, points):
             statuses[status] = statuses.get(status, 0) + count
         if running.finish()["lost"]:
             for point in batch:
-                running = bench.stream()
-                try_points(way, [point])
-                try:
-                    assert_nothing_lost(running.finish())
-                except AssertionError as error:
-                    raise AssertionError(f"{point}: {error}") from error
+                without_loss(bench, way, point)
     return statuses
 
 
@@ -251,7 +263,7 @@ def test_reload(bench, share, points, tmp_path):
     log = tmp_path / "calls"
     bench.reload()  # the first has more to do
     assert bench.reload(log=log) == 0
-    calls = read_calls(log)
+    calls = read_calls(log, main=str(bench.router.process.pid))
     tried = choose(calls, share, SHARES)
     statuses = in_batches(bench, bench.reload, tried)
     bench.stop()
