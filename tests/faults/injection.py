@@ -100,10 +100,12 @@ class Tracer:
 
     def __init__(self, namespace, pid, log, *expressions):
         words = [word for each in ("trace=" + ",".join(SYSCALLS), *expressions) for word in ("-e", each)]
-        self.process = namespace.start("strace", "-f", "-qq", "-s", "256", "-o", log, "-p", pid, *words)
-        wait_for(lambda: all_traced(pid) or self.process.poll() is not None, 10, "strace is attached")
-        if self.process.poll() is not None:
-            raise AssertionError("strace cannot attach")
+        for _ in range(5):  # it gives up where a thread ends that it was about to attach to
+            self.process = namespace.start("strace", "-f", "-qq", "-s", "256", "-o", log, "-p", pid, *words)
+            wait_for(lambda: all_traced(pid) or self.process.poll() is not None, 10, "strace is attached")
+            if self.process.poll() is None:
+                return
+        raise AssertionError("strace cannot attach")
 
     def close(self):
         end(self.process)
