@@ -141,12 +141,10 @@ def main():
     root = os.geteuid() == 0
     asan = Step("build: AddressSanitizer", "build-asan", counted=False)
     tsan = Step("build: ThreadSanitizer", "build-tsan", counted=False)
-    asan_daemon = Step("build: the daemon with AddressSanitizer", "build-e2e-asan", counted=False)
-    tsan_daemon = Step("build: the daemon with ThreadSanitizer", "build-e2e-tsan", counted=False)
     fuzz = Step("build: fuzz targets", "build-fuzz", counted=False)
     computing = [asan, Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan"),
-                 *([asan_daemon] if root else []), Step("property tests", "test-property"),
-                 tsan, Step("ThreadSanitizer", "test-tsan"), *([tsan_daemon] if root else []), Step("lint", "lint", counted=False),
+                 Step("property tests", "test-property"),
+                 Step("lint", "lint", counted=False), tsan, Step("ThreadSanitizer", "test-tsan"),
                  fuzz, Step("fuzz targets", "test-fuzz")]
     waiting = [Step("payloads NIC to NIC, in an emulated machine", "test-p2p")]
     if root:
@@ -158,10 +156,6 @@ def main():
                    Step("faults at every call to the kernel", "test-faults"),
                    Step("end-to-end tests on DPDK", "test-e2e-dpdk"),
                    Step("end-to-end tests of the packet path, on modelled NICs", "test-e2e-model"),
-                   Step("end-to-end tests of a daemon with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan",
-                        after=(asan_daemon,)),
-                   Step("end-to-end tests of the packet path and the API, of a daemon with ThreadSanitizer", "test-e2e-tsan",
-                        after=(tsan_daemon,)),
                    Step("the benchmarks' machinery", "test-bench"), *waiting]
     else:
         print("not root: differential, system and end-to-end tests are left out")

@@ -70,7 +70,11 @@ void ControlPlane::tick() {
         routing_.resolve_missing();
         installed_.refresh();
     }
-    if (ticks_ % drift_every == 0) watch_drift();
+    if (ticks_ % drift_every == 0) {
+        BestEffort effort;
+        effort.attempt("drift", [this] { watch_drift(); });
+        if (auto watched = effort.result(); !watched) spdlog::warn("{}", watched.error().to_string());
+    }
     ports_.follow_reachability();
     installed_.tick();
 }

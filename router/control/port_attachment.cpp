@@ -15,8 +15,9 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
         if (is_port(port.config) && !port.attachment && port.ifindex != 0) unattached.push_back(&port);
     PortStages* stages = dataplane_.port_stages();
     if (stages)
-        std::ranges::stable_partition(
-            unattached, [&](const Port* port) { return !stages->previous_ports().contains(port->ifindex); });
+        std::stable_partition(unattached.begin(), unattached.end(), [&](const Port* port) {
+            return !stages->previous_ports().contains(port->ifindex);
+        });
     for (Port* port : unattached) {
         if (auto wanted = go_on(); !wanted) return wanted;
         transaction.on_rollback(port->config.name, [this, name = port->config.name] {

@@ -34,8 +34,8 @@ Result<void> Ports::take_role(Port& port) {
     return effort.result();
 }
 
-// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot be
-// put back stays noted for whoever comes after.
+// A start that is refused leaves a device as it has found it, which may be an earlier daemon's. What cannot
+// be put back stays noted for whoever comes after.
 Result<void> Ports::give_role_back(Port& port, Was role) {
     if (port.ifindex == 0) return {};
     BestEffort effort;
@@ -65,7 +65,7 @@ Result<void> Ports::give_former_roles_back() {
 Result<void> Ports::set_switches(const std::string& device, const SwitchValues& values) {
     BestEffort effort;
     for (const auto& [name, value] : values)
-        effort.attempt(device, [&]() -> Result<void> {
+        effort.attempt(device, [&, &name = name, &value = value]() -> Result<void> {
             if (name == vlan_offload_switch) {
                 const bool on = value == "1";
                 const auto now = switches_.receive_vlan_offload(device);
@@ -165,7 +165,8 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 }
 
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
-    spdlog::warn("{}: device is gone{}", port.config.name, renamed ? ": it is " + renamed->name + " now" : "");
+    spdlog::warn("{}: device is gone{}", port.config.name,
+                 renamed ? ": it is " + renamed->name + " now" : "");
     auto given = renamed ? set_switches(renamed->name, memory_.before(port.ifindex)) : Result<void>();
     if (given)
         memory_.forget(port.ifindex);

@@ -60,9 +60,15 @@ void Ports::mend(Transaction& transaction) {
         warn(add_addresses(port, port.config.addresses, &transaction));
         std::vector<DriftItem> turned;
         find_switch_drift(port, turned);
-        for (const auto& item : turned)
-            warn(item.expected == "off" ? switches_.set_receive_vlan_offload(name, false)
-                                        : switches_.set_sysctl(item.what, item.expected));
+        for (const auto& item : turned) {
+            const auto turn = [this, name = name, item](const std::string& to) {
+                return item.expected == "off" ? switches_.set_receive_vlan_offload(name, to == "on")
+                                              : switches_.set_sysctl(item.what, to);
+            };
+            warn(transaction.make(
+                name, [&] { return turn(item.expected); },
+                [turn, found = item.found] { return turn(found); }));
+        }
         if (!is_port(port.config) || !port.attachment) continue;
         if (!dataplane_.why_detached(port.port).empty()) detach(port);
     }

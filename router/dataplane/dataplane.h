@@ -84,7 +84,8 @@ class PortStages {
     /// To be called when all configured ports are attached: what an earlier daemon has left on others goes.
     /// The devices (ifindex) of those are returned.
     virtual Result<std::vector<uint32_t>> commit() = 0;
-    /// Until commit(): every device that an earlier daemon's data path was taken over on has it back, at once.
+    /// Until commit(): every device that an earlier daemon's data path was taken over on has it back, at
+    /// once.
     virtual void give_back_all() = 0;
     /// From now on the destructor ends the data path, which else goes on without the daemon.
     virtual void take_down() = 0;

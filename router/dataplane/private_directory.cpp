@@ -34,11 +34,19 @@ Result<void> check_directory(const std::string& path, bool shared) {
         (!others || (shared && (status.st_mode & S_ISVTX) != 0)))
         return {};
     return fail(path,
-                "belongs to user " + std::to_string(status.st_uid) + " and has mode " + octal(status.st_mode) +
-                    ": what lies in it may be anybody's",
+                "belongs to user " + std::to_string(status.st_uid) + " and has mode " +
+                    octal(status.st_mode) + ": what lies in it may be anybody's",
                 shared ? "a directory of root's that is sticky, or that nobody else writes to"
                        : "a directory of root's that nobody else writes to",
                 shared ? "chmod 0755 " + path : "find out who made it, and remove it: rm -r " + path);
+}
+
+Result<void> check_given_directory(const std::string& path) {
+    struct stat status {};
+    const bool there = lstat(path.c_str(), &status) == 0;
+    const bool private_one = S_ISDIR(status.st_mode) && (status.st_mode & others_write) == 0;
+    if (!there || !private_one || geteuid() != 0) return check_directory(path);
+    return check_directory(path.substr(0, path.find_last_of('/')));
 }
 
 Result<void> make_private_directory(const std::string& path, unsigned mode) {

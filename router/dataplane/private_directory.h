@@ -13,6 +13,9 @@ namespace pktpit::router {
 /// is not theirs then.
 Result<void> check_directory(const std::string& path, bool shared = false);
 
+/// The same of one that root may have given to another user: only root can write to the directory above.
+Result<void> check_given_directory(const std::string& path);
+
 /// Makes it with this mode if it is not there. One of this process's own that more could look into is
 /// narrowed to it. Errors: cannot be made; what check_directory() says.
 Result<void> make_private_directory(const std::string& path, unsigned mode);

@@ -23,7 +23,9 @@ std::string run_path(const std::string& instance, std::string_view suffix) {
 
 // Whoever may open the directory may lock it, and whoever may read the files sees what the host was before.
 Result<void> make_run_directory() {
-    return make_private_directory(run_directory(), 0750);
+    const std::string directory = run_directory();
+    if (check_given_directory(directory) && !check_directory(directory)) return {};  // the daemon's user's
+    return make_private_directory(directory, 0750);
 }
 
 }  // namespace pktpit::router

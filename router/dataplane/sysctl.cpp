@@ -21,7 +21,8 @@ std::string path_of(const std::string& path) {
 
 std::optional<std::string> get_sysctl(const std::string& path) {
     Fd file(::open(path_of(path).c_str(), O_RDONLY | O_CLOEXEC));
-    // Whoever takes a switch for one that is not there leaves it as it is: once more, should memory have been short.
+    // Whoever takes a switch for one that is not there leaves it as it is: once more, should memory have been
+    // short.
     if (!file && errno != ENOENT) file = Fd(::open(path_of(path).c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, 256> text{};
     const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
@@ -34,8 +35,10 @@ Result<void> put_sysctl(const std::string& path, const std::string& value) {
     if (get_sysctl(path) == value) return {};
     const Fd file(::open(path_of(path).c_str(), O_WRONLY | O_CLOEXEC));
     if (!file && errno == ENOENT) return {};
-    if (file && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size())) return {};
-    return fail("net/" + path, "cannot be set to " + value + ": " + errno_text(errno), "a writable /proc/sys");
+    if (file && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size()))
+        return {};
+    return fail("net/" + path, "cannot be set to " + value + ": " + errno_text(errno),
+                "a writable /proc/sys");
 }
 
 std::optional<std::string> set_sysctl(const std::string& path, const std::string& value) {

@@ -15,7 +15,8 @@ std::optional<std::string> get_sysctl(const std::string& path);
 /// written.
 std::optional<std::string> set_sysctl(const std::string& path, const std::string& value);
 
-/// Writes `value` unless it is there. A switch that is not there, since its device has gone, needs no setting.
+/// Writes `value` unless it is there. A switch that is not there, since its device has gone, needs no
+/// setting.
 Result<void> put_sysctl(const std::string& path, const std::string& value);
 
 }  // namespace pktpit::router

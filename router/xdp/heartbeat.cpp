@@ -40,6 +40,8 @@ uint32_t jiffies_in(uint64_t nanoseconds) {
 
 void Heartbeat::configure(const config::Heartbeat& wanted) {
     settings_ = wanted;
+    store(order_->beat,
+          order_->beat + 1);  // it moves: a port stage that has seen no beat yet begins to count now
     store(order_->heartbeat, jiffies_in(wanted.worker_ms * millisecond));
     store(order_->hold, watches_daemon() ? jiffies_in(wanted.hold_s * second) : 0);
     if (!watches_daemon()) return;

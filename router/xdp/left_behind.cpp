@@ -123,8 +123,8 @@ void LeftBehind::find_maps(uint32_t program) {
     }
 }
 
-// A dispatcher is not pinned here: its devices are those of the pinned image, and its programs those that count
-// in the pinned map.
+// A dispatcher is not pinned here: its devices are those of the pinned image, and its programs those that
+// count in the pinned map.
 void LeftBehind::add_dispatched() {
     const std::string version = "v" + std::to_string(PP_ABI_VERSION) + "_";
     if (!counters_) counters_ = pins_.get(version + PP_MAP_COUNTERS);
@@ -133,7 +133,7 @@ void LeftBehind::add_dispatched() {
     const uint32_t counters = info_of(counters_).id;
     if (!ids || counters == 0) return;
     for (const auto& [ifindex, id] : *ids) {
-        const auto has_it = [&](const Port& port) { return port.ifindex == ifindex; };
+        const auto has_it = [ifindex = ifindex](const Port& port) { return port.ifindex == ifindex; };
         if (std::ranges::any_of(ports_, has_it)) continue;
         for (const uint32_t program : dispatched_port_stages(ifindex))
             if (const auto maps = maps_of(program); std::ranges::find(maps, counters) != maps.end())
@@ -155,7 +155,8 @@ std::vector<Error> LeftBehind::take_down() {
         if (port.dispatched) undispatch(port.ifindex, port.program);
     pins_.remove_all();
     if (const auto names = pins_.names(); !names.empty())
-        left.push_back({pins_.path(), "cannot be removed whole", "permission to write to bpffs", "run as root"});
+        left.push_back(
+            {pins_.path(), "cannot be removed whole", "permission to write to bpffs", "run as root"});
     for (const auto& [ifindex, values] : state_.switches) {
         const std::string device = here_ ? device_name(ifindex) : "";
         if (device.empty()) continue;

@@ -72,8 +72,8 @@ Result<PinDirectory> PinDirectory::open(const std::string& instance) {
 Result<PinDirectory> PinDirectory::find(const std::string& instance) {
     if (auto mounted = check_bpffs(); !mounted) return tl::unexpected(mounted.error());
     const std::string path = path_of_instance(instance);
-    for (const std::string& each : {std::string(all_instances), path})
-        if (auto checked = check_directory(each); !checked) return tl::unexpected(checked.error());
+    if (auto checked = check_directory(all_instances); !checked) return tl::unexpected(checked.error());
+    if (auto checked = check_given_directory(path); !checked) return tl::unexpected(checked.error());
     return PinDirectory(path);
 }
 

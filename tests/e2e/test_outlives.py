@@ -270,7 +270,7 @@ def test_foreign_pin_folder_is_refused(build_net, owner, mode):
         if net.router.pins.exists():
             net.router.pins.rmdir()
     net.router.start()
-    assert net.router.pins.stat().st_mode & 0o7777 == 0o700 and PINS.stat().st_mode & 0o7777 == 0o700
+    assert net.router.pins.stat().st_mode & 0o7777 == 0o700 and PINS.stat().st_mode & 0o022 == 0
 
 
 # --- ports that went elsewhere
@@ -436,3 +436,16 @@ def asked(net, answer):
     finally:
         os.close(ours)
         os.close(its)
+
+
+@requirement("`pktpit detach` by root ends what a daemon of another user has left")
+def test_detach_of_another_users_daemon(build_net):
+    net = build_net(start=False)
+    net.router.move_into_the_open("nobody")
+    net.router.start()
+    net.router.kill()
+    done = net.topology.router_namespace.run("env", f"RUNTIME_DIRECTORY={net.router.run_folder}", TOOL, "--instance",
+                                             net.router.instance, "detach", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert programs(net) == [None] * 3
+    assert not net.router.pins.exists() and not list(net.router.run_folder.iterdir())

@@ -42,6 +42,18 @@ TEST_F(PrivateDirectory, that_others_can_write_to_is_refused) {
     EXPECT_TRUE(check_directory(path_, true));
 }
 
+TEST_F(PrivateDirectory, of_another_user_is_trusted_only_where_root_alone_can_have_put_it) {
+    if (geteuid() != 0) GTEST_SKIP() << "gives directories away";
+    const std::string given = path_ + "/given";
+    ASSERT_EQ(mkdir(path_.c_str(), 0755), 0);
+    ASSERT_EQ(mkdir(given.c_str(), 0700), 0);
+    ASSERT_EQ(chown(given.c_str(), 65534, 65534), 0);
+    EXPECT_FALSE(check_directory(given));
+    EXPECT_TRUE(check_given_directory(given));
+    ASSERT_EQ(chmod(path_.c_str(), 01777), 0);
+    EXPECT_FALSE(check_given_directory(given));
+}
+
 TEST_F(PrivateDirectory, that_is_a_link_is_refused) {
     ASSERT_EQ(symlink("/tmp", path_.c_str()), 0);
     EXPECT_FALSE(make_private_directory(path_, 0700));

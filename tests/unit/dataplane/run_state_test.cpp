@@ -12,8 +12,9 @@ namespace pktpit::router {
 namespace {
 
 RunState example() {
-    return {4026531840,
-            {{7, {{"forwarding", "0"}, {"keep_addr_on_down", "-1"}, {"receive_vlan_offload", "1"}}}, {12, {}}}};
+    return {
+        4026531840,
+        {{7, {{"forwarding", "0"}, {"keep_addr_on_down", "-1"}, {"receive_vlan_offload", "1"}}}, {12, {}}}};
 }
 
 TEST(RunState, what_is_written_is_read) {
@@ -25,8 +26,9 @@ TEST(RunState, a_file_that_is_not_a_daemons_is_refused_with_its_line) {
     for (const char* text :
          {"", "pktpit-state 2\n", "pktpit-state 1\nnamespace\n", "pktpit-state 1\nnamespace -1\n",
           "pktpit-state 1\ndevice 0 forwarding=1\n", "pktpit-state 1\ndevice 7 forwarding=x\n",
-          "pktpit-state 1\ndevice 7 ../../kernel/core_pattern=1\n", "pktpit-state 1\ndevice 7 forwarding=1;\n",
-          "pktpit-state 1\ndevice 7\ndevice 7\n", "pktpit-state 1\ndevice 7 forwarding=1 forwarding=0\n",
+          "pktpit-state 1\ndevice 7 ../../kernel/core_pattern=1\n",
+          "pktpit-state 1\ndevice 7 forwarding=1;\n", "pktpit-state 1\ndevice 7\ndevice 7\n",
+          "pktpit-state 1\ndevice 7 forwarding=1 forwarding=0\n",
           "pktpit-state 1\ndevice 99999999999 forwarding=1\n", "pktpit-state 1\n\n"})
         EXPECT_FALSE(parse_run_state(text, "x")) << text;
     const auto wrong = parse_run_state("pktpit-state 1\nnamespace 5\nroot:x:0:0\n", "/run/pktpit/a.state");

@@ -181,6 +181,8 @@ TEST(NeighbourQueue, patience_ends_after_three_seconds) {
     EXPECT_EQ(marks(queue.take_expired(start + 5s)), (std::vector{2, 3}));
     EXPECT_EQ(queue.bytes(), 0U);
     queue.due_requests(start + 6s);
+    EXPECT_EQ(queue.neighbours(), 2U) << "the kernel may still be asking";
+    queue.due_requests(start + 2s + NeighbourQueue::answer_within);
     EXPECT_EQ(queue.neighbours(), 0U) << "forgotten";
 }
 

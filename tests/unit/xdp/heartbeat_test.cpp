@@ -42,6 +42,7 @@ TEST_F(HeartbeatTest, TellsThePortStagesWhatIsConfigured) {
     heartbeat.configure({0, config::OnDaemonLoss::kernel, 3});
     EXPECT_EQ(order->heartbeat, 0U);
     EXPECT_EQ(order->hold, jiffies_in(3000 * millisecond));
+    EXPECT_NE(order->beat, order->beat_seen) << "a stage that begins now has seen the daemon";
     EXPECT_TRUE(heartbeat.watches_daemon());
 }
 
