@@ -109,21 +109,48 @@ Result<void> XdpDataplane::adopt_link(uint32_t pinned_as, Fd link) {
     const auto target = link_target(link.get());
     if (!target) return fail(pins_.path() + "/" + name, target.error().message);
     if (target->ifindex == 0) {
-        pins_.remove(name);  // its device is gone
+        pins_.remove_port(pinned_as);  // its device is gone
         return {};
     }
     const auto here = ask_attached_program(target->ifindex);
     if (!here) return tl::unexpected(here.error());
     // An ifindex means nothing outside its network namespace, and a device gets another when it moves.
     if (here->program_id != target->program_id || target->ifindex != pinned_as) {
-        moved_away_.push_back(name);
+        moved_away_.push_back(pinned_as);
         return {};
     }
-    Earlier earlier{Fd(bpf_prog_get_fd_by_id(target->program_id)), here->mode};
-    if (!earlier.program)
-        return fail(pins_.path() + "/" + name, "cannot open the program that runs: " + errno_text(errno));
+    Earlier earlier{running_program(pinned_as, target->program_id), here->mode};
     earlier_.emplace(pinned_as, std::move(earlier));
     earlier_links_.emplace(pinned_as, std::move(link));
+    return {};
+}
+
+// One of the two that are pinned, or of a daemon that pinned none: then there is no way back to it for one
+// without CAP_SYS_ADMIN.
+Fd XdpDataplane::running_program(uint32_t ifindex, uint32_t id) const {
+    for (const auto& name : {PinDirectory::program_name(ifindex), PinDirectory::next_program_name(ifindex)})
+        if (Fd program = pins_.get(name); program && program_id(program.get()) == id) return program;
+    return Fd(bpf_prog_get_fd_by_id(id));
+}
+
+// Pinned before it runs, beside the one that runs: one of the two is always the one that does.
+Result<void> XdpDataplane::swap(uint32_t ifindex, const Fd& link, const Fd& program,
+                                const std::string& device) {
+    if (auto pinned = pins_.put(PinDirectory::next_program_name(ifindex), program.get()); !pinned)
+        return pinned;
+    if (auto swapped = swap_program(link.get(), program.get(), device); !swapped) {
+        pins_.remove(PinDirectory::next_program_name(ifindex));
+        return swapped;
+    }
+    return committed_ ? settle_program(ifindex) : Result<void>();
+}
+
+// What runs has the name of what runs.
+Result<void> XdpDataplane::settle_program(uint32_t ifindex) const {
+    const Fd next = pins_.get(PinDirectory::next_program_name(ifindex));
+    if (!next) return {};
+    if (auto pinned = pins_.put(PinDirectory::program_name(ifindex), next.get()); !pinned) return pinned;
+    pins_.remove(PinDirectory::next_program_name(ifindex));
     return {};
 }
 
@@ -134,8 +161,9 @@ Result<void> XdpDataplane::check_namespace() const {
     const uint64_t current = current_network_namespace();
     const bool known = state && *state && (*state)->network_namespace != 0 && current != 0;
     if (known ? (*state)->network_namespace == current : !earlier_links_.empty()) {
-        for (const auto& name : moved_away_)
-            spdlog::warn("{}/{}: its device has been moved to another network namespace", pins_.path(), name);
+        for (const uint32_t pinned_as : moved_away_)
+            spdlog::warn("{}/{}: its device has been moved to another network namespace", pins_.path(),
+                         PinDirectory::link_name(pinned_as));
         return {};
     }
     return fail(pins_.path(), "the data path pinned here is in another network namespace",
@@ -278,8 +306,7 @@ void XdpDataplane::forget_sockets(uint16_t port) {
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const uint32_t key = port;
-    if (!by_daemon_.contains(port) &&
-        bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+    if (!by_daemon_.contains(port) && bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);
@@ -319,7 +346,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
     Attachment attachment;
     if (const auto running = ports_.find(port); running != ports_.end() && running->second.link) {
         const Fd program = std::move(prepared_.extract(port).mapped());
-        if (auto swapped = swap_program(running->second.link.get(), program.get(), device); !swapped)
+        if (auto swapped = swap(ifindex, running->second.link, program, device); !swapped)
             return tl::unexpected(swapped.error());
         attachment.mode = attached_program(ifindex).mode;
         attachment.warning = tags_warning(vlan_tags_of(device), attachment.mode == AttachMode::generic,
@@ -379,12 +406,12 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         const bool mode_fits = mode == config::XdpMode::automatic ||
                                (mode == config::XdpMode::native) == (attachment.mode == AttachMode::native);
         if (mode_fits) {
-            if (auto swapped = swap_program(earlier->second.get(), program.get(), device); !swapped)
+            if (auto swapped = swap(ifindex, earlier->second, program, device); !swapped)
                 return tl::unexpected(swapped.error());
             attached.link = std::move(earlier->second);
             attached.taken_over = attachment.adopted = true;
         } else {
-            pins_.remove(PinDirectory::link_name(ifindex));
+            pins_.remove_port(ifindex);
         }
         earlier_links_.erase(earlier);
     }
@@ -397,10 +424,12 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
             if (auto other = load_port_stage(maps_, geometry_, program_of(port)))
                 made = attach_port(other->get(), ifindex, device, mode);
         }
-        auto pinned = made ? pins_.put(PinDirectory::link_name(ifindex), made->link.get())
+        auto pinned = made ? pins_.put(PinDirectory::program_name(ifindex), program.get())
                            : Result<void>(tl::unexpected(made.error()));
+        if (pinned) pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get());
         if (!pinned) {
             if (made) made->link.reset();
+            pins_.remove_port(ifindex);
             give_back(ifindex, Fd());
             return tl::unexpected(pinned.error());
         }
@@ -421,7 +450,7 @@ void XdpDataplane::end(Port port) {
         return;
     }
     if (!port.taken_over || !earlier_.contains(port.ifindex)) {
-        pins_.remove(PinDirectory::link_name(port.ifindex));
+        pins_.remove_port(port.ifindex);
         port.link.reset();
     }
     give_back(port.ifindex, std::move(port.link));
@@ -432,15 +461,20 @@ void XdpDataplane::give_back(uint32_t ifindex, Fd link) {
     const auto found = earlier_.find(ifindex);
     if (found == earlier_.end() || earlier_links_.contains(ifindex)) return;
     const std::string device = "device " + std::to_string(ifindex);
-    const auto run = [&] {
-        if (link) return swap_program(link.get(), found->second.program.get(), device);
+    const auto run = [&]() -> Result<void> {
+        const Fd& program = found->second.program;
+        if (!program) return fail(device, "its program is not known");
+        if (link) return swap_program(link.get(), program.get(), device);
         auto made = attach_earlier(ifindex, device, found->second);
         if (!made) return Result<void>(tl::unexpected(made.error()));
         link = std::move(*made);
+        if (auto pinned = pins_.put(PinDirectory::program_name(ifindex), program.get()); !pinned)
+            return pinned;
         return pins_.put(PinDirectory::link_name(ifindex), link.get());
     };
     auto back = run();
     if (!back) back = run();  // nobody is there to whom it could be refused
+    if (back) pins_.remove(PinDirectory::next_program_name(ifindex));
     if (!back)
         spdlog::critical("what ran before this start cannot be put back: {}", back.error().to_string());
     if (link) earlier_links_.emplace(ifindex, std::move(link));
@@ -483,13 +517,18 @@ void XdpDataplane::detach(uint16_t port) {
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
     if (auto pinned = pin_maps(pins_, maps_); !pinned) return tl::unexpected(pinned.error());
     committed_ = true;
+    // What cannot have its name now keeps the one that it has, by which it is found as well.
+    for (const auto& [port, attached] : ports_)
+        if (attached.link)
+            if (auto settled = settle_program(attached.ifindex); !settled)
+                spdlog::warn("{}", settled.error().to_string());
     std::vector<uint32_t> released;
     for (const auto& [ifindex, link] : earlier_links_) {
-        pins_.remove(PinDirectory::link_name(ifindex));
+        pins_.remove_port(ifindex);
         released.push_back(ifindex);
     }
-    for (const auto& name : moved_away_)
-        pins_.remove(name);
+    for (const uint32_t pinned_as : moved_away_)
+        pins_.remove_port(pinned_as);
     for (const auto& [ifindex, programs] : earlier_dispatched_)
         for (const uint32_t program : programs)
             undispatch(ifindex, program);

@@ -130,6 +130,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     bool attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                               config::XdpMode mode, Attachment& attachment);
     void end(Port port);
+    [[nodiscard]] Fd running_program(uint32_t ifindex, uint32_t id) const;
+    Result<void> swap(uint32_t ifindex, const Fd& link, const Fd& program, const std::string& device);
+    Result<void> settle_program(uint32_t ifindex) const;
     void give_back(uint32_t ifindex, Fd link);
     static Result<Fd> attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier);
     /// redirects.cpp: keeps those ports alone among the targets that redirected frames reach.
@@ -172,7 +175,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     std::map<uint32_t, Earlier> earlier_;      ///< by ifindex, of links taken over or not; until commit()
     /// By ifindex: what the device's dispatcher runs beside this generation's program; until commit().
     std::map<uint32_t, std::vector<uint32_t>> earlier_dispatched_;
-    std::vector<std::string> moved_away_;  ///< pins of links whose devices are in another network namespace
+    std::vector<uint32_t> moved_away_;  ///< pins of links whose devices are in another network namespace
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
     std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet

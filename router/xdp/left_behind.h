@@ -18,10 +18,10 @@ class LeftBehind {
   public:
     struct Port {
         uint32_t ifindex = 0;
-        std::string device;          ///< "eth0"; empty: it is not in this network namespace
-        uint32_t program = 0;        ///< id of the port stage that runs there
-        bool dispatched = false;     ///< by libxdp's dispatcher
-        uint64_t received = 0;       ///< packets, since they were counted first
+        std::string device;              ///< "eth0"; empty: it is not in this network namespace
+        uint32_t program = 0;            ///< id of the port stage that runs there
+        bool dispatched = false;         ///< by libxdp's dispatcher
+        uint64_t received = 0;           ///< packets, since they were counted first
         SwitchValues switches_before{};  ///< what the end puts back
     };
 

@@ -56,7 +56,7 @@ Result<void> XdpDataplane::swap_programs() {
             continue;
         }
         auto program = load_port_stage(maps_, geometry_, program_of(port));
-        auto swapped = program ? swap_program(attached.link.get(), program->get(), devices_[port].second)
+        auto swapped = program ? swap(attached.ifindex, attached.link, *program, devices_[port].second)
                                : Result<void>(tl::unexpected(program.error()));
         if (!swapped) all = swapped;
     }

@@ -2,9 +2,9 @@
 /// Where the data path lives on when the daemon does not: the pin directory of one instance in bpffs.
 ///
 /// Layout below /sys/fs/bpf/pktpit/<instance>/: `v2_counters`, `v2_route_counters`, `v2_counted_routes` and
-/// `v2_fib_image` (maps, by their version: earlier_maps.h), `port_<ifindex>` (XDP links). A link holds its
-/// program and through it every map, so the pinned links alone keep packets flowing; the maps are pinned so
-/// that a restarted daemon can read what they hold.
+/// `v2_fib_image` (maps, by their version: earlier_maps.h), `port_<ifindex>` (XDP links),
+/// `program_<ifindex>`. A link holds its program and through it every map, so the pinned links alone keep
+/// packets flowing; the maps are pinned so that a restarted daemon can read what they hold.
 ///
 /// A daemon may be killed between any two calls, and any call may be refused: a name is there as long as what
 /// it stands for, and what was half made is finished or removed by the next open().
@@ -39,6 +39,17 @@ class PinDirectory {
     [[nodiscard]] std::vector<std::string> names() const;
     /// Pinned XDP links by ifindex.
     [[nodiscard]] std::map<uint32_t, Fd> links() const;
+    /// The program that a link runs, and the one that it is about to: nobody gets a program by its id without
+    /// CAP_SYS_ADMIN.
+    static std::string program_name(uint32_t ifindex) { return "program_" + std::to_string(ifindex); }
+    static std::string next_program_name(uint32_t ifindex) {
+        return "next_program_" + std::to_string(ifindex);
+    }
+    /// The link and its programs.
+    void remove_port(uint32_t ifindex) const {
+        for (const auto& name : {link_name(ifindex), program_name(ifindex), next_program_name(ifindex)})
+            remove(name);
+    }
     static std::string path_of_instance(const std::string& instance);
     static std::string link_name(uint32_t ifindex) { return "port_" + std::to_string(ifindex); }
 

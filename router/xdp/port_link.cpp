@@ -57,6 +57,12 @@ AttachedProgram attached_program(uint32_t ifindex) {
     return ask_attached_program(ifindex).value_or(AttachedProgram{});
 }
 
+uint32_t program_id(int program_fd) {
+    bpf_prog_info info{};
+    uint32_t length = sizeof info;
+    return bpf_obj_get_info_by_fd(program_fd, &info, &length) == 0 ? info.id : 0;
+}
+
 Result<LinkTarget> link_target(int link_fd) {
     bpf_link_info info{};
     uint32_t length = sizeof info;

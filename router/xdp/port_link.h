@@ -22,6 +22,9 @@ AttachedProgram attached_program(uint32_t ifindex);
 /// The same, and an Error where the kernel does not answer. A device that is not there has no program.
 Result<AttachedProgram> ask_attached_program(uint32_t ifindex);
 
+/// Its id; 0: the kernel does not say.
+uint32_t program_id(int program_fd);
+
 /// Program that a link runs, and the device it is on (0: the device is gone).
 struct LinkTarget {
     uint32_t program_id = 0;

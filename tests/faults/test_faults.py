@@ -58,7 +58,7 @@ class Bench:
     def left(self):
         """What a clean end leaves: nothing."""
         pins = [pin.name for pin in self.router.pins.iterdir()] if self.router.pins.exists() else []
-        return self.programs(), pins, [path.name for path in SOCKETS.glob(f"{self.router.instance}.*") if path.suffix != ".lock"]
+        return self.programs(), pins, [path.name for path in SOCKETS.glob(f"{self.router.instance}.*") if path.suffix not in (".lock", ".hash_seed")]
 
     def switches(self):
         script = "cat /proc/sys/net/ipv6/conf/p[123]/forwarding /proc/sys/net/ipv6/conf/p[123]/keep_addr_on_down"
