@@ -39,18 +39,19 @@ TEST(Describe, Settings) {
         "routing": {"resolve_via_default": true}, "hash_seed": 7,
         "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
         "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
-    EXPECT_THAT(difference(wanted),
-                ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
-                            "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
-                            "kernel routes: preference: 20 → 21", "routes installed in the kernel: on → off",
-                            "next hops resolved over the default route: off → on",
-                            "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
-                            "other ones",
-                            "ICMP errors a second: 1000 → 1", "ICMP errors a second to one prefix: 10 → 2",
-                            "ICMP errors at once to one prefix: 10 → 3", "FIB: MiB of table memory: 32 → 2",
-                            "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
-                            "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1",
-                            "neighbours of an interface asked for at once: 128 → 2"));
+    EXPECT_THAT(
+        difference(wanted),
+        ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
+                    "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
+                    "kernel routes: preference: 20 → 21", "routes installed in the kernel: on → off",
+                    "next hops resolved over the default route: off → on",
+                    "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
+                    "other ones",
+                    "ICMP errors a second: 1000 → 1", "ICMP errors a second to one prefix: 10 → 2",
+                    "ICMP errors at once to one prefix: 10 → 3", "FIB: MiB of table memory: 32 → 2",
+                    "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
+                    "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1",
+                    "neighbours of an interface asked for at once: 128 → 2"));
 }
 
 TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
