@@ -175,11 +175,10 @@ std::vector<unsigned> needed_capabilities(const config::Config& config) {
     if (config.dataplane == "model") return {CAP_NET_ADMIN, CAP_NET_RAW};
     if (config.dataplane == "vfio") return {CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN};
     std::vector<unsigned> needed{CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON};
-    // The kernel opens a program by its number for CAP_SYS_ADMIN alone: that of an earlier daemon, which is
-    // put back when a start is refused, and those that libxdp looks up.
+    // The kernel opens a program by its number for CAP_SYS_ADMIN alone, and libxdp looks some up.
     const auto by_libxdp = [](const std::string& device) { return device.starts_with("net_af_xdp"); };
     const auto has_such_port = [&](const auto& one) { return by_libxdp(one.second.device); };
-    if (config.dataplane == "xdp" || std::ranges::any_of(config.interfaces, has_such_port) ||
+    if ((config.dataplane == "xdp" && config.xdp_dispatcher) || std::ranges::any_of(config.interfaces, has_such_port) ||
         std::ranges::any_of(config.dpdk.devices, by_libxdp))
         needed.push_back(CAP_SYS_ADMIN);
     return needed;

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.pktpit("the daemon is Pktpit's")
 
 USER = "nobody"
 ACCOUNT = pwd.getpwnam(USER)
-NET_ADMIN, NET_RAW, SYS_ADMIN, PERFMON, BPF = 12, 13, 21, 38, 39
-XDP = {NET_ADMIN, NET_RAW, SYS_ADMIN, PERFMON, BPF}
-ALLOWED = {"xdp": XDP, "dpdk": XDP - {SYS_ADMIN}, "model": {NET_ADMIN, NET_RAW}}[DATAPLANE]
+NET_ADMIN, NET_RAW, PERFMON, BPF = 12, 13, 38, 39
+XDP = {NET_ADMIN, NET_RAW, PERFMON, BPF}
+ALLOWED = {"xdp": XDP, "dpdk": XDP, "model": {NET_ADMIN, NET_RAW}}[DATAPLANE]
 SANITIZED = "PKTPIT_SANITIZE:STRING=\n" not in (BUILD / "CMakeCache.txt").read_text()
 
 
@@ -137,7 +137,7 @@ def test_started_as_the_user_with_ambient_capabilities(build_net):
     net.router.move_into_the_open(USER)
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(net.router.run_folder)}
     net.topology.router_namespace.run(DAEMON, "--config", net.router.file, "--user", USER, "--prepare", env=environment)
-    some = "+bpf,+net_admin,+net_raw,+perfmon,+sys_admin"
+    some = "+bpf,+net_admin,+net_raw,+perfmon"
     if is_locked_memory_limited():
         some += ",+ipc_lock"
     net.router.launch(before=("setpriv", f"--reuid={USER}", "--regid=" + str(ACCOUNT.pw_gid),

@@ -16,9 +16,11 @@ bool needs(const config::Config& config, unsigned capability) {
 
 TEST(Privileges, each_dataplane_has_what_it_works_with_and_no_more) {
     config::Config config;
-    EXPECT_EQ(needed_capabilities(config).size(), 5U);
-    for (const unsigned capability : {CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON, CAP_SYS_ADMIN})
+    EXPECT_EQ(needed_capabilities(config).size(), 4U);
+    for (const unsigned capability : {CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON})
         EXPECT_TRUE(needs(config, capability)) << capability;
+    config.xdp_dispatcher = true;
+    EXPECT_TRUE(needs(config, CAP_SYS_ADMIN));
     config.dataplane = "model";
     EXPECT_EQ(needed_capabilities(config).size(), 2U);
     config.dataplane = "vfio";

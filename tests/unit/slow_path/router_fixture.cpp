@@ -79,7 +79,7 @@ SmallRouter::SmallRouter()
         value.interface = port;
         image.set_port(port, value);
     }
-    if (!image.set_vlan(2, 100, 200, 3)) throw std::runtime_error("VLAN");
+    if (!image.set_vlan(2, PP_VLAN_SERVICE | 100, 200, 3)) throw std::runtime_error("VLAN");
     for (uint16_t interface = 1; interface <= 3; interface++) {
         const std::string n = std::to_string(interface);
         const std::string four = "10." + n + ".0.", six = "2001:db8:" + n + "::";
