@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make test`: every check. Two lanes run beside each other: what computes (builds of the sanitizers, lint, property and
-unit tests), with a low priority, and what mostly waits (end-to-end tests). Each step is announced when it begins and when it
+"""`make test`: every check. Three lanes run beside each other: what builds (the sanitizers' programs, lint) and what computes
+(property and unit tests), with a low priority, and what mostly waits (end-to-end tests). Each step is announced when it begins and when it
 ends, its output follows whole when it has ended; at the end a table of steps, slowest first, and the sum over all runners.
 
 Which routes the tests use is said in their output: recorded ones where PKTPIT_DATA names a folder that has them, else
@@ -142,10 +142,10 @@ def main():
     asan = Step("build: AddressSanitizer", "build-asan", counted=False)
     tsan = Step("build: ThreadSanitizer", "build-tsan", counted=False)
     fuzz = Step("build: fuzz targets", "build-fuzz", counted=False)
-    computing = [asan, Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan"),
-                 Step("property tests", "test-property"),
-                 Step("lint", "lint", counted=False), tsan, Step("ThreadSanitizer", "test-tsan"),
-                 fuzz, Step("fuzz targets", "test-fuzz")]
+    building = [asan, Step("lint", "lint", counted=False), tsan, fuzz]
+    computing = [Step("property tests", "test-property"),
+                 Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", after=[asan]),
+                 Step("ThreadSanitizer", "test-tsan", after=[tsan]), Step("fuzz targets", "test-fuzz", after=[fuzz])]
     waiting = [Step("payloads NIC to NIC, in an emulated machine", "test-p2p")]
     if root:
         waiting = [Step("differential tests: eBPF and C++ on the same packets", "test-differential"),
@@ -161,7 +161,7 @@ def main():
         print("not root: differential, system and end-to-end tests are left out")
     if data:
         waiting.append(Step("what depends on recorded routes, without them", "test-without-data", PKTPIT_DATA=None))
-    lanes = [threading.Thread(target=run.lane, args=lane) for lane in ((computing, 15), (waiting, 0))]
+    lanes = [threading.Thread(target=run.lane, args=lane) for lane in ((building, 15), (computing, 15), (waiting, 0))]
     for thread in lanes:
         thread.start()
     for thread in lanes:

@@ -179,7 +179,8 @@ class Application {
         CLI::App* detach_app =
             add(&app_, "detach", "takes down the data path of a daemon that is gone",
                 [this](const Session& session) {
-                    return detach(session, options_.instance.empty() ? "default" : options_.instance, options_.yes);
+                    return detach(session, options_.instance.empty() ? "default" : options_.instance,
+                                  options_.yes);
                 });
         detach_app->add_flag("--yes", options_.yes, "do not ask, even where packets still flow");
 

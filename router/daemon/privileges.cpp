@@ -178,7 +178,8 @@ std::vector<unsigned> needed_capabilities(const config::Config& config) {
     // The kernel opens a program by its number for CAP_SYS_ADMIN alone, and libxdp looks some up.
     const auto by_libxdp = [](const std::string& device) { return device.starts_with("net_af_xdp"); };
     const auto has_such_port = [&](const auto& one) { return by_libxdp(one.second.device); };
-    if ((config.dataplane == "xdp" && config.xdp_dispatcher) || std::ranges::any_of(config.interfaces, has_such_port) ||
+    if ((config.dataplane == "xdp" && config.xdp_dispatcher) ||
+        std::ranges::any_of(config.interfaces, has_such_port) ||
         std::ranges::any_of(config.dpdk.devices, by_libxdp))
         needed.push_back(CAP_SYS_ADMIN);
     return needed;

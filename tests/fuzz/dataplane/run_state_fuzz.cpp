@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state file of any bytes. Must hold: it is refused, or what was read is written so that the same is read again;
-// and no switch comes out that is not one of the router's.
+// A state file of any bytes. Must hold: it is refused, or what was read is written so that the same is read
+// again; and no switch comes out that is not one of the router's.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sources readers look up: each that was noted as often as it was forgotten less than noted, and of others
-// few.
+// Which sources readers look up: each that was noted as often as it was forgotten less than noted, and of
+// others few.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -67,7 +67,8 @@ void FakeIo::submit(std::span<const offload::EgressDescriptor> descriptors) {
         }
         Departure departure{descriptor.port, {}};
         departure.bytes.assign(descriptor.header, descriptor.header + descriptor.header_length);
-        departure.bytes.insert(departure.bytes.end(), cell.payload.begin(), cell.payload.begin() + descriptor.payload_length);
+        departure.bytes.insert(departure.bytes.end(), cell.payload.begin(),
+                               cell.payload.begin() + descriptor.payload_length);
         departures_.push_back(std::move(departure));
         give(descriptor.slot);
     }
