@@ -46,7 +46,9 @@ std::string XdpDataplane::why_detached(uint16_t port) const {
     if (!read) return {};
     const LinkTarget& target = *read;
     if (target.ifindex == 0) return "its link has been detached";
-    const uint32_t there = attached_program(attached.ifindex).program_id;
+    const auto program = ask_attached_program(attached.ifindex);
+    if (!program) return {};  // a question that was refused is no answer
+    const uint32_t there = program->program_id;
     if (there == target.program_id) return {};
     return there == 0 ? "no program" : "another program, id " + std::to_string(there);
 }
