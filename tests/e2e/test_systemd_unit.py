@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.pktpit("the unit is Pktpit's"), pytest.mark.xdp("the u
               pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze: apt install systemd")]
 
 UNIT = ROOT / "packaging" / "systemd" / "pktpitd.service"
-EXPOSURE = 2.9  # of 10; what is left is a router's work: capabilities, sockets, the host's network
+EXPOSURE = 2.6  # of 10; what is left is a router's work: capabilities, sockets, the host's network
 
 
 @requirement("`systemd-analyze verify` finds nothing")
