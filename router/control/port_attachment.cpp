@@ -78,6 +78,7 @@ Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachmen
 }
 
 void Ports::retry() {
+    (void)give_former_roles_back();
     for (auto& [name, port] : ports_) {
         if (!is_port(port.config) || port.attachment || port.ifindex == 0) continue;
         if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))

@@ -54,8 +54,9 @@ Result<void> Ports::give_former_roles_back() {
         if (std::ranges::any_of(ports_, has_it)) continue;
         effort.attempt("device " + std::to_string(ifindex), [&]() -> Result<void> {
             const LinkEvent* link = state_.link(ifindex);
-            auto back = link ? set_switches(link->name, memory_.before(ifindex)) : Result<void>();
-            if (back) memory_.forget(ifindex);
+            const SwitchValues before = memory_.before(ifindex);
+            auto back = link ? set_switches(link->name, before) : Result<void>();
+            if (back && (!link || are_set(link->name, before))) memory_.forget(ifindex);
             return back;
         });
     }
@@ -74,6 +75,15 @@ Result<void> Ports::set_switches(const std::string& device, const SwitchValues& 
             return switches_.set_sysctl(device_sysctl(device, name), value);
         });
     return effort.result();
+}
+
+// The kernel tells that a device has another name before its sysctls have it: until then none is there, and
+// setting them is no error.
+bool Ports::are_set(const std::string& device, const SwitchValues& values) const {
+    return std::ranges::all_of(values, [&](const auto& wanted) {
+        return wanted.first == vlan_offload_switch ||
+               switches_.sysctl(device_sysctl(device, wanted.first)) == wanted.second;
+    });
 }
 
 Result<void> Ports::set_up(const Port& port, Transaction* transaction) {
@@ -167,11 +177,11 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
     spdlog::warn("{}: device is gone{}", port.config.name,
                  renamed ? ": it is " + renamed->name + " now" : "");
-    auto given = renamed ? set_switches(renamed->name, memory_.before(port.ifindex)) : Result<void>();
-    if (given)
-        memory_.forget(port.ifindex);
-    else
-        spdlog::warn("{}", given.error().to_string());
+    const SwitchValues before = memory_.before(port.ifindex);
+    auto given = renamed ? set_switches(renamed->name, before) : Result<void>();
+    if (!given) spdlog::warn("{}", given.error().to_string());
+    // Else retry() does it.
+    if (given && (!renamed || are_set(renamed->name, before))) memory_.forget(port.ifindex);
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
     port.former_ifindex = std::exchange(port.ifindex, 0);

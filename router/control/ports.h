@@ -118,6 +118,7 @@ class Ports {
     Result<void> take_role(Port& port);
     Result<void> give_role_back(Port& port, Was role);
     Result<void> set_switches(const std::string& device, const SwitchValues& values);
+    [[nodiscard]] bool are_set(const std::string& device, const SwitchValues& values) const;
     Result<void> set_up(const Port& port, Transaction* transaction);
     Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
                                Transaction* transaction);

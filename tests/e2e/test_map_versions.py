@@ -31,7 +31,7 @@ def rename_to(net, found, version):
 
 
 def map_pins(net):
-    return sorted(path.name for path in net.router.pins.iterdir() if not path.name.startswith("port_"))
+    return sorted(path.name for path in net.router.pins.iterdir() if not path.name.startswith(("port_", "program_")))
 
 
 def link_ids(net):
