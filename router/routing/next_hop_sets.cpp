@@ -89,7 +89,7 @@ void NextHopSets::change_resilient(fib::NextHopSetId id, const NextHopSetSpec& w
         coming_.erase(id);
         return recompose(id, wanted);
     }
-    coming_.insert_or_assign(id, Coming{wanted, now_ + wanted.idle_timer});
+    coming_.insert_or_assign(id, Coming{wanted, std::nullopt});
     if (staying.next_hops.size() != now.next_hops.size()) recompose(id, staying);
 }
 
@@ -104,10 +104,11 @@ void NextHopSets::recompose(fib::NextHopSetId id, const NextHopSetSpec& spec) {
 }
 
 void NextHopSets::tick(std::chrono::steady_clock::time_point now) {
-    now_ = now;
     std::vector<std::pair<fib::NextHopSetId, NextHopSetSpec>> due;
-    for (const auto& [id, coming] : coming_)
-        if (coming.due <= now) due.emplace_back(id, coming.spec);
+    for (auto& [id, coming] : coming_) {
+        if (!coming.due) coming.due = now + coming.spec.idle_timer;
+        if (*coming.due <= now) due.emplace_back(id, coming.spec);
+    }
     for (const auto& [id, spec] : due) {
         coming_.erase(id);
         recompose(id, spec);

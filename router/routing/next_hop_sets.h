@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -79,7 +80,7 @@ class NextHopSets {
     /// A new composition of a resilient set that is waited for.
     struct Coming {
         NextHopSetSpec spec;
-        std::chrono::steady_clock::time_point due;
+        std::optional<std::chrono::steady_clock::time_point> due;  ///< from the next tick on
     };
     void change_resilient(fib::NextHopSetId id, const NextHopSetSpec& wanted);
     void recompose(fib::NextHopSetId id, const NextHopSetSpec& spec);
@@ -102,7 +103,6 @@ class NextHopSets {
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface
     std::map<uint32_t, fib::NextHopSetId> resilient_;                  ///< by the kernel's id of the group
     std::map<fib::NextHopSetId, Coming> coming_;
-    std::chrono::steady_clock::time_point now_;
     std::set<fib::NextHopSetId> unwritten_;  ///< their groups are older than their `hops`: no room
     fib::NextHopSetId next_id_ = 1;
 };
