@@ -43,8 +43,8 @@ void check_files_exist(const Draft& draft, Errors& errors) {
         if (!one.value.wire || one.value.wire->read.empty()) continue;
         const std::string path = resolved(draft.settings.base_directory, one.value.wire->read);
         if (std::string reason = why_unreadable(path); !reason.empty())
-            errors.push_back(
-                {at(one.where, "wire/read"), in_quotes(path) + ": " + reason, "a readable pcap file", ""});
+            errors.push_back({at(at(one.where, "wire"), "read"), in_quotes(path) + ": " + reason,
+                              "a readable pcap file", ""});
     }
 }
 

@@ -40,7 +40,8 @@ MAY = {
                    "router/routing"],
     "router/vfio": ["bpf", "config", "offload", "offload/memory", "offload/nic", "offload/pci", "offload/vfio",
                     "router/dataplane", "router/loop"],
-    "router/dpdk": ["bpf", "config", "offload", "offload/memory", "offload/pci", "router/dataplane", "router/loop"],
+    "router/dpdk": ["bpf", "config", "fib", "offload", "offload/memory", "offload/pci", "router/dataplane", "router/forward",
+                    "router/loop"],
     "router/model": ["bpf", "config", "fib", "offload/model", "router/dataplane", "router/loop"],
     "router/control": ["config", "fib", "fib/tables", "router/dataplane", "router/hot", "router/kernel", "router/routing",
                        "router/slow_path"],
@@ -49,7 +50,7 @@ MAY = {
                       "router/forward", "router/hot", "router/kernel", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
-                   "router/observe", "router/xdp"],
+                   "router/kernel", "router/observe", "router/xdp"],
 }
 FREE = ("bench", "tests")
 
