@@ -55,6 +55,8 @@ class PktpitRouter:
 
         wait_for(event, deadline, "the daemon's ports are up", 0.1)
         wait_for(lambda: self.routes() >= self.expected, deadline, f"{self.expected} routes are in place")
+        # A NIC's link comes up when it likes, and its event is read after that.
+        wait_for(lambda: all(port["up"] for port in self.json("show", "ports")["ports"]), deadline, "the daemon has seen all links")
 
     def settle(self):
         """The kernel has found its IPv6 addresses free to use (RFC 4862 5.4): before, it does not answer for them."""
