@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "base/errno_text.h"
@@ -229,9 +228,9 @@ char* put(char* to, uint64_t value, unsigned base) {
 }
 
 char* put(char* to, const char* text) {
-    const size_t length = std::strlen(text);
-    std::memcpy(to, text, length);
-    return to + length;
+    while (*text)
+        *to++ = *text++;
+    return to;
 }
 
 /// The call has not been made: it returns EPERM.

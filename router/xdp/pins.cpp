@@ -95,7 +95,7 @@ Result<void> PinDirectory::put(const std::string& name, int fd) const {
     if (bpf_obj_pin(fd, incoming.c_str()) != 0) return refused("cannot pin");
     const bool replaced = exchange(incoming, target) || (errno == EINVAL && ::unlink(target.c_str()) == 0 &&
                                                          ::rename(incoming.c_str(), target.c_str()) == 0);
-    const auto failed = replaced ? Result<void>() : Result<void>(refused("cannot replace the pin"));
+    auto failed = replaced ? Result<void>() : Result<void>(refused("cannot replace the pin"));
     ::unlink(incoming.c_str());
     return failed;
 }
