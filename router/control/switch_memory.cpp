@@ -24,10 +24,10 @@ Result<SwitchMemory> SwitchMemory::open(std::string path) {
 }
 
 Result<bool> SwitchMemory::remember(uint32_t ifindex, const SwitchValues& now) {
+    if (now.empty()) return false;
     SwitchValues& values = state_.switches[ifindex];
     const size_t known = values.size();
     values.insert(now.begin(), now.end());
-    if (values.empty()) state_.switches.erase(ifindex);
     if (values.size() == known) return false;
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
     return true;
