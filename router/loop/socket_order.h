@@ -48,6 +48,8 @@ class SocketOrder {
         }
         return voids_;
     }
+    /// Frames up to this one are void, as of the last look().
+    [[nodiscard]] uint32_t void_to() const { return void_to_; }
     /// Of a frame taken after look(), in order. Numbers follow each other: after the first that is not void
     /// none is. Without a number (its driver has no room for one) all are until the ring is empty.
     [[nodiscard]] bool is_void(std::optional<uint32_t> number) {

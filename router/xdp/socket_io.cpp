@@ -171,7 +171,11 @@ bool SocketIo::take(PortSocket& socket, const xdp_desc& descriptor, bool voids, 
 
 size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
                               uint64_t& now) {
+    const uint32_t known = socket.order.void_to();
     const bool voids = socket.order.look();
+    // Since the last complete(): the next would not see it any more.
+    if (socket.order.void_to() != known) [[unlikely]]
+        take_back_all();
     uint32_t index = 0;
     const uint32_t got = xsk_ring_cons__peek(&socket.rx, static_cast<uint32_t>(slices.size()), &index);
     if (got == 0) {
@@ -300,6 +304,11 @@ void SocketIo::take_back(PortSocket& socket) {
     counters_.verdict(socket.port, PP_DROP_STALE, count);
 }
 
+void SocketIo::take_back_all() {
+    for (PortSocket* socket : senders_)
+        take_back(*socket);
+}
+
 void SocketIo::release(std::span<const Slot> slots) {
     pool_.give(slots, SlotOwner::control_loop);
 }
@@ -307,8 +316,7 @@ void SocketIo::release(std::span<const Slot> slots) {
 void SocketIo::complete() {
     returns_.take(worker_, [this](uint32_t index) { sent(index); });
     if (overtaken()) [[unlikely]]
-        for (PortSocket* socket : senders_)
-            take_back(*socket);
+        take_back_all();
     for (PortSocket* socket : senders_) {
         if (socket->sending == 0) continue;
         kick(*socket);

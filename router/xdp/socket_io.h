@@ -84,6 +84,7 @@ class SocketIo : public PortIo {
     bool overtaken_at_the_last_moment();
     /// Frames that the kernel has not taken from the transmit ring.
     void take_back(PortSocket& socket);
+    void take_back_all();
     void sent(uint32_t index);
     void look_at(PortSocket& socket);
     void drop(uint16_t port, pp_verdict verdict, offload::Slot slot);
