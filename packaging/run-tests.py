@@ -38,6 +38,11 @@ def closing_counts(text):
     return tuple(counts) if found else None
 
 
+def failures(text):
+    """The lines in a step's output that name what failed: pytest's, and ctest's list at its end."""
+    return [line.strip() for line in text.splitlines() if re.match(r"(FAILED|ERROR) \S+::|\s+\d+ - \S+ \((?!Skipped|Not Run \(Disabled)", line)]
+
+
 class Step:
     """A `make` target. `counted`: its runner's closing line tells how many tests it ran; else it counts as one test."""
 
@@ -45,6 +50,7 @@ class Step:
         self.name, self.target, self.counted, self.after = name, target, counted, after
         self.environment = environment
         self.seconds = self.counts = None
+        self.failures = []
         self.ended = threading.Event()
 
 
@@ -83,7 +89,7 @@ class Run:
         counts = closing_counts(text) if step.counted else (1, 0, 0) if status == 0 else (0, 1, 0)
         if counts is None or (status != 0 and counts[1] == 0):
             counts = ((counts or (0, 0, 0))[0], 1, (counts or (0, 0, 0))[2])
-        step.counts = counts
+        step.counts, step.failures = counts, failures(text)
         with self.output:
             lines = [line for line in text.splitlines() if not re.match(r"\[\d+/\d+\] ", line)]
             print("\n".join(lines), flush=True) if lines else None
@@ -120,6 +126,9 @@ class Run:
             print(f"{step.seconds or 0:7.0f} s  {step.name:62} {counted or ('passed' if not failed else 'FAILED')}")
         print(f"{time.monotonic() - self.begin:7.0f} s  in all\n")
         sums = [sum((step.counts or (0, 1, 0))[index] for step in self.steps) for index in range(3)]
+        for step in self.steps:
+            if not step.counts or step.counts[1]:
+                print(f"failed: {step.name}", *step.failures, sep="\n  ")
         if self.stopped:
             print("stopped before the end")
         print(f"{sums[0]} passed, {sums[1]} failed, {sums[2]} skipped", flush=True)

@@ -27,7 +27,7 @@ BURST = 32  # frames that a stream sends at once
 
 
 def start(build_net, forwarding, config=None, **options):
-    net = build_net(start=False, config=config, count=2, **options)
+    net = build_net(start=False, config={"heartbeat": {}, **(config or {})}, count=2, **options)
     for interface in net.router.config["interfaces"].values():
         interface["forwarding"] = forwarding
     net.router.write()

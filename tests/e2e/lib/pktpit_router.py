@@ -31,6 +31,9 @@ DATAPLANE = os.environ.get("PKTPIT_DATAPLANE", "xdp")
 TRANSFER = os.environ.get("PKTPIT_TRANSFER", "write")
 if DATAPLANE != "xdp":
     FORWARDING = "split"
+# Six tests at once starve each other's workers now and then, and a port stage that stands in for a worker costs what waited for
+# it (docs/configuration.md, heartbeat). Tests that ask about that say "heartbeat" themselves.
+PATIENT = {"worker_ms": 2000}
 inline_only = pytest.mark.skipif(FORWARDING != "inline", reason="only what is forwarded inline outlives the daemon")
 
 _RUN_PREFIX = f"e2e{RUN}x"
@@ -71,7 +74,8 @@ def on_model(config, topology):
 
 
 def for_this_run(config, topology):
-    """The configuration, with the run's dataplane and FORWARDING at each port that does not say."""
+    """The configuration, with the run's dataplane, FORWARDING at each port that does not say, and a PATIENT heartbeat."""
+    config = {"heartbeat": PATIENT, **config}
     if "dataplane" in config or FORWARDING == "inline":
         return config
     if DATAPLANE in ("dpdk", "model"):
