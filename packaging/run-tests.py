@@ -150,12 +150,13 @@ def main():
         if not run.run(step, 0):
             return run.close()
     root = os.geteuid() == 0
-    asan = Step("build: AddressSanitizer, fuzz targets", "build-asan", counted=False)
+    asan = Step("build: AddressSanitizer", "build-asan", counted=False)
     tsan = Step("build: ThreadSanitizer", "build-tsan", counted=False)
-    building = [asan, Step("lint", "lint", counted=False), tsan]
+    fuzz = Step("build: fuzz targets", "build-fuzz", counted=False)
+    building = [asan, Step("lint", "lint", counted=False), tsan, fuzz]
     computing = [Step("property tests", "test-property"),
                  Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", after=[asan]),
-                 Step("ThreadSanitizer", "test-tsan", after=[tsan]), Step("fuzz targets", "test-fuzz", after=[asan])]
+                 Step("ThreadSanitizer", "test-tsan", after=[tsan, fuzz]), Step("fuzz targets", "test-fuzz", after=[fuzz])]
     waiting = [Step("payloads NIC to NIC, in an emulated machine", "test-p2p")]
     if root:
         waiting = [Step("differential tests: eBPF and C++ on the same packets", "test-differential"),

@@ -24,8 +24,8 @@ if(PKTPIT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "PKTPIT_FUZZ needs clang: libFuzzer is part of its runtime")
   endif()
-  # Coverage for all: the fuzz targets and the tests with sanitizers are linked with the same objects.
-  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 
 # Sources of a target are compiled eight at a time where the build asks for it (CMAKE_UNITY_BUILD, on in every preset but
