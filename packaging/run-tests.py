@@ -156,7 +156,7 @@ def main():
     building = [asan, Step("lint", "lint", counted=False), tsan, fuzz]
     computing = [Step("property tests", "test-property"),
                  Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", after=[asan]),
-                 Step("ThreadSanitizer", "test-tsan", after=[tsan, fuzz]), Step("fuzz targets", "test-fuzz", after=[fuzz])]
+                 Step("ThreadSanitizer", "test-tsan", after=[tsan]), Step("fuzz targets", "test-fuzz", after=[fuzz])]
     waiting = [Step("payloads NIC to NIC, in an emulated machine", "test-p2p")]
     if root:
         waiting = [Step("differential tests: eBPF and C++ on the same packets", "test-differential"),
