@@ -61,12 +61,6 @@ struct PlainForwarder::Scratch6 {
     size_t count = 0;
 };
 
-// All zeroes: no Ethernet header that is anybody's.
-uint8_t* PlainBatch::nothing() {
-    alignas(64) static std::array<uint8_t, 64> zeroes{};
-    return zeroes.data();
-}
-
 PlainBatch::PlainBatch() {
     bytes_.fill(nothing());
 }

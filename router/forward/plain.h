@@ -71,6 +71,7 @@ class PlainBatch {
 
     // Of frames that PlainForwarder::forward() found plain:
     [[nodiscard]] uint16_t egress_port(size_t index) const { return egress_ports_[index]; }
+    [[nodiscard]] const std::array<uint16_t, most>& egress_ports() const { return egress_ports_; }
     /// Counter of its route, 0: none.
     [[nodiscard]] uint16_t route_counter(size_t index) const { return route_counters_[index]; }
     /// As an auto port's worker notes it.
@@ -81,7 +82,9 @@ class PlainBatch {
     /// A whole vector more than frames: vectors read and write beyond the last one.
     template <class T>
     using Column = std::array<T, most + PP_PLAIN_LANES>;
-    static uint8_t* nothing();
+    /// All zeroes: no Ethernet header that is anybody's.
+    static uint8_t* nothing() { return nothing_.data(); }
+    alignas(64) static inline std::array<uint8_t, 64> nothing_{};
 
     alignas(64) Column<uint8_t*> bytes_;
     alignas(64) Column<uint32_t> frame_lengths_{};
