@@ -162,6 +162,7 @@ def test_neighbour_stays_valid_under_a_stream(net, stream):
     net.topology.router_namespace.sysctl({
         "net/ipv4/neigh/p2/base_reachable_time_ms": 300, "net/ipv4/neigh/p2/delay_first_probe_time": 1,
         "net/ipv4/neigh/p2/gc_stale_time": 1})
+    wait_for_crossing(net.a, net.b)  # being found is another test's matter
     running = stream(net.a, net.b, rate=5000)
     running.flows_again(20000)
     assert_nothing_lost(running.finish())
