@@ -37,6 +37,7 @@ TEST(Jiffies, AreNeverMoreThanTheTimeAndNeverOne) {
 TEST_F(HeartbeatTest, TellsThePortStagesWhatIsConfigured) {
     heartbeat.configure({});
     EXPECT_EQ(order->heartbeat, jiffies_in(20 * millisecond));
+    EXPECT_EQ(order->heartbeat_ns, 20 * millisecond);
     EXPECT_EQ(order->hold, 0U) << "forward";
     EXPECT_FALSE(heartbeat.watches_daemon());
     heartbeat.configure({0, config::OnDaemonLoss::kernel, 3});
