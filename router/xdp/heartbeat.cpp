@@ -7,7 +7,7 @@
 #include <ctime>
 #include <utility>
 
-#include "router/dataplane/sysctl.h"
+#include "router/dataplane/kernel_forwarding.h"
 
 namespace pktpit::router {
 namespace {
@@ -42,15 +42,11 @@ void Heartbeat::configure(const config::Heartbeat& wanted) {
     settings_ = wanted;
     store(order_->beat,
           order_->beat + 1);  // it moves: a port stage that has seen no beat yet begins to count now
+    __atomic_store_n(&order_->heartbeat_ns, wanted.worker_ms * millisecond, __ATOMIC_RELEASE);
     store(order_->heartbeat, jiffies_in(wanted.worker_ms * millisecond));
     store(order_->hold, watches_daemon() ? jiffies_in(wanted.hold_s * second) : 0);
-    if (!watches_daemon()) return;
-    for (const char* name : {"ipv4/ip_forward", "ipv6/conf/all/forwarding"})
-        if (get_sysctl(name).value_or("0") == "0")
-            spdlog::warn(
-                "/heartbeat/on_daemon_loss: net/{} is 0, so that the kernel would drop what it is to "
-                "forward while the daemon stands still",
-                name);
+    for (const Error& warning : kernel_forwarding_warnings(wanted))
+        spdlog::warn("{}", warning.to_string());
 }
 
 void Heartbeat::beat(uint64_t now) {
