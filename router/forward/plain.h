@@ -83,8 +83,8 @@ class PlainBatch {
     template <class T>
     using Column = std::array<T, most + PP_PLAIN_LANES>;
     /// All zeroes: no Ethernet header that is anybody's.
-    static uint8_t* nothing() { return nothing_.data(); }
-    alignas(64) static inline std::array<uint8_t, 64> nothing_{};
+    static uint8_t* nothing() { return no_frame.data(); }
+    alignas(64) static inline std::array<uint8_t, 64> no_frame{};
 
     alignas(64) Column<uint8_t*> bytes_;
     alignas(64) Column<uint32_t> frame_lengths_{};

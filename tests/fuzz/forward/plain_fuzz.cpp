@@ -4,6 +4,7 @@
 // slice's length, one for what the frame has more, and its bytes.
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 
 #include "tests/unit/forward/heap_image.h"
 #include "tests/unit/forward/plain_rig.h"
@@ -43,8 +44,8 @@ std::vector<test::PlainFrame> frames_of(const uint8_t* data, size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    static std::vector<test::PlainRig> rigs = [] {
-        std::vector<test::PlainRig> all;
+    static std::deque<test::PlainRig> rigs = [] {
+        std::deque<test::PlainRig> all;
         for (const auto variant : test::cpu_variants())
             all.emplace_back(image(), variant);
         return all;
