@@ -92,7 +92,8 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     const size_t total = size_t{runs.back().first} + runs.back().count;
     assert(total <= PlainBatch::most);
     // What an earlier batch left behind the last frame may be anybody's by now.
-    std::fill(&batch.bytes_[total], &batch.bytes_[total] + -total % PP_PLAIN_LANES, PlainBatch::nothing());
+    // A whole vector: the last run's need not begin where one does.
+    std::fill_n(&batch.bytes_[total], PP_PLAIN_LANES, PlainBatch::nothing());
     uint64_t plain4 = 0;
     for (const IngressRun& run : runs) {
         const pp_fib_port* port = pp_fib_port_at(image_.base, image_.geometry, run.port);
