@@ -16,8 +16,9 @@ Ethtool::Ethtool(const std::string& device) : socket_(::socket(AF_INET, SOCK_DGR
 }
 
 bool Ethtool::call(void* data) {
-    request_.ifr_data = static_cast<char*>(data);
-    return socket_ && ioctl(socket_.get(), SIOCETHTOOL, &request_) == 0;
+    ifreq request = request_;
+    request.ifr_data = static_cast<char*>(data);
+    return socket_ && ioctl(socket_.get(), SIOCETHTOOL, &request) == 0;
 }
 
 std::string Ethtool::driver() {

@@ -78,7 +78,8 @@ def test_switches_after_a_kill(build_net, kills):
     assert switches(net, "w1") == switches(net, "w2") == SILENT
     del net.router.config["interfaces"]["p2"]
     net.router.write()
-    net.router.start()
+    net.router.launch()
+    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, 20, "the daemon is ready", 0.05)
     wait_for(lambda: switches(net, "w2") == before["w2"], 5, "what is no port any more speaks again")
     assert switches(net, "w1") == SILENT
     both_ways(net.a, net.c)
