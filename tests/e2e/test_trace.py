@@ -79,7 +79,7 @@ def program_of(router, port):
             return WITH_TAGS.get(shown["name"], shown["name"]), shown["bytes_xlated"] // 8
 
 
-def wait_for_end(router, deadline=2.0):
+def wait_for_end(router, deadline=10.0):
     def told_last():
         return next(line for line in reversed(router.log().splitlines())
                     if "packets are observed" in line or "forwards; API at" in line)
