@@ -111,6 +111,20 @@ struct KernelRoutes {
     bool operator==(const KernelRoutes&) const = default;
 };
 
+/// Where FRR's zebra delivers its routes (Forwarding Plane Manager, netlink encoding, over TCP).
+struct Fpm {
+    bool enabled = false;  ///< `listen` is there
+    IpAddress address;     ///< to listen at
+    uint16_t port = 2620;
+    std::vector<Prefix> from;  ///< whose connections are accepted; empty: this machine's own, by loopback
+    uint32_t table = 254;      ///< main
+    uint8_t preference = 20;
+    uint32_t stale_hold_s = 120;  ///< after a reconnect: routes that nothing was said of for so long go
+    bool operator==(const Fpm&) const = default;
+
+    [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:2620" or "[::1]:2620"
+};
+
 /// How routes are made use of.
 struct RoutingSettings {
     bool resolve_via_default = false;  ///< gateways may be resolved over the default route
@@ -210,6 +224,7 @@ struct Config {
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;
     KernelRoutes kernel_routes;
+    Fpm fpm;
     RoutingSettings routing;
     std::optional<uint32_t> hash_seed;  ///< of the flow hash; absent: the instance's own
     Icmp icmp;

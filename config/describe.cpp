@@ -130,6 +130,22 @@ void describe_dpdk(Lines& out, const Dpdk& running, const Dpdk& wanted) {
     compare(out, "mbufs", running.mbufs, wanted.mbufs);
 }
 
+void describe_fpm(Lines& out, const Fpm& running, const Fpm& wanted) {
+    const auto place = [](const Fpm& fpm) { return fpm.enabled ? fpm.listen() : "off"; };
+    const auto sources = [](const Fpm& fpm) {
+        std::vector<std::string> prefixes;
+        for (const Prefix& prefix : fpm.from)
+            prefixes.push_back(prefix.to_string());
+        return prefixes.empty() ? "loopback" : list(prefixes);
+    };
+    if (place(running) != place(wanted)) out.push_back("FPM: " + place(running) + " → " + place(wanted));
+    if (sources(running) != sources(wanted))
+        out.push_back("FPM: who may connect: " + sources(running) + " → " + sources(wanted));
+    compare(out, "FPM: table", running.table, wanted.table);
+    compare(out, "FPM: preference", uint32_t{running.preference}, uint32_t{wanted.preference});
+    compare(out, "FPM: seconds until stale routes go", running.stale_hold_s, wanted.stale_hold_s);
+}
+
 void describe_model(Lines& out, const Model& running, const Model& wanted) {
     compare(out, "topology of the model", running.topology, wanted.topology);
     compare(out, "profile of the model", running.profile, wanted.profile);
@@ -214,6 +230,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "kernel routes: preference", uint32_t{old_kernel.preference},
             uint32_t{new_kernel.preference});
     compare(out, "routes installed in the kernel", old_kernel.install, new_kernel.install);
+    describe_fpm(out, running.fpm, wanted.fpm);
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
     if (running.hash_seed != wanted.hash_seed)

@@ -48,6 +48,8 @@ Draft read_draft(const json& document, Errors& errors) {
     if (auto found = document.find("dpdk"); found != document.end()) read_dpdk(*found, draft);
     if (auto found = document.find("model"); found != document.end())
         read_model(*found, draft.settings.model);
+    if (auto found = document.find("fpm"); found != document.end())
+        read_fpm(*found, draft.settings.fpm, errors);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

@@ -37,6 +37,15 @@ constexpr std::array protocols = {
     Protocol{"ospf", RTPROT_OSPF},
     Protocol{"rip", RTPROT_RIP},
     Protocol{"eigrp", RTPROT_EIGRP},
+    // FRR's own, as in its rt_protos.d/frr.conf, which calls the last one "static": the kernel has another of
+    // that name.
+    Protocol{"ripng", 190},
+    Protocol{"nhrp", 191},
+    Protocol{"ldp", 193},
+    Protocol{"sharp", 194},
+    Protocol{"pbr", 195},
+    Protocol{"openfabric", 197},
+    Protocol{"frr-static", 196},
 };
 
 }  // namespace

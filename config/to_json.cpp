@@ -100,6 +100,16 @@ json route_json(const StaticRoute& route) {
     return out;
 }
 
+json fpm_json(const Fpm& fpm) {
+    json out = {{"listen", fpm.listen()},
+                {"table", fpm.table},
+                {"preference", fpm.preference},
+                {"stale_hold_s", fpm.stale_hold_s}};
+    for (const Prefix& prefix : fpm.from)
+        out["from"].push_back(prefix.to_string());
+    return out;
+}
+
 }  // namespace
 
 json to_json(const Config& config) {
@@ -144,6 +154,7 @@ json to_json(const Config& config) {
                 {"xdp", {{"dispatcher", config.xdp_dispatcher}}},
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
+    if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;

@@ -42,7 +42,8 @@ class GatewayWarnings {
         else
             out_.push_back({where, gateway + " is on no connected net, and no route of this file leads to it",
                             "",
-                            unknown_nets_ || config_.kernel_routes.enabled || !config_.routes_files.empty()
+                            unknown_nets_ || config_.kernel_routes.enabled || config_.fpm.enabled ||
+                                    !config_.routes_files.empty()
                                 ? "it stays unresolved until an address or a route from elsewhere does"
                                 : "it stays unresolved until one does"});
     }

@@ -30,6 +30,8 @@ std::string_view to_string(RouteSource source) {
             return "config";
         case RouteSource::cli:
             return "cli";
+        case RouteSource::fpm:
+            return "fpm";
         case RouteSource::kernel:
             return "kernel";
     }

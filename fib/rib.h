@@ -18,9 +18,10 @@
 namespace pktpit::fib {
 
 /// Who a route comes from, strongest first where preference and metric are equal: what a person typed beats
-/// the file. A source has at most one route a prefix; a second one replaces the first.
-enum class RouteSource : uint8_t { connected, cli, config, kernel };
-inline constexpr size_t route_source_count = 4;
+/// the file, and what FRR says by FPM what it has put into the kernel's table. A source has at most one route
+/// a prefix; a second one replaces the first.
+enum class RouteSource : uint8_t { connected, cli, config, fpm, kernel };
+inline constexpr size_t route_source_count = 5;
 std::string_view to_string(RouteSource source);
 
 /// Id of an interned next-hop set; 0 is invalid.

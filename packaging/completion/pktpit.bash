@@ -9,7 +9,7 @@ _pktpit() {
     case $previous in
         --socket | --table | --tree | --record | -w | --write | check | reload) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --instance) words=$(cd /run/pktpit 2>/dev/null && ls -- *.sock 2>/dev/null | sed 's/\.sock$//') ;;
-        --source) words="connected config cli kernel" ;;
+        --source) words="connected config cli fpm kernel" ;;
         --nic | --memory) words=$(ls /sys/bus/pci/devices 2>/dev/null) ;;
         dev | --port) words=$(ls /sys/class/net) ;;
         --point) words="ingress egress drop" ;;
@@ -21,8 +21,8 @@ _pktpit() {
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload detach show route lookup table counters trace capture doctor bench model demo" ;;
-                "show ") words="version ports routes route neighbours drift counters latency offload workers config" ;;
-                "bench ") words="wire cpu fib rfc2544 compare" ;;
+                "show ") words="version ports routes route neighbours drift fpm counters latency offload workers config" ;;
+                "bench ") words="wire cpu fib rfc2544 routes compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
                     words="default via dev weight nexthop blackhole unreachable prohibit preference metric counters -4 -6" ;;

@@ -23,7 +23,7 @@ namespace pktpit::router {
 
 struct RouteQuery {
     std::optional<Family> family;
-    std::optional<std::string> source;  ///< "connected", "config", "cli", "kernel"
+    std::optional<std::string> source;  ///< "connected", "config", "cli", "fpm", "kernel"
     std::optional<Prefix> within;       ///< only prefixes inside this one
     size_t limit = 1000;                ///< the answer says how many there are in all
     std::optional<Prefix> after{};      ///< only prefixes behind this one in prefix order: the next page
@@ -61,6 +61,8 @@ class Control {
     /// The FIB's answer for each address: prefix matched and next hops.
     virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;
     virtual nlohmann::json neighbours() = 0;
+    /// The connection of FRR's zebra, and what came by it.
+    virtual nlohmann::json fpm() = 0;
     /// What of the machine somebody else has changed.
     virtual nlohmann::json drift() = 0;
     virtual nlohmann::json counters() = 0;

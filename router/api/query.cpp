@@ -66,11 +66,11 @@ Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
         } else if (name == "source") {
             static constexpr fib::RouteSource sources[] = {fib::RouteSource::connected,
                                                            fib::RouteSource::config, fib::RouteSource::cli,
-                                                           fib::RouteSource::kernel};
+                                                           fib::RouteSource::fpm, fib::RouteSource::kernel};
             const bool known =
                 std::any_of(std::begin(sources), std::end(sources),
                             [&text = value](auto source) { return fib::to_string(source) == text; });
-            if (!known) return bad(name, value, "connected, config, cli or kernel");
+            if (!known) return bad(name, value, "connected, config, cli, fpm or kernel");
             query.source = value;
         } else if (name == "limit") {
             const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), query.limit);

@@ -225,6 +225,7 @@ struct ApiServer::State {
         add_plain("/v1/ports", &Control::ports);
         add_plain("/v1/neighbours", &Control::neighbours);
         add_plain("/v1/drift", &Control::drift);
+        add_plain("/v1/fpm", &Control::fpm);
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);
         add_plain("/v1/workers", &Control::workers);

@@ -184,7 +184,7 @@ class Application {
                 });
         detach_app->add_flag("--yes", options_.yes, "do not ask, even where packets still flow");
 
-        add(&app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, compare",
+        add(&app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, routes, compare",
             [](const Session& session) { return bench({}, session.terminal); });
         add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);
     }
@@ -197,6 +197,7 @@ class Application {
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
         add(show, "drift", "what somebody else has changed of the machine, against the configuration",
             &show_drift);
+        add(show, "fpm", "the connection of FRR's zebra, and what came by it", &show_fpm);
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
         add(show, "workers", "worker threads: their CPUs, queues, packets and slots", &show_workers);
@@ -213,7 +214,7 @@ class Application {
             });
         add_family_flags(routes);
         routes->add_option("--source", options_.filter.source, "only of this source")
-            ->check(CLI::IsMember({"connected", "config", "cli", "kernel"}));
+            ->check(CLI::IsMember({"connected", "config", "cli", "fpm", "kernel"}));
         routes->add_option("--within", options_.filter.within, "only inside this prefix")
             ->type_name("PREFIX");
         routes

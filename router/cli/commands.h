@@ -39,6 +39,7 @@ int show_routes(const Session& session, const RouteFilter& filter);
 int show_route(const Session& session, const std::string& address);
 int show_neighbours(const Session& session);
 int show_drift(const Session& session);
+int show_fpm(const Session& session);
 int show_counters(const Session& session);
 int show_latency(const Session& session);
 int show_workers(const Session& session);

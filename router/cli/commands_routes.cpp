@@ -29,11 +29,12 @@ std::vector<Column> route_columns() {
 void add_route(Table& table, const json& route) {
     const bool best = flag_of(route, "best");
     const Colour colour = best ? Colour::none : Colour::dim;
+    const std::string protocol = text_of(route, "protocol", "");
+    const std::string source = text_of(route, "source") + (protocol.empty() ? "" : " " + protocol);
     bool first = true;
     for (Cell& hop : next_hop_cells(route)) {
         if (first) {
-            table.add_row({best ? "*" : "", Cell(text_of(route, "prefix"), colour),
-                           Cell(text_of(route, "source"), colour),
+            table.add_row({best ? "*" : "", Cell(text_of(route, "prefix"), colour), Cell(source, colour),
                            Cell(std::to_string(number_of(route, "preference")), colour),
                            Cell(std::to_string(number_of(route, "metric")), colour), std::move(hop)});
         } else {

@@ -157,6 +157,38 @@ int show_drift(const Session& session) {
     return exit_ok;
 }
 
+int show_fpm(const Session& session) {
+    const auto body = fetch(session, "/v1/fpm");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    const std::string listen = text_of(*body, "listen", "");
+    if (listen.empty()) {
+        session.terminal.out << "no FPM: /fpm of the configuration is not there\n";
+        return exit_ok;
+    }
+    const std::string peer = text_of(*body, "peer", "");
+    const auto count = [](const json& of, const char* key) { return format_count(number_of(of, key)); };
+    const json& counters = part_of(*body, "counters");
+    session.terminal.out << "listening at " << listen << ", "
+                         << (peer.empty() ? "nobody is connected" : "connected: " + printable(peer)) << "\n"
+                         << count(*body, "routes4") << " IPv4 and " << count(*body, "routes6")
+                         << " IPv6 routes, " << count(*body, "stale") << " of them stale; "
+                         << count(*body, "next_hops") << " next-hop objects, "
+                         << count(*body, "next_hop_sets") << " next-hop sets in use\n";
+    Table table({{"COUNTER"}, {"COUNT", Align::right}});
+    for (const char* name :
+         {"connections", "refused_connections", "errors", "messages", "route_messages", "next_hop_messages",
+          "ignored", "malformed", "unsupported", "refused_routes", "swept", "turns"})
+        table.add_row({name, count(counters, name)});
+    session.terminal.out << table.render(session.terminal);
+    if (const std::string error = text_of(*body, "last_error", ""); !error.empty())
+        session.terminal.out << "last error: " << printable(error) << "\n";
+    return exit_ok;
+}
+
 int show_config(const Session& session) {
     const auto body = fetch(session, "/v1/config");
     if (!body) return body.error();

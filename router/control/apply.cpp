@@ -89,6 +89,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     apply_routing(wanted, transaction);
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = kernel_routes_.configure(wanted.kernel_routes, transaction); !done) return done;
+    if (auto done = fpm_routes_.configure(wanted.fpm, transaction); !done) return done;
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = install_wanted_routes(routing_, route_counters_, routes, transaction); !done) return done;
     if (first)
@@ -100,6 +101,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
+    transaction.on_commit("next hops of FPM", [this] { fpm_routes_.refresh(); });
     transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
     slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
     // The last step: from here on there is no way back to what an earlier daemon has left.
@@ -117,6 +119,7 @@ void ControlPlane::refresh_views() {
     refresh_host_addresses();
     cli_routes_.refresh();
     kernel_routes_.refresh();
+    fpm_routes_.refresh();
     routing_.resolve_missing();
 }
 

@@ -52,6 +52,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           tables.port),
       ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory)),
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
+      fpm_routes_(routing_, environment.watcher),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
       installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {}
 
@@ -76,6 +77,7 @@ void ControlPlane::tick() {
         if (auto watched = effort.result(); !watched) spdlog::warn("{}", watched.error().to_string());
     }
     ports_.follow_reachability();
+    fpm_routes_.tick(std::chrono::steady_clock::now());
     installed_.tick();
 }
 

@@ -20,6 +20,7 @@
 #include "router/control/cli_routes.h"
 #include "router/control/descriptor_watcher.h"
 #include "router/control/drift.h"
+#include "router/control/fpm_routes.h"
 #include "router/control/host_switches.h"
 #include "router/control/installed_routes.h"
 #include "router/control/kernel_routes.h"
@@ -99,6 +100,7 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const config::Config& config() const { return config_; }
     [[nodiscard]] uint64_t generation() const { return generation_; }
     [[nodiscard]] const Ports& ports() const { return ports_; }
+    [[nodiscard]] const FpmRoutes& fpm_routes() const { return fpm_routes_; }
     [[nodiscard]] const KernelState& kernel_state() const { return state_; }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
@@ -170,6 +172,7 @@ class ControlPlane : private KernelListener {
     Routing routing_;
     Ports ports_;
     KernelRoutes kernel_routes_;
+    FpmRoutes fpm_routes_;
     CliRoutes cli_routes_;
     InstalledRoutes installed_;
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces

@@ -27,6 +27,7 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     if (now && now != known) {
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
         kernel_routes_.refresh();
+        fpm_routes_.refresh();
         refresh_host_addresses();
     }
 }

@@ -174,12 +174,16 @@ json Daemon::ports() {
     return with_model({{"ports", std::move(ports)}});
 }
 
+ProtocolOf Daemon::protocols() const {
+    return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
+}
+
 json Daemon::routes(const RouteQuery& query) {
-    return show_routes(control_->routing(), query, &control_->route_counters());
+    return show_routes(control_->routing(), query, &control_->route_counters(), protocols());
 }
 
 json Daemon::route_to(const IpAddress& address) {
-    return show_route_to(control_->routing(), address, &control_->route_counters());
+    return show_route_to(control_->routing(), address, &control_->route_counters(), protocols());
 }
 
 json Daemon::lookup(const std::vector<IpAddress>& addresses) {
@@ -215,6 +219,10 @@ json Daemon::drift() {
                          {"found", item.found},
                          {"mended_by_reload", item.mended_by_reload}});
     return {{"drift", std::move(items)}};
+}
+
+json Daemon::fpm() {
+    return control_->fpm_routes().show();
 }
 
 json Daemon::counters() {

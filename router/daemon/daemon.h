@@ -49,6 +49,7 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;
     nlohmann::json drift() override;
+    nlohmann::json fpm() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
     nlohmann::json workers() override;
@@ -84,6 +85,8 @@ class Daemon : public Control, private SlowPathControl {
     /// The control plane has a new configuration.
     void applied();
     void tick();
+    /// Who knows the protocols of FRR's routes.
+    [[nodiscard]] std::function<std::optional<uint8_t>(const Prefix&)> protocols() const;
     [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
     [[nodiscard]] std::optional<NicDetails> nic(PortId port) const;
 

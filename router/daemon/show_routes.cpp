@@ -7,6 +7,7 @@
 #include <queue>
 #include <set>
 
+#include "config/protocols.h"
 #include "fib/lookup.h"
 #include "router/forward/forward.h"
 
@@ -209,10 +210,14 @@ json show_adjacency(const Routing& routing, fib::AdjacencyId id) {
             {"mtu", leaves ? json(value.mtu) : json()}};
 }
 
-json show_route(const Routing& routing, const fib::Route& route, bool best, const RouteCounters* counters) {
+json show_route(const Routing& routing, const fib::Route& route, bool best, const RouteCounters* counters,
+                const ProtocolOf& protocol_of) {
+    std::optional<uint8_t> protocol;
+    if (route.source == fib::RouteSource::fpm && protocol_of) protocol = protocol_of(route.prefix);
     const NextHopSetSpec& spec = routing.next_hop_sets().spec_of(route.next_hops);
     return {{"prefix", route.prefix.to_string()},
             {"source", fib::to_string(route.source)},
+            {"protocol", protocol ? json(config::protocol_name(*protocol)) : json()},
             {"preference", route.preference},
             {"metric", route.metric},
             {"best", best},
@@ -231,7 +236,8 @@ json show_route_counters(const RouteCounters& counters) {
     return routes;
 }
 
-json show_routes(const Routing& routing, const RouteQuery& query, const RouteCounters* counters) {
+json show_routes(const Routing& routing, const RouteQuery& query, const RouteCounters* counters,
+                 const ProtocolOf& protocol_of) {
     // One pass over everything counts and keeps the lowest prefixes of the page; only those are sorted.
     using Place = std::pair<Family, Prefix>;
     const auto place_of = [](const Prefix& prefix) { return Place{prefix.address.family, prefix}; };
@@ -267,7 +273,8 @@ json show_routes(const Routing& routing, const RouteQuery& query, const RouteCou
         const auto best = routing.rib().best(prefix);
         for (const auto& route : routing.rib().candidates(prefix))
             if (matches(route))
-                routes.push_back(show_route(routing, route, best && best->source == route.source, counters));
+                routes.push_back(
+                    show_route(routing, route, best && best->source == route.source, counters, protocol_of));
     }
     const bool cut = more && !on_page.empty();
     return {{"total", total},
@@ -275,7 +282,8 @@ json show_routes(const Routing& routing, const RouteQuery& query, const RouteCou
             {"routes", std::move(routes)}};
 }
 
-json show_route_to(const Routing& routing, const IpAddress& address, const RouteCounters* counters) {
+json show_route_to(const Routing& routing, const IpAddress& address, const RouteCounters* counters,
+                   const ProtocolOf& protocol_of) {
     json answer{{"address", address.to_string()}, {"prefix", nullptr},
                 {"candidates", json::array()},    {"group", nullptr},
                 {"adjacency", nullptr},           {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
@@ -284,7 +292,7 @@ json show_route_to(const Routing& routing, const IpAddress& address, const Route
     answer["prefix"] = best->prefix.to_string();
     bool first = true;
     for (const auto& candidate : routing.rib().candidates(best->prefix)) {
-        answer["candidates"].push_back(show_route(routing, candidate, first, counters));
+        answer["candidates"].push_back(show_route(routing, candidate, first, counters, protocol_of));
         first = false;
     }
     const fib::GroupId group = routing.next_hop_sets().group_of(best->next_hops);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "router/api/control.h"
@@ -14,12 +16,14 @@
 namespace pktpit::router {
 
 // `counters`: where counted routes are read; without, they show as not counted.
+// `protocols`: who knows the protocol (RTPROT_*) of a route of source `fpm`.
+using ProtocolOf = std::function<std::optional<uint8_t>(const Prefix& prefix)>;
 nlohmann::json show_route(const Routing& routing, const fib::Route& route, bool best,
-                          const RouteCounters* counters = nullptr);
+                          const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
 nlohmann::json show_routes(const Routing& routing, const RouteQuery& query,
-                           const RouteCounters* counters = nullptr);
+                           const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
 nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
-                             const RouteCounters* counters = nullptr);
+                             const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
 nlohmann::json show_adjacency(const Routing& routing, fib::AdjacencyId id);
 /// All counted routes, in prefix order.
 nlohmann::json show_route_counters(const RouteCounters& counters);

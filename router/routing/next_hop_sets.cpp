@@ -72,7 +72,7 @@ void NextHopSets::change_resilient(fib::NextHopSetId id, const NextHopSetSpec& w
             return other.via == hop.via && other.interface == hop.interface;
         };
     };
-    if (now.next_hops == wanted.next_hops) {
+    if (now.next_hops == wanted.next_hops && now.kind == wanted.kind) {
         coming_.erase(id);
         return;
     }

@@ -101,7 +101,7 @@ class NextHopSets {
     std::map<NextHopSetSpec, fib::NextHopSetId> ids_;
     std::map<fib::NextHopSetId, Set> sets_;
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface
-    std::map<uint32_t, fib::NextHopSetId> resilient_;                  ///< by the kernel's id of the group
+    std::map<uint64_t, fib::NextHopSetId> resilient_;                  ///< by the id of the group
     std::map<fib::NextHopSetId, Coming> coming_;
     std::set<fib::NextHopSetId> unwritten_;  ///< their groups are older than their `hops`: no room
     fib::NextHopSetId next_id_ = 1;

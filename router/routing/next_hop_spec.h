@@ -32,8 +32,9 @@ struct NextHopSetSpec {
     std::vector<NextHopSpec> next_hops;
     uint16_t counter = 0;  ///< a counted route has a set of its own, which names its counter
     /// Id of a resilient group of the kernel's: one set whatever its members, so that other members move no
-    /// flow that they need not; 0: none. What comes waits for `idle_timer`.
-    uint32_t resilient = 0;
+    /// flow that they need not; 0: none. What comes waits for `idle_timer`. Ids from 2^32 on are of sets that
+    /// change in place for all of their routes, without waiting: zebra's next-hop groups.
+    uint64_t resilient = 0;
     std::chrono::milliseconds idle_timer{0};
     auto operator<=>(const NextHopSetSpec&) const = default;
 };

@@ -71,8 +71,8 @@ class Routing {
     /// Every 100 ms.
     void tick(std::chrono::steady_clock::time_point now) { sets_.tick(now); }
 
-    // Routes of the sources config, cli and kernel. Sets are acquired first, so that a large table interns
-    // each of its few sets once.
+    // Routes of the sources config, cli, fpm and kernel. Sets are acquired first, so that a large table
+    // interns each of its few sets once.
     Result<fib::NextHopSetId> acquire_next_hops(const NextHopSetSpec& spec) { return sets_.acquire(spec); }
     void add_next_hops_reference(fib::NextHopSetId id) { sets_.add_reference(id); }
     void release_next_hops(fib::NextHopSetId id) { sets_.release(id); }

@@ -143,6 +143,21 @@ def test_fib(tmp_path):
     assert "times better" in bench("compare", str(path), str(path))
 
 
+@needs_root
+def test_routes(tmp_path):
+    """Daemons of the distribution, the kernel, FPM: each figure is there, and is of as many rounds."""
+    bench("routes", "--results", str(tmp_path), "--quick", "--routes", "2000", "--peers", "kernel-bird,kernel-frr,fpm")
+    (path,) = tmp_path.glob("*.json")
+    report = json.loads(path.read_text())
+    assert report["routes"] == 2000 and set(report["peers"]) == {"kernel, BIRD", "kernel, FRR", "Pktpit, FRR, FPM", "Pktpit"}
+    for peer, measures in report["peers"].items():
+        wanted = {"fpm_stream_routes_s", "netlink_routes_s", "netlink_dump_routes_s"} if peer == "Pktpit" else {"up_s", "withdraw_s", "link_down_s"}
+        assert wanted <= set(measures), peer
+        assert all(value["rounds"] == 1 and value["median"] > 0 for value in measures.values())
+    assert path.with_suffix(".txt").read_text().startswith("bench_routes: 2000 routes")
+    assert path.with_suffix(".svg").read_text().rstrip().endswith("</svg>")
+
+
 def test_unlike_reports_are_not_compared(tmp_path):
     for name in ("wire", "cpu"):
         (tmp_path / name).write_text(json.dumps({"benchmark": name, "format": 2, "machine": {}}))

@@ -110,6 +110,7 @@ class FakeControl final : public Control {
     nlohmann::json neighbours() override { return note("neighbours"); }
     nlohmann::json counters() override { return note("counters"); }
     nlohmann::json drift() override { return note("drift"); }
+    nlohmann::json fpm() override { return note("fpm"); }
     nlohmann::json latency() override { return note("latency"); }
     nlohmann::json workers() override { return note("workers"); }
     nlohmann::json offload() override { return note("offload"); }

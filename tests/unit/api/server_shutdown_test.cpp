@@ -72,6 +72,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json drift() override { return {}; }
+        nlohmann::json fpm() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }
         nlohmann::json workers() override { return {}; }

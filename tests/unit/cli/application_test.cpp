@@ -112,6 +112,7 @@ class PagedControl final : public Control {
     json lookup(const std::vector<IpAddress>&) override { return {}; }
     json neighbours() override { return {}; }
     json drift() override { return {}; }
+    json fpm() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
     json workers() override { return {}; }

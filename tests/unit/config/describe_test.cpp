@@ -36,6 +36,7 @@ TEST(Describe, Settings) {
     wanted += R"(, "instance": "b", "log_level": "debug", "neighbour_queue": 1,
         "neighbours_unresolved": 2, "xdp": {"dispatcher": true},
         "kernel_routes": {"enabled": true, "table": 7, "protocols": ["bird", "static"], "preference": 21, "install": false},
+        "fpm": {"listen": "127.0.0.1", "from": ["10.0.0.0/8"], "table": 9, "preference": 3, "stale_hold_s": 4},
         "routing": {"resolve_via_default": true}, "hash_seed": 7,
         "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
         "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
@@ -44,6 +45,9 @@ TEST(Describe, Settings) {
         ElementsAre("instance: default → b", "log level: info → debug", "kernel routes: off → on",
                     "kernel routes: table: 254 → 7", "kernel routes: protocols: all → bird, static",
                     "kernel routes: preference: 20 → 21", "routes installed in the kernel: on → off",
+                    "FPM: off → 127.0.0.1:2620", "FPM: who may connect: loopback → 10.0.0.0/8",
+                    "FPM: table: 254 → 9", "FPM: preference: 20 → 3",
+                    "FPM: seconds until stale routes go: 120 → 4",
                     "next hops resolved over the default route: off → on",
                     "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
                     "other ones",

@@ -396,6 +396,34 @@ TEST(Meaning, ProtocolsOfKernelRoutes) {
         });
 }
 
+std::string with_fpm(const std::string& members) {
+    return with_routes(R"("fpm": {)" + members + "}");
+}
+
+TEST(Meaning, WhereFpmListens) {
+    expect_cases(
+        with_fpm,
+        {
+            {R"("listen": "127.0.0.1:2620")", "", "", "", ""},
+            {R"("listen": "127.9.9.9")", "", "", "", ""},
+            {R"("listen": "::1")", "", "", "", ""},
+            {R"("listen": "[::1]:1")", "", "", "", ""},
+            {R"("listen": "192.0.2.1:2620", "from": ["192.0.2.7/32"])", "", "", "", ""},
+            {R"("listen": "192.0.2.1:2620")", "/fpm/listen", "whoever reaches it could set routes",
+             "/fpm/from", "no authentication"},
+            {R"("listen": "0.0.0.0:2620")", "/fpm/listen", "is no loopback address", "", ""},
+            {R"("listen": "localhost:2620")", "/fpm/listen", "\"localhost\" is no IPv4 or IPv6 address",
+             "127.0.0.1:2620", ""},
+            {R"("listen": "127.0.0.1:0")", "/fpm/listen", "its port is no number from 1 to 65535", "", ""},
+            {R"("listen": "127.0.0.1:65536")", "/fpm/listen", "its port is no number", "", ""},
+            {R"("listen": "127.0.0.1:")", "/fpm/listen", "its port is no number", "", ""},
+            {R"("listen": "[127.0.0.1]:2620")", "/fpm/listen", "stands in brackets", "", ""},
+            {R"("listen": "224.0.0.1", "from": ["0.0.0.0/0"])", "/fpm/listen", "is a multicast address", "",
+             ""},
+            {R"("listen": "127.0.0.1", "from": ["10.0.0.1/8"])", "/fpm/from/0", "has bits set", "", ""},
+        });
+}
+
 TEST(Meaning, NoErrorHidesAnother) {
     Errors errors = errors_of(R"({
         "interfaces": {

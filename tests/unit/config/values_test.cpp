@@ -45,6 +45,14 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.workers, (Workers{2, {3, 1}, Polling::busy}));
     EXPECT_EQ(c.kernel_routes, (KernelRoutes{true, 100, {"bird", "200", "static"}, 30, false}));
 
+    EXPECT_EQ(c.fpm, (Fpm{true,
+                          *IpAddress::parse("::1"),
+                          2621,
+                          {*Prefix::parse("192.0.2.7/32"), *Prefix::parse("::1/128")},
+                          77,
+                          31,
+                          9}));
+
     ASSERT_EQ(c.interfaces.size(), 4U);
     auto address = [](const char* text) { return *InterfaceAddress::parse(text); };
     EXPECT_EQ(c.interfaces.at("eth0"), (Interface{"eth0",
@@ -148,6 +156,14 @@ class Generator {
         for (uint32_t i = pick(5); i > 0; i--)
             c.kernel_routes.protocols.push_back(protocol_name(uint8_t(i * 11)));
         c.routing.resolve_via_default = pick(2);
+        if (pick(2))
+            c.fpm = {true,
+                     pick(2) ? *IpAddress::parse("127.0.0.9") : *IpAddress::parse("::1"),
+                     static_cast<uint16_t>(1 + pick(65535)),
+                     pick(2) ? std::vector<Prefix>{*Prefix::parse("10.0.0.0/8")} : std::vector<Prefix>{},
+                     1 + pick(1000),
+                     preference(),
+                     1 + pick(86400)};
         if (pick(2)) c.hash_seed = static_cast<uint32_t>(random_());
         if (pick(3) == 0) {
             c.dataplane = "dpdk";

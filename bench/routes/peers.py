@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured: a routing daemon, and what forwards by its routes. Each answers two questions about sampled prefixes:
+how many are there, and by which gateway."""
+
+import http.client
+import json
+import shutil
+import socket
+import time
+
+from lab import FEEDER_AS, LINKS, ROUTER_AS, run
+
+FRR = "/usr/lib/frr"
+
+
+def address_in(prefix):
+    return prefix.split("/")[0]
+
+
+class Kernel:
+    """Linux alone, with BIRD or FRR."""
+
+    def __init__(self, lab, daemon):
+        self.lab, self.daemon = lab, daemon
+        self.name = f"kernel, {daemon}"
+        self.fpm = False
+        self.api_times = []
+
+    def start(self):
+        self.start_daemon()
+
+    def start_daemon(self):
+        start_bird(self.lab) if self.daemon == "BIRD" else start_frr(self.lab, self.fpm)
+
+    def present(self, gateway=None):
+        """How many of the sample are there as they stand, by this gateway if it is given."""
+        lines = "".join(f"route get {address_in(prefix)} fibmatch\n" for prefix in self.lab.sample)
+        out = run("ip", "-n", self.lab.names["router"], "-force", "-batch", "-", input=lines, check=False).stdout
+        found = {line.split()[0]: line for line in out.splitlines() if line[:1].isdigit()}
+        return sum(1 for prefix in self.lab.sample
+                   if prefix in found and (gateway is None or f"via {gateway} " in found[prefix]))
+
+    def total(self):
+        return len(run("ip", "-n", self.lab.names["router"], "-4", "route", "show").stdout.splitlines()) - len(LINKS)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=120)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Pktpit(Kernel):
+    """pktpitd, which takes routes from the kernel, or by FPM alone."""
+
+    def __init__(self, lab, daemon, binary, fpm=False):
+        super().__init__(lab, daemon)
+        self.binary, self.fpm = binary, fpm
+        self.name = f"Pktpit, {daemon}, {'FPM' if fpm else 'netlink'}"
+
+    def start(self):
+        self.start_pktpit()
+        self.start_daemon()
+
+    def start_pktpit(self):
+        config = {"instance": "bench", "fib": {"table_memory_mib": 64}, "log_level": "info",
+                  "interfaces": {device: {"addresses": [f"{net}.1/24"]} for device, net, _ in LINKS},
+                  "neighbours": []}
+        config |= {"fpm": {"listen": "127.0.0.1:2620"}} if self.fpm else {"kernel_routes": {"enabled": True}}
+        self.file = self.lab.directory / "pktpit.json"
+        self.file.write_text(json.dumps(config))
+        self.socket = self.lab.directory / "pktpit.sock"
+        self.process = self.lab.start("router", self.binary, "--config", self.file, "--socket", self.socket, log="pktpitd.log",
+                                      env={"RUNTIME_DIRECTORY": str(self.lab.directory / "run")})
+        self.lab.wait(self.answers, "pktpitd is ready", 120)
+
+    def answers(self):
+        try:
+            return bool(self.ask("GET", "/v1/version"))
+        except OSError:
+            return False
+
+    def ask(self, method, path, body=None):
+        begin = time.monotonic()
+        connection = UnixConnection(self.socket)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None,
+                               {"Content-Type": "application/json"} if body is not None else {})
+            answer = json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+        self.api_times.append(time.monotonic() - begin)
+        return answer
+
+    def present(self, gateway=None):
+        answer = self.ask("POST", "/v1/lookup", {"addresses": [address_in(prefix) for prefix in self.lab.sample]})
+        return sum(1 for prefix, result in zip(self.lab.sample, answer["results"])
+                   if result["prefix"] == prefix and (gateway is None or [hop["via"] for hop in result["next_hops"]] == [gateway]))
+
+    def total(self):
+        return self.ask("GET", f"/v1/routes?source={'fpm' if self.fpm else 'kernel'}&limit=1")["total"]
+
+    def memory_mib(self):
+        for line in open(f"/proc/{self.pid()}/status"):
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        return None
+
+    def pid(self):
+        return self.ask("GET", "/v1/version")["pid"]
+
+
+def start_bird(lab):
+    sessions = "".join(f"protocol bgp r{number} {{ local {net}.1 as {ROUTER_AS}; neighbor {net}.2 as {FEEDER_AS}; connect delay time 1; "
+                       f"connect retry time 2; error wait time 1, 2; ipv4 {{ import all; export none; }}; }}\n"
+                       for number, (_, net, _) in enumerate(LINKS))
+    file = lab.directory / "router.conf"
+    file.write_text("router id 10.1.0.1;\nprotocol device { }\nprotocol direct { ipv4; }\n"
+                    "protocol kernel { ipv4 { import none; export where source = RTS_BGP; }; }\n" + sessions)
+    lab.start("router", "/usr/sbin/bird", "-f", "-c", file, "-s", lab.directory / "router.ctl",
+              "-P", lab.directory / "router.pid", log="bird.log")
+
+
+def start_frr(lab, fpm):
+    folder = lab.directory / "frr"
+    folder.mkdir()
+    shutil.chown(folder, "frr", "frr")
+    zebra = folder / "zebra.conf"
+    zebra.write_text("fpm address 127.0.0.1 port 2620\n" if fpm else "")
+    bgpd = folder / "bgpd.conf"
+    neighbours = "".join(f" neighbor {net}.2 remote-as {FEEDER_AS}\n neighbor {net}.2 timers connect 1\n" for _, net, _ in LINKS)
+    bgpd.write_text(f"router bgp {ROUTER_AS}\n bgp router-id 10.1.0.1\n no bgp ebgp-requires-policy\n{neighbours}")
+    for name, file, more in (("zebra", zebra, ["-M", "dplane_fpm_nl"] if fpm else []), ("bgpd", bgpd, [])):
+        lab.start("router", f"{FRR}/{name}", "-f", file, "-z", folder / "zserv.api", "-i", folder / f"{name}.pid",
+                  "--vty_socket", folder, "-A", "127.0.0.1", "-P", "0", *more, log=f"{name}.log")
+        lab.wait(lambda name=name: lab.command("router", "vtysh", "--vty_socket", folder, "-d", name, "-c", "show version",
+                                               check=False).returncode == 0, f"{name} answers", 60)
+    if fpm:
+        status = lambda: lab.command("router", "ss", "-Htn", "state", "established", "sport", "=", ":2620").stdout.strip()  # noqa: E731
+        lab.wait(status, "zebra has connected to pktpitd", 60)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Routes that FRR's zebra sends by FPM (module dplane_fpm_nl), in the RIB as source `fpm`. Listens, takes
+/// one connection at a time, and reads it in turns of at most 5 ms: what has not been read waits with zebra,
+/// so nothing is ever lost. One thread.
+///
+/// Routes outlive their connection. When zebra has connected anew and has not repeated one of them for
+/// /fpm/stale_hold_s, those that it did not repeat go.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "base/fd.h"
+#include "config/config.h"
+#include "router/control/descriptor_watcher.h"
+#include "router/control/transaction.h"
+#include "router/fpm/fpm_socket.h"
+#include "router/fpm/fpm_table.h"
+#include "router/fpm/fpm_updates.h"
+#include "router/routing/routing.h"
+
+namespace pktpit::router {
+
+class FpmRoutes : private FpmTable::Listener {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    FpmRoutes(Routing& routing, DescriptorWatcher& watcher);
+    ~FpmRoutes() override;
+    FpmRoutes(const FpmRoutes&) = delete;
+    FpmRoutes& operator=(const FpmRoutes&) = delete;
+
+    /// Listens as is wanted; on an Error as before. What else changes changes when the transaction is
+    /// committed.
+    Result<void> configure(const config::Fpm& wanted, Transaction& transaction);
+    /// Interfaces came or went: where the next hops lead is decided anew, whatever the number of routes.
+    void refresh();
+    /// Every 100 ms.
+    void tick(Clock::time_point now);
+
+    /// RTPROT_* of the route that zebra has sent for exactly this prefix.
+    [[nodiscard]] std::optional<uint8_t> protocol_of(const Prefix& prefix) const {
+        return table_.protocol_of(prefix);
+    }
+    /// For `show fpm`: the shape is docs/api.md's.
+    [[nodiscard]] nlohmann::json show() const;
+
+  private:
+    struct Session {
+        explicit Session(FpmPeer accepted)
+            : name(accepted.to_string()), address(accepted.address), stream(std::move(accepted.connection)) {}
+        std::string name;
+        IpAddress address;
+        FpmStream stream;
+        Clock::time_point since = Clock::now();
+    };
+    struct Counters {
+        uint64_t connections = 0;
+        uint64_t refused = 0;  ///< connections
+        uint64_t errors = 0;   ///< of the framing: the connection was closed
+        uint64_t swept = 0;    ///< routes
+        uint64_t turns = 0;
+        std::chrono::nanoseconds longest_turn{0};
+    };
+
+    void body_made(FpmBodyId body) override;
+    void body_changed(FpmBodyId body) override;
+    void body_gone(FpmBodyId body) override;
+    void route_set(const Prefix& prefix, FpmBodyId body, uint32_t metric) override;
+    void route_removed(const Prefix& prefix) override;
+    void route_refused(const Prefix& prefix, const char* why) override;
+
+    void committed(const config::Fpm& wanted, Fd listener);
+    void accept();
+    void read();
+    void disconnect(const std::string& why, bool is_error);
+    void work();
+    void mend();
+    void wake();
+    void refuse(const std::string& what, const Error& error);
+    [[nodiscard]] NextHopSetSpec spec_of(FpmBodyId body) const;
+
+    Routing& routing_;
+    DescriptorWatcher& watcher_;
+    FpmTable table_;
+    FpmUpdates updates_;
+    config::Fpm settings_;
+    Fd listener_;
+    Fd work_;  ///< an eventfd, readable as long as there is something that no other descriptor tells of
+    std::unique_ptr<Session> session_;
+    std::unordered_map<FpmBodyId, fib::NextHopSetId> sets_;
+    Counters counters_;
+    std::string last_error_;
+    uint64_t refused_routes_ = 0;
+    std::set<Prefix> told_;  ///< that they are not followed; bounded
+    uint64_t not_followed_ = 0;
+    bool watching_work_ = false;
+    bool sweeping_ = false;
+    bool repeating_ = false;
+    bool read_next_ = false;  ///< in turns: what is left of the stream, what is to be swept
+    uint64_t repeated_ = 0;   ///< FpmTable::repeated() when it was looked at last
+    std::optional<Clock::time_point>
+        quiet_since_;  ///< nothing was repeated; absent: no connection, or nothing is stale
+};
+
+}  // namespace pktpit::router

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Routes of FRR's zebra by FPM (module dplane_fpm_nl), beside the same routes by way of the kernel."""
+
+import signal
+import socket
+import struct
+
+import pytest
+from lib.frr import Bird, Frr
+from lib.packets import token, udp4, udp6
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+from lib.wire import NothingReceived
+
+requirement = pytest.mark.requirement
+pytestmark = [pytest.mark.pktpit("Linux has no FPM"),
+              pytest.mark.xdp("zebra needs the ports' own devices and addresses, the control plane is the same")]
+PORT = 2620
+FPM = {"listen": f"127.0.0.1:{PORT}", "stale_hold_s": 3}
+NET = {"config": {"fpm": FPM}}
+
+
+@pytest.fixture
+def frr(request):
+    running = []
+
+    def start(net, **options):
+        running.append(Frr(net.topology.router_namespace, **options).start())
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def bird(request):
+    running = []
+
+    def start(namespace, config):
+        running.append(Bird(namespace, config).start())
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+def shown(net):
+    return net.router.json("show", "fpm")
+
+
+def connected(net):
+    wait_for(lambda: shown(net)["peer"], 15, "zebra has connected")
+
+
+def disconnected(net):
+    wait_for(lambda: not shown(net)["peer"], 15, "the connection is gone")
+
+
+def routes(net, source="fpm"):
+    return {route["prefix"]: route for route in net.router.json("show", "routes", "--source", source)["routes"]}
+
+
+def arrives(net, host, destination, deadline=5):
+    def once():
+        mark = token()
+        make = udp6 if ":" in destination else udp4
+        net.a.send(make(net.a, net.b, mark, dst=destination))
+        try:
+            return host.receive(mark, 0.2)
+        except NothingReceived:
+            return None
+
+    return wait_for(once, deadline, f"packets to {destination} arrive at {host.label}")
+
+
+def members(net, address):
+    group = net.router.json("show", "route", address, check=False)["group"]
+    return {member["via"]: member["weight"] for member in group["members"]} if group else {}
+
+
+@requirement("a route of zebra's is forwarded by, replaced and withdrawn; `show routes` tells its source and protocol")
+@pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
+def test_routes_come_and_go(net, frr, groups):
+    zebra = frr(net, groups=groups)
+    connected(net)
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
+    arrives(net, net.b, "203.0.113.5")
+    arrives(net, net.b, "2001:db8:bbbb::5")
+    route = routes(net)["203.0.113.0/24"]
+    assert (route["source"], route["protocol"], route["preference"], route["best"]) == ("fpm", "frr-static", 20, True)
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
+    arrives(net, net.c, "203.0.113.5")
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.c.ip4}", f"no ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
+    wait_for(lambda: not routes(net), 5, "both routes are gone")
+
+
+@requirement("connected nets of zebra's are the router's own already, and are not taken over a second time")
+def test_connected_nets_are_not_repeated(net, frr):
+    frr(net)
+    connected(net)
+    wait_for(lambda: shown(net)["counters"]["ignored"] >= 2 * len(net.hosts), 5, "zebra repeats its connected nets")
+    assert not routes(net)
+
+
+@requirement("several next hops of a prefix are a next-hop group, which loses and regains members")
+@pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
+def test_next_hop_groups(net, frr, groups):
+    zebra = frr(net, groups=groups)
+    connected(net)
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "two members")
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, 5, "one is left")
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "it is back")
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}", f"no ip route 203.0.113.0/24 {net.c.ip4}")
+    wait_for(lambda: not routes(net), 5, "gone")
+
+
+@requirement("blackhole routes of zebra's discard")
+@pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
+def test_blackhole(net, frr, groups):
+    zebra = frr(net, groups=groups)
+    connected(net)
+    zebra.configure("ip route 203.0.113.0/24 blackhole")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route is there")
+    verdict = net.router.json("show", "route", "203.0.113.5")["verdict"]
+    assert "blackhole" in verdict
+    zebra.configure("no ip route 203.0.113.0/24 blackhole")
+    wait_for(lambda: not routes(net), 5, "gone")
+
+
+@requirement("a route that moves to another next hop loses no packet")
+def test_a_moved_route_loses_nothing(net, frr, stream):
+    zebra = frr(net)
+    connected(net)
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4} 10")
+    arrives(net, net.b, "203.0.113.5")
+    running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
+    for _ in range(5):  # to the same host by another route: its IPv4 address, and the one it has besides
+        zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4} p2 5")
+        zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4} p2 5")
+        running.flows_again(500)
+    assert_nothing_lost(running.finish())
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4} 10")
+
+
+@requirement("kill -9 of zebra: its routes stay and forward; the next one's full table is taken over without loss, and what it does not repeat goes after stale_hold_s")
+def test_zebra_is_killed_and_comes_back(net, frr, stream):
+    first = frr(net)
+    connected(net)
+    first.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 198.51.100.0/24 {net.b.ip4}")
+    arrives(net, net.b, "203.0.113.5")
+    running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
+    first.kill("zebra")
+    disconnected(net)
+    assert set(routes(net)) == {"203.0.113.0/24", "198.51.100.0/24"}
+    running.flows_again(500)
+    frr(net, config={"staticd": f"ip route 203.0.113.0/24 {net.b.ip4}\n"})
+    connected(net)
+    wait_for(lambda: set(routes(net)) == {"203.0.113.0/24"}, 15, "what was not repeated is gone")
+    assert shown(net)["stale"] == 0
+    running.flows_again(500)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("kill -9 of pktpitd: what is pinned goes on; with kernel_routes beside FPM the next one has zebra's routes from its start, and loses nothing")
+def test_pktpitd_is_killed(build_net, frr, stream):
+    net = build_net(config={"fpm": FPM, "kernel_routes": {"enabled": True}})
+    zebra = frr(net)
+    connected(net)
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
+    arrives(net, net.b, "203.0.113.5")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "by FPM")
+    running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
+    net.router.kill()
+    running.flows_again(500)
+    net.router.start()
+    running.flows_again(500)
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 15, "zebra has connected and sent it again")
+    running.flows_again(500)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("the same route by FPM and from the kernel: both are shown, FPM's is used, and the prefix is in the FIB once")
+def test_fpm_before_the_kernel(build_net, frr):
+    net = build_net(config={"fpm": FPM, "kernel_routes": {"enabled": True}})
+    zebra = frr(net)
+    connected(net)
+    zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
+
+    def candidates():
+        found = net.router.json("show", "route", "203.0.113.5", check=False)["candidates"]
+        return [(one["source"], one["best"]) for one in found]
+
+    wait_for(lambda: candidates() == [("fpm", True), ("kernel", False)], 5, "both are there, FPM's is best")
+    zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}")
+    wait_for(lambda: not candidates(), 5, "both are gone")
+
+
+class Sender:
+    """Writes FPM frames by hand."""
+
+    def __init__(self, net, port=PORT):
+        with net.topology.router_namespace.entered():
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def frame(self, *messages, version=1, kind=1, length=None):
+        body = b"".join(messages)
+        self.socket.sendall(struct.pack("!BBH", version, kind, len(body) + 4 if length is None else length) + body)
+
+    def is_closed(self):
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionError:
+            return True
+
+    def close(self):
+        self.socket.close()
+
+
+def attribute(kind, value):
+    raw = struct.pack("=HH", 4 + len(value), kind) + value
+    return raw + bytes(-len(raw) % 4)
+
+
+def message(kind, payload, length=None):
+    raw = struct.pack("=IHHII", 16 + len(payload) if length is None else length, kind, 0x501, 0, 0) + payload
+    return raw + bytes(-len(raw) % 4)
+
+
+NEWROUTE, DELROUTE, NEWNEXTHOP = 24, 25, 104
+
+
+def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254):
+    address, length = prefix.split("/")
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length), 0, 0, table, protocol, 0, 1, 0)
+    body += attribute(1, socket.inet_aton(address))
+    if nexthop_id:
+        body += attribute(30, struct.pack("=I", nexthop_id))
+    if gateway:
+        body += attribute(5, socket.inet_aton(gateway))
+    if ifindex:
+        body += attribute(4, struct.pack("=I", ifindex))
+    return message(kind, body)
+
+
+def next_hop4(number, gateway=None, ifindex=None, group=()):
+    body = struct.pack("=BBBBI", socket.AF_INET, 0, 4, 0, 0) + attribute(1, struct.pack("=I", number))
+    if group:
+        body += attribute(2, b"".join(struct.pack("=IBBH", member, 0, 0, 0) for member in group))
+    if gateway:
+        body += attribute(6, socket.inet_aton(gateway)) + attribute(5, struct.pack("=I", ifindex))
+    return message(NEWNEXTHOP, body)
+
+
+def ifindex(net, host):
+    return next(port["ifindex"] for port in net.router.json("show", "ports")["ports"] if port["name"] == host.port)
+
+
+@requirement("wrong frames end the connection with what was wrong; routes stay, and the next connection is as good as any")
+@pytest.mark.parametrize("wrong, told", [
+    (lambda s: s.frame(b"x" * 16, version=2), "FPM version 2"),
+    (lambda s: s.frame(b"x" * 16, kind=2), "message type 2"),
+    (lambda s: s.frame(b"", length=3), "length 3"),
+    (lambda s: s.frame(b""), "length 4"),
+    (lambda s: s.frame(message(NEWROUTE, bytes(12), length=4000)), "a netlink message of 4000 bytes"),
+    (lambda s: s.frame(message(NEWROUTE, bytes(12), length=8)), "a netlink message of 8 bytes"),
+    (lambda s: s.frame(message(NEWROUTE, bytes(12)), b"rest"), "4 bytes are left"),
+], ids=["version", "protobuf", "short length", "empty", "message too long", "message too short", "rest"])
+def test_wrong_frames(net, wrong, told):
+    sender = Sender(net)
+    sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "what was right before is taken")
+    wrong(sender)
+    assert sender.is_closed()
+    wait_for(lambda: told in (shown(net)["last_error"] or ""), 5, f"{told} is told")
+    assert "203.0.113.0/24" in routes(net)
+    again = Sender(net)
+    again.frame(route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: not routes(net), 5, "removed by the next connection")
+    again.close()
+    disconnected(net)
+
+
+@requirement("a frame cut off by the end of the connection is told, and nothing of it is taken")
+def test_a_truncated_frame(net):
+    sender = Sender(net)
+    whole = route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b))
+    sender.frame(whole[:20], length=len(whole) + 4)
+    sender.close()
+    wait_for(lambda: "the connection ended after 24 bytes of it" in (shown(net)["last_error"] or ""), 5, "it is told")
+    assert not routes(net)
+
+
+@requirement("frames of 65,535 bytes, and frames that come byte by byte, are taken whole")
+def test_large_and_slow_frames(net):
+    sender = Sender(net)
+    gateway, index = net.b.ip4, ifindex(net, net.b)
+    one = route4(NEWROUTE, "203.0.113.0/24", gateway=gateway, ifindex=index)
+    count = (65535 - 4) // len(one)
+    sender.frame(*(route4(NEWROUTE, f"100.{64 + i // 256}.{i % 256}.0/24", gateway=gateway, ifindex=index) for i in range(count)))
+    total = lambda: net.router.json("show", "routes", "--source", "fpm", "--limit", "1")["total"]  # noqa: E731
+    wait_for(lambda: total() == count, 5, f"{count} routes of one frame")
+    raw = struct.pack("!BBH", 1, 1, len(one) + 4) + one
+    for byte in raw:
+        sender.socket.sendall(bytes([byte]))
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route that came byte by byte")
+    sender.frame(*(route4(DELROUTE, f"100.{64 + i // 256}.{i % 256}.0/24") for i in range(count)), route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: total() == 0, 5, "all are gone")
+    sender.close()
+    disconnected(net)
+
+
+@requirement("out of order: a route before its next hops waits for them; a removal of what is not there, and a next hop that changes under its routes, do as they say")
+def test_out_of_order(net):
+    sender = Sender(net)
+    b, c = ifindex(net, net.b), ifindex(net, net.c)
+    sender.frame(route4(DELROUTE, "203.0.113.0/24"))
+    sender.frame(route4(NEWROUTE, "203.0.113.0/24", nexthop_id=9))
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route is there")
+    assert not routes(net)["203.0.113.0/24"]["best"]
+    sender.frame(next_hop4(9, group=(7, 8)))
+    sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=b))
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1}, 5, "the first member")
+    sender.frame(next_hop4(8, gateway=net.c.ip4, ifindex=c))
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "both members")
+    sender.frame(next_hop4(9, gateway=net.c.ip4, ifindex=c))
+    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, 5, "the group is one next hop now")
+    arrives(net, net.c, "203.0.113.5")
+    sender.frame(route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: not routes(net), 5, "gone")
+    sender.close()
+    disconnected(net)
+
+
+@requirement("one connection at a time: a second one is refused, and the first goes on")
+def test_one_connection_at_a_time(net):
+    first = Sender(net)
+    connected(net)
+    peer = shown(net)["peer"]
+    assert Sender(net).is_closed()
+    assert shown(net)["peer"] == peer
+    assert shown(net)["counters"]["refused_connections"] >= 1
+    first.close()
+    disconnected(net)
+
+
+@requirement("who is not named in /fpm/from is refused; a reload changes that and the address, and one that cannot listen changes nothing")
+def test_reload(build_net):
+    net = build_net(config={"fpm": FPM})
+    sender = Sender(net)
+    sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
+    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "taken")
+
+    def reload(fpm, **keywords):
+        net.router.config = {key: value for key, value in net.router.config.items() if key != "fpm"} | ({"fpm": fpm} if fpm else {})
+        net.router.write(net.router.config)
+        return net.router.reload(**keywords)
+
+    reload({**FPM, "preference": 7})
+    wait_for(lambda: routes(net)["203.0.113.0/24"]["preference"] == 7, 5, "the routes have the new preference")
+    refused = reload({**FPM, "listen": "192.0.2.99:2620", "from": ["192.0.2.0/24"]}, check=False)
+    assert refused.returncode != 0 and "/fpm/listen" in refused.stderr + refused.stdout
+    assert shown(net)["peer"]
+    reload({**FPM, "from": ["192.0.2.0/24"]})
+    assert sender.is_closed()
+    assert Sender(net).is_closed()
+    assert "203.0.113.0/24" in routes(net)
+    reload({**FPM, "listen": "127.0.0.1:2621"})
+    Sender(net, 2621).frame(route4(NEWROUTE, "198.51.100.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
+    wait_for(lambda: "198.51.100.0/24" in routes(net), 5, "by the new port")
+    reload(None)
+    wait_for(lambda: not routes(net), 5, "without FPM there are none of its routes")
