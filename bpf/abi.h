@@ -87,6 +87,15 @@ struct pp_order_mark {
     __u32 socket; /* as in the map of sockets */
     __u32 number;
 };
+/* In front of a rewritten frame that the kernel's stack is to send (bpf/stack_redirect.bpf.c), since no XDP
+ * redirect reaches the device that it leaves by. The magic is the layout's version, too: the program that
+ * reads it is pinned, and goes on beside stages of later versions. */
+#define PP_LEAVE_MAGIC 0x70706c31u
+struct pp_leave_tag {
+    __u32 magic;
+    __u32 ifindex;
+    __u32 tag_apart; /* the frame came with a VLAN tag beside it, which is not to leave */
+};
 #define PP_CACHE_LINE 64
 #define PP_LINE __attribute__((aligned(PP_CACHE_LINE)))
 /* Times are in jiffies. Numbers wrap. */
@@ -96,6 +105,7 @@ struct pp_socket_order {
     __u64 long_until; /* there may be destinations until then whose frames are not for the socket */
     __u32 sent;       /* number of the frame that was handed over last */
     __u32 seen;       /* `moves` at `since` */
+    __u64 since_ns;   /* the same by the exact clock, from some frames later on; 0: not looked at yet */
     /* The stage's, when it takes over. */
     __u32 void_to PP_LINE; /* frames up to this one are void */
     __u32 standing;        /* the stage stands in */
@@ -111,9 +121,11 @@ struct pp_socket_order {
 struct pp_order {
     /* The daemon's. */
     __u32 guarding;
-    __u32 heartbeat; /* a worker that does not move for so long stands still; 0: it is waited for */
-    __u32 hold;      /* packets are the kernel's once `beat` has not changed for so long */
+    __u32 heartbeat;    /* a worker that does not move for so long stands still; 0: it is waited for */
+    __u32 hold;         /* packets are the kernel's once `beat` has not changed for so long */
+    __u64 heartbeat_ns; /* `heartbeat` by the exact clock */
     __u32 beat PP_LINE;
+    __u8 by_stack[PP_MAX_PORTS] PP_LINE; /* by ingress port: its device has the program for pp_leave_tag */
     /* The stages'. */
     __u32 beat_seen PP_LINE;
     __u64 beat_since;

@@ -45,6 +45,15 @@ PP_RARE int pp_pop_tag(struct xdp_md* ctx) {
     return bpf_xdp_adjust_head(ctx, PP_VLAN_TAG) ? XDP_DROP : XDP_PASS;
 }
 
+/* Of a frame that the kernel gets: its own, or one that only leaves by its stack, which is then told. */
+PP_RARE int pp_settle_tag(struct xdp_md* ctx) {
+    void* data = PP_DATA(ctx);
+    struct pp_leave_tag* leaves = (void*)(long)ctx->data_meta;
+    if ((void*)(leaves + 1) > data || leaves->magic != PP_LEAVE_MAGIC) return pp_pop_tag(ctx);
+    leaves->tag_apart = 1;
+    return XDP_PASS;
+}
+
 PP_INLINE int pp_take_metadata_tag(struct xdp_md* ctx) {
     __be16 protocol = 0;
     __u16 tci = 0;

@@ -133,8 +133,8 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     }
 
     /* From here on it is to be forwarded. */
-    if (unlikely(destination >> 16 == 0xa9fe)) return PP_HOST_LINK_LOCAL;
-    if (unlikely(f->l2_group)) return PP_DROP_L2_BROADCAST; /* RFC 1812 5.3.4 */
+    if (unlikely(f->l2_group)) return PP_DROP_L2_BROADCAST;               /* RFC 1812 5.3.4 */
+    if (unlikely(destination >> 16 == 0xa9fe)) return PP_DROP_LINK_LOCAL; /* RFC 3927 7 */
     __u32 net = destination >> 24;
     if (unlikely(net == 0 || net == 127 || net >= 240)) return PP_DROP_MARTIAN_DESTINATION;
     if (unlikely(source >> 16 == 0xa9fe)) return PP_DROP_LINK_LOCAL; /* RFC 3927 2.7 */

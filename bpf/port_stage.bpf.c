@@ -84,14 +84,27 @@ PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
 }
 
 /* No redirect to the port: it is gone, or its device takes none (bpf_redirect_map would count a success, and
- * the device lose the frame). Then the rewritten frame goes to the daemon, which only has to send it:
- * PP_FORWARDED in the punt, and the port that it leaves by. */
-PP_RARE int pp_send_by_daemon(struct xdp_md* ctx, __u32 egress_port) {
+ * the device lose the frame). The rewritten frame then leaves by the kernel's stack, where this port's device
+ * has the program that sends it on (stack_redirect.bpf.c), with or without a daemon. Else the daemon sends
+ * it: PP_FORWARDED in the punt, and the port that it leaves by. The verdict, and PP_BY_STACK. */
+#define PP_BY_STACK 0x100
+PP_RARE int pp_send_otherwise(struct xdp_md* ctx, __u32 egress_port) {
     const void* image = pp_image();
     const struct pp_fib_geometry* g = pp_geometry();
     if (!image || !egress_port || egress_port >= g->port_count) return PP_DROP_NO_EGRESS;
-    __u64 word = PP_LOAD64(pp_fib_port_at(image, g, egress_port));
-    if (!(word >> 48 & PP_PORT_BY_DAEMON)) return PP_DROP_NO_EGRESS;
+    const struct pp_fib_port* egress = pp_fib_port_at(image, g, egress_port);
+    if (!(PP_LOAD64(egress) >> 48 & PP_PORT_NO_REDIRECT)) return PP_DROP_NO_EGRESS;
+    const struct pp_order* all = pp_order_of_sockets();
+    if (all && all->by_stack[port_id & (PP_MAX_PORTS - 1)] &&
+        !bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct pp_leave_tag))) {
+        void* data = PP_DATA(ctx);
+        struct pp_leave_tag* tag = (void*)(long)ctx->data_meta;
+        if ((void*)(tag + 1) > data) return PP_DROP_NO_HEADROOM;
+        tag->magic = PP_LEAVE_MAGIC;
+        tag->ifindex = egress->ifindex;
+        tag->tag_apart = 0;
+        return PP_FORWARDED | PP_BY_STACK;
+    }
     struct pp_punt punt = {
         .port = (__u16)egress_port,
         .verdict = PP_FORWARDED,
@@ -108,7 +121,8 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
     __u32 verdict = PP_FORWARDED;
     if (unlikely(action != XDP_REDIRECT)) {
-        verdict = (__u32)pp_send_by_daemon(ctx, egress_port) & (PP_VERDICT_CAPACITY - 1);
+        verdict = (__u32)pp_send_otherwise(ctx, egress_port);
+        action = verdict & PP_BY_STACK ? XDP_PASS : XDP_DROP;
         PP_BARRIER(verdict);
         verdict &= PP_VERDICT_CAPACITY - 1;
     }
@@ -208,7 +222,7 @@ PP_INLINE int pp_stage_with_tags(struct xdp_md* ctx, const int observe) {
     int tag = pp_take_metadata_tag(ctx);
     if (unlikely(tag == PP_METADATA_TAG_LOST)) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
     int action = pp_stage(ctx, observe);
-    return unlikely(tag && action == XDP_PASS) ? pp_pop_tag(ctx) : action;
+    return unlikely(tag && action == XDP_PASS) ? pp_settle_tag(ctx) : action;
 }
 
 SEC("?xdp.frags")

@@ -23,7 +23,8 @@ enum pp_action {
     X(HOST_ARP, HOST, "host_arp", "ARP")                                                                     \
     X(HOST_MULTICAST, HOST, "host_multicast", "multicast: ND, MLD, IGMP, routing protocols")                 \
     X(HOST_BROADCAST, HOST, "host_broadcast", "limited or own-subnet broadcast")                             \
-    X(HOST_LINK_LOCAL, HOST, "host_link_local", "link-local destination: never forwarded, kernel decides")   \
+    X(HOST_LINK_LOCAL, HOST, "host_link_local",                                                              \
+      "IPv6 link-local destination: never forwarded, kernel decides")                                        \
     X(HOST_NOT_IP, HOST, "host_not_ip", "an EtherType other than IPv4, IPv6, ARP and VLAN")                  \
     X(HOST_OTHER_MAC, HOST, "host_other_mac", "unicast frame for another station's MAC address")             \
     X(HOST_UNKNOWN_VLAN, HOST, "host_unknown_vlan", "VLAN tags of no configured interface")                  \
@@ -47,7 +48,7 @@ enum pp_action {
     X(DROP_IPV4_SOURCE_ROUTE, DROP, "drop_ipv4_source_route", "loose or strict source route option")         \
     X(DROP_MARTIAN_SOURCE, DROP, "drop_martian_source", "source that no host may use on the wire")           \
     X(DROP_MARTIAN_DESTINATION, DROP, "drop_martian_destination", "destination that no router may forward")  \
-    X(DROP_LINK_LOCAL, DROP, "drop_link_local", "IPv4 link-local source: never forwarded")                   \
+    X(DROP_LINK_LOCAL, DROP, "drop_link_local", "IPv4 link-local source or destination: never forwarded")    \
     X(DROP_DIRECTED_BROADCAST, DROP, "drop_directed_broadcast", "broadcast address of a net not arrived on") \
     X(DROP_IPV6_VERSION, DROP, "drop_ipv6_version", "version field is not 6")                                \
     X(DROP_IPV6_LENGTH, DROP, "drop_ipv6_length", "payload length beyond the frame, or a jumbogram")         \

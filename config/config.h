@@ -18,6 +18,8 @@
 
 namespace pktpit::config {
 
+/// A port in generic mode whose frames may have VLAN tags that no generic program sees.
+enum class GenericVlan : uint8_t { refuse, accept };
 enum class XdpMode : uint8_t { automatic, native, generic };  ///< automatic: native, else generic, said aloud
 /// Decided by the port stage, by the control loop, or by whichever of the two knows the route.
 enum class Forwarding : uint8_t { inline_, split, automatic };
@@ -63,6 +65,7 @@ struct Interface {
     std::string device;        ///< of a port of `dpdk`: driver and arguments, or a PCI address and arguments
     std::optional<Wire> wire;  ///< of a port of `model`
     std::string nic_port;      ///< of a port of `model`: "nic0/1"; empty: the next that is free
+    GenericVlan generic_vlan = GenericVlan::refuse;
     bool operator==(const Interface&) const = default;
 };
 

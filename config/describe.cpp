@@ -88,6 +88,9 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
         out.push_back(name + "payloads: " + to_string(running.payload) + " → " + to_string(wanted.payload));
     if (running.xdp_mode != wanted.xdp_mode)
         out.push_back(name + "XDP mode " + to_string(running.xdp_mode) + " → " + to_string(wanted.xdp_mode));
+    if (running.generic_vlan != wanted.generic_vlan)
+        out.push_back(name + "hidden VLAN tags in generic mode: " + to_string(running.generic_vlan) + " → " +
+                      to_string(wanted.generic_vlan));
 }
 
 std::string text(const PayloadMemory& memory) {

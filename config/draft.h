@@ -28,6 +28,7 @@ struct PlacedInterface {
     std::string where;
     bool has_vlan_protocol = false;  ///< written, not by default
     bool has_xdp_mode = false;
+    bool has_generic_vlan = false;
     bool has_payload = false;
     bool has_forwarding = false;
     bool addresses_broken = false;  ///< an address is missing above

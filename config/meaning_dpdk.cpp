@@ -62,6 +62,9 @@ void check_device(const std::string& text, const std::string& where, const Draft
 
 void check_port(const PlacedInterface& port, const Draft& draft, const InterfaceExists& exists, Users& users,
                 Errors& errors) {
+    if (port.has_generic_vlan)
+        errors.push_back({at(port.where, "generic_vlan"), "a port of the dpdk dataplane has no XDP program",
+                          "\"generic_vlan\" with \"dataplane\": \"xdp\" only", ""});
     if (port.has_xdp_mode)
         errors.push_back({at(port.where, "xdp_mode"), "a port of the dpdk dataplane has no XDP program",
                           "\"xdp_mode\" with \"dataplane\": \"xdp\" only", ""});

@@ -62,6 +62,9 @@ void check_vlan_keys(const PlacedInterface& one, Errors& errors) {
     if (one.has_forwarding && value.parent)
         errors.push_back({at(one.where, "forwarding"), "a VLAN interface forwards as its port does",
                           "\"forwarding\" at its parent " + in_quotes(*value.parent), ""});
+    if (one.has_generic_vlan && value.parent)
+        errors.push_back({at(one.where, "generic_vlan"), "a VLAN interface has no XDP program of its own",
+                          "\"generic_vlan\" at its parent " + in_quotes(*value.parent), ""});
     if (one.has_xdp_mode && value.parent)
         errors.push_back({at(one.where, "xdp_mode"), "a VLAN interface has no XDP program of its own",
                           "\"xdp_mode\" at its parent " + in_quotes(*value.parent), ""});

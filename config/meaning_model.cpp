@@ -44,6 +44,9 @@ void check_device(const PlacedInterface& port, const Draft& draft, const Interfa
 void check_port(const PlacedInterface& port, const Draft& draft, const InterfaceExists& exists, Users& users,
                 Errors& errors) {
     const Interface& value = port.value;
+    if (port.has_generic_vlan)
+        errors.push_back({at(port.where, "generic_vlan"), "a modelled port has no XDP program",
+                          "\"generic_vlan\" with \"dataplane\": \"xdp\" only", ""});
     if (port.has_xdp_mode)
         errors.push_back({at(port.where, "xdp_mode"), "a modelled port has no XDP program",
                           "\"xdp_mode\" with \"dataplane\": \"xdp\" only", ""});

@@ -11,6 +11,9 @@ namespace {
 void check_port(const PlacedInterface& port, const Draft& draft,
                 std::map<std::string, std::string>& by_address, Errors& errors) {
     const Interface& value = port.value;
+    if (port.has_generic_vlan)
+        errors.push_back({at(port.where, "generic_vlan"), "a port of the vfio dataplane has no XDP program",
+                          "\"generic_vlan\" with \"dataplane\": \"xdp\" only", ""});
     if (port.has_xdp_mode)
         errors.push_back({at(port.where, "xdp_mode"), "a port of the vfio dataplane has no XDP program",
                           "\"xdp_mode\" with \"dataplane\": \"xdp\" only", ""});

@@ -29,6 +29,10 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
                          : *found == "generic" ? XdpMode::generic
                                                : XdpMode::automatic;
     }
+    if (auto found = node.find("generic_vlan"); found != node.end()) {
+        out.has_generic_vlan = true;
+        value.generic_vlan = *found == "accept" ? GenericVlan::accept : GenericVlan::refuse;
+    }
     if (auto found = node.find("forwarding"); found != node.end()) {
         out.has_forwarding = true;
         value.forwarding = *found == "split"  ? Forwarding::split

@@ -81,6 +81,7 @@ json interface_json(const Interface& interface) {
         if (!interface.nic_port.empty()) out["nic_port"] = interface.nic_port;
     } else {
         out["xdp_mode"] = to_string(interface.xdp_mode);
+        out["generic_vlan"] = to_string(interface.generic_vlan);
         out["forwarding"] = to_string(interface.forwarding);
     }
     out["addresses"] = json::array();

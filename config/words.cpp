@@ -3,6 +3,10 @@
 
 namespace pktpit::config {
 
+std::string to_string(GenericVlan vlan) {
+    return vlan == GenericVlan::accept ? "accept" : "refuse";
+}
+
 std::string to_string(XdpMode mode) {
     switch (mode) {
         case XdpMode::native:

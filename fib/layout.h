@@ -143,7 +143,7 @@ struct pp_fib_adjacency {
 
 /* An Ethernet port. Flags: */
 #define PP_PORT_UP 1u
-#define PP_PORT_BY_DAEMON 2u /* no redirect reaches its device: the daemon sends what is for it */
+#define PP_PORT_NO_REDIRECT 2u /* no XDP redirect reaches its device: what is for it goes another way */
 struct pp_fib_port {
     __u8 mac[6];
     __u16 flags;

@@ -50,7 +50,7 @@ MAY = {
                       "router/forward", "router/hot", "router/kernel", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
-                   "router/kernel", "router/observe", "router/xdp"],
+                   "router/dataplane", "router/kernel", "router/observe", "router/xdp"],
 }
 FREE = ("bench", "tests")
 

@@ -49,7 +49,7 @@ class Step:
     def __init__(self, name, target, counted=True, after=(), **environment):
         self.name, self.target, self.counted, self.after = name, target, counted, after
         self.environment = environment
-        self.seconds = self.counts = None
+        self.seconds = self.cpu = self.counts = None
         self.failures = []
         self.ended = threading.Event()
 
@@ -81,11 +81,12 @@ class Run:
                                        cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                                        stderr=subprocess.STDOUT, process_group=0)
             self.processes[step] = process
-            status = process.wait()
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
             log.seek(0)
             text = log.read()
         del self.running[step], self.processes[step]
-        step.seconds = time.monotonic() - begin
+        step.seconds, step.cpu = time.monotonic() - begin, used.ru_utime + used.ru_stime
         counts = closing_counts(text) if step.counted else (1, 0, 0) if status == 0 else (0, 1, 0)
         if counts is None or (status != 0 and counts[1] == 0):
             counts = ((counts or (0, 0, 0))[0], 1, (counts or (0, 0, 0))[2])
@@ -119,12 +120,13 @@ class Run:
             os.killpg(process.pid, signal.SIGTERM)
 
     def close(self):
-        print("\nSteps, slowest first:")
+        print("\nSteps, slowest first, with the time that processors worked for them:")
         for step in sorted(self.steps, key=lambda step: -(step.seconds or 0)):
             passed, failed, skipped = step.counts or (0, 1, 0)
             counted = f"{passed} passed, {failed} failed, {skipped} skipped" if step.counted else ""
-            print(f"{step.seconds or 0:7.0f} s  {step.name:62} {counted or ('passed' if not failed else 'FAILED')}")
-        print(f"{time.monotonic() - self.begin:7.0f} s  in all\n")
+            print(f"{step.seconds or 0:7.0f} s {step.cpu or 0:7.0f} s  {step.name:62} {counted or ('passed' if not failed else 'FAILED')}")
+        cpu = sum(step.cpu or 0 for step in self.steps)
+        print(f"{time.monotonic() - self.begin:7.0f} s {cpu:7.0f} s  in all\n")
         sums = [sum((step.counts or (0, 1, 0))[index] for step in self.steps) for index in range(3)]
         for step in self.steps:
             if not step.counts or step.counts[1]:

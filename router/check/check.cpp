@@ -107,13 +107,16 @@ json tables_json(const std::vector<TableSummary>& tables) {
 
 }  // namespace
 
-CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists) {
+CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists,
+                       const WarningsOfMachine& of_machine) {
     auto config = config::load(path, interface_exists);
     TableCheck tables;
     std::vector<PlacedError> errors;
     std::vector<PlacedError> warnings;
     if (config) {
-        warnings = placed(config::warnings_of(*config), path);
+        config::Errors found = config::warnings_of(*config);
+        if (of_machine) std::ranges::move(of_machine(*config), std::back_inserter(found));
+        warnings = placed(std::move(found), path);
         tables = check_tables(*config);
         errors = placed(std::move(tables.in_configuration), path);
         for (Error& error : tables.in_files)

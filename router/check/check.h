@@ -4,6 +4,7 @@
 /// nothing.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "config/config.h"
@@ -19,6 +20,9 @@ struct CheckReport {
 
 /// Errors and warnings of the configuration come with the line they are on. Warnings leave it valid. Routes
 /// files are only read when the configuration itself is right; of each, up to 20 errors are told.
-CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists = {});
+/// `of_machine`: what there is to warn of on the machine that it is for.
+using WarningsOfMachine = std::function<config::Errors(const config::Config&)>;
+CheckReport check_file(const std::string& path, const config::InterfaceExists& interface_exists = {},
+                       const WarningsOfMachine& of_machine = {});
 
 }  // namespace pktpit::router::check

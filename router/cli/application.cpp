@@ -410,9 +410,10 @@ class Application {
     }
 
     void add_doctor() {
-        CLI::App* app =
-            add(&app_, "doctor", "is P2P direct between NICs and payload memory, and what stands in its way",
-                [this](const Session& session) { return doctor(session, options_.doctor); });
+        CLI::App* app = add(&app_, "doctor",
+                            "what of this machine stands in the ports' way; of vfio: is P2P direct between "
+                            "NICs and payload memory",
+                            [this](const Session& session) { return doctor(session, options_.doctor); });
         app->add_option("CONFIG", options_.doctor.config,
                         "a configuration whose ports and payload memory to look at [the whole machine]");
         app->add_option("--nic", options_.doctor.nics, "look at this NIC; repeatable")

@@ -11,6 +11,7 @@
 #include "router/check/check.h"
 #include "router/cli/commands.h"
 #include "router/cli/json_text.h"
+#include "router/dataplane/kernel_forwarding.h"
 
 namespace pktpit::router::cli {
 
@@ -19,7 +20,12 @@ int check(const Session& session, const std::string& path, bool interfaces_must_
     if (interfaces_must_exist) {
         exists = [](std::string_view name) { return ::if_nametoindex(std::string(name).c_str()) != 0; };
     }
-    const auto report = check::check_file(path, exists);
+    check::WarningsOfMachine of_machine;
+    if (interfaces_must_exist)
+        of_machine = [](const config::Config& config) {
+            return kernel_forwarding_warnings(config.heartbeat);
+        };
+    const auto report = check::check_file(path, exists, of_machine);
     if (session.json) {
         session.terminal.out << report.json;
         if (!report.json.ends_with('\n')) session.terminal.out << '\n';

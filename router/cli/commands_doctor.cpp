@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "config/config.h"
+#include "router/cli/commands_doctor_ports.h"
 
 namespace pktpit::router::cli {
 namespace {
@@ -130,6 +131,13 @@ Result<DoctorQuestion> ask(const DoctorOptions& options, const PciTree& tree) {
 }  // namespace
 
 int doctor(const Session& session, const DoctorOptions& options) {
+#ifdef PKTPIT_XDP
+    const bool of_file_alone = options.nics.empty() && options.memories.empty() && options.tree.empty() &&
+                               options.record.empty() && !options.config.empty();
+    if (of_file_alone)
+        if (const auto config = config::load(options.config); config && config->dataplane == "xdp")
+            return doctor_ports(session, *config);
+#endif
     const auto snapshot = snapshot_of(options);
     if (!snapshot) return print_failure(session, snapshot.error(), exit_unusable);
     if (!options.record.empty()) {

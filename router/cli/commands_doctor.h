@@ -71,4 +71,7 @@ std::string doctor_tree(const offload::PciTree& tree, const DoctorReport& report
 std::string doctor_text(const offload::PciTree& tree, const DoctorReport& report, const Terminal& terminal);
 nlohmann::json doctor_json(const offload::PciTree& tree, const DoctorReport& report);
 
+std::string finding_text(const offload::Finding& finding, const Terminal& terminal);
+nlohmann::json findings_json(const offload::Findings& findings);
+
 }  // namespace pktpit::router::cli

@@ -16,18 +16,6 @@ json link_json(const offload::PcieLink& link) {
     return {{"gigatransfers", link.gigatransfers}, {"lanes", link.lanes}};
 }
 
-json findings_json(const offload::Findings& findings) {
-    json list = json::array();
-    for (const offload::Finding& finding : findings)
-        list.push_back({{"code", finding.code},
-                        {"severity", to_string(finding.severity)},
-                        {"where", finding.where},
-                        {"what", finding.what},
-                        {"expected", finding.expected},
-                        {"remedy", finding.remedy}});
-    return list;
-}
-
 json function_json(const PciTree& tree, PciAddress address) {
     const PciFunction* function = tree.find(address);
     json value = {{"address", address.to_string()}};
@@ -85,6 +73,18 @@ json pair_json(const DoctorPair& pair) {
 }
 
 }  // namespace
+
+json findings_json(const offload::Findings& findings) {
+    json list = json::array();
+    for (const offload::Finding& finding : findings)
+        list.push_back({{"code", finding.code},
+                        {"severity", to_string(finding.severity)},
+                        {"where", finding.where},
+                        {"what", finding.what},
+                        {"expected", finding.expected},
+                        {"remedy", finding.remedy}});
+    return list;
+}
 
 json doctor_json(const PciTree& tree, const DoctorReport& report) {
     json nics = json::array();

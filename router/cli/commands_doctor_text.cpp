@@ -92,6 +92,8 @@ std::string neighbours_text(const DoctorReport& report, const Terminal& terminal
     return table.empty() ? "" : "\n" + table.render(terminal);
 }
 
+}  // namespace
+
 std::string finding_text(const Finding& finding, const Terminal& terminal) {
     const Colour colour = finding.severity == Severity::blocker     ? Colour::red
                           : finding.severity == Severity::hindrance ? Colour::yellow
@@ -104,8 +106,6 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
     if (!finding.remedy.empty()) text += "  to do: " + printable(finding.remedy) + "\n";
     return text;
 }
-
-}  // namespace
 
 std::string doctor_text(const PciTree& tree, const DoctorReport& report, const Terminal& terminal) {
     std::string text = doctor_tree(tree, report, terminal);

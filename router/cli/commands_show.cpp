@@ -85,7 +85,8 @@ int show_ports(const Session& session) {
         if (text_of(port, "attach") == "dispatcher") mode += ", dispatcher";
         const std::string forwarding = text_of(port, "forwarding");
         if (forwarding == "split" || forwarding == "auto") mode += ", " + forwarding;
-        if (!text_of(port, "by_daemon", "").empty()) mode += ", sent to by the daemon";
+        if (const std::string by = text_of(port, "sent_by", "redirect"); by != "redirect")
+            mode += ", sent to by the " + by;
         if (flag_of(part_of(port, "stand_in"), "now")) mode += ", stands in";
         table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
                        mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
@@ -99,9 +100,11 @@ int show_ports(const Session& session) {
     session.terminal.out << modelled_line(*body);
     session.terminal.out << (table.empty() ? "no ports\n" : table.render(session.terminal));
     for (const json& port : part_of(*body, "ports"))
-        if (const std::string why = text_of(port, "by_daemon", ""); !why.empty())
-            session.terminal.out << printable(text_of(port, "name")) << ": " << printable(why)
-                                 << ", so the daemon sends what other ports have for it\n";
+        if (const std::string why = text_of(port, "not_redirected", ""); !why.empty())
+            session.terminal.out << printable(text_of(port, "name")) << ": " << printable(why) << ", so "
+                                 << (text_of(port, "sent_by") == "stack" ? "the kernel's stack"
+                                                                         : "the daemon")
+                                 << " sends what other ports have for it\n";
     for (const json& port : part_of(*body, "ports"))
         if (const std::string warning = text_of(port, "warning", ""); !warning.empty())
             session.terminal.out << text_of(port, "name") << ": " << warning << "\n";

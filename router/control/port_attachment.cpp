@@ -26,6 +26,7 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
         if (auto prepared = dataplane_.prepare(port->port, port->ifindex, port->config); !prepared)
             return prepared;
     }
+    follow_reachability();  // before the first frame can leave by one of them
     if (stages) transaction.on_rollback("ports", [stages] { stages->give_back_all(); });
     for (Port* port : unattached) {
         if (auto wanted = go_on(); !wanted) return wanted;

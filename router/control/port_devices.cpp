@@ -40,11 +40,22 @@ Result<void> Ports::give_role_back(Port& port, Was role) {
     if (port.ifindex == 0) return {};
     BestEffort effort;
     const std::string& name = port.config.name;
+    if (role == Was::taken) keep_shared_switches(port.ifindex);
     const SwitchValues before = role == Was::found ? port.switches_found : memory_.before(port.ifindex);
     effort.attempt(name, [&] { return set_switches(name, before); });
     if (effort.result() && (role == Was::taken || port.switches_remembered))
         effort.attempt(name, [&] { memory_.forget(port.ifindex); });
     return effort.result();
+}
+
+// What one device turned for all stays turned as long as another has the role: its note goes on to that one.
+void Ports::keep_shared_switches(uint32_t leaving) {
+    const auto stays = std::ranges::find_if(ports_, [&](const auto& entry) {
+        return entry.second.ifindex != 0 && entry.second.ifindex != leaving;
+    });
+    if (stays == ports_.end()) return;
+    for (const RoleSwitch& role : role_switches)
+        if (role.shared) memory_.pass_on(role.name, leaving, stays->second.ifindex);
 }
 
 Result<void> Ports::give_former_roles_back() {
@@ -54,6 +65,7 @@ Result<void> Ports::give_former_roles_back() {
         if (std::ranges::any_of(ports_, has_it)) continue;
         effort.attempt("device " + std::to_string(ifindex), [&]() -> Result<void> {
             const LinkEvent* link = state_.link(ifindex);
+            keep_shared_switches(ifindex);
             const SwitchValues before = memory_.before(ifindex);
             auto back = link ? set_switches(link->name, before) : Result<void>();
             if (back && (!link || are_set(link->name, before))) memory_.forget(ifindex);
@@ -177,6 +189,7 @@ void Ports::bind(Port& port, const LinkEvent& link) {
 void Ports::unbind(Port& port, const LinkEvent* renamed) {
     spdlog::warn("{}: device is gone{}", port.config.name,
                  renamed ? ": it is " + renamed->name + " now" : "");
+    keep_shared_switches(port.ifindex);
     const SwitchValues before = memory_.before(port.ifindex);
     auto given = renamed ? set_switches(renamed->name, before) : Result<void>();
     if (!given) spdlog::warn("{}", given.error().to_string());
@@ -195,7 +208,7 @@ void Ports::update_link(const Port& port) {
     const LinkEvent* own = port.ifindex ? state_.link(port.ifindex) : nullptr;
     LinkState state;
     if (own) state = {own->ifindex, own->up, own->mac, own->mtu};
-    state.by_daemon = !port.why_not_redirected.empty();
+    state.no_redirect = !port.why_not_redirected.empty();
     if (!is_port(port.config)) {
         const auto parent = ports_.find(*port.config.parent);
         const LinkEvent* below =

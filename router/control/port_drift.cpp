@@ -76,13 +76,14 @@ void Ports::mend(Transaction& transaction) {
 
 void Ports::follow_reachability() {
     for (auto& [name, port] : ports_) {
-        if (!is_port(port.config) || !port.attachment) continue;
+        if (!is_port(port.config) || port.ifindex == 0) continue;
         const std::string why = dataplane_.why_not_redirected(port.port);
         if (why == port.why_not_redirected) continue;
         if (why.empty())
             spdlog::info("{}: redirected frames reach it now", name);
         else
-            spdlog::warn("{}: {}; frames for it go by way of the daemon, more slowly", name, why);
+            spdlog::warn("{}: {}; frames for it leave by the {}, more slowly", name, why,
+                         dataplane_.sent_by(port.port) == "stack" ? "kernel's stack" : "daemon");
         port.why_not_redirected = why;
         update_link(port);
     }

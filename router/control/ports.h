@@ -117,6 +117,7 @@ class Ports {
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
     Result<void> give_role_back(Port& port, Was role);
+    void keep_shared_switches(uint32_t leaving);
     Result<void> set_switches(const std::string& device, const SwitchValues& values);
     [[nodiscard]] bool are_set(const std::string& device, const SwitchValues& values) const;
     Result<void> set_up(const Port& port, Transaction* transaction);

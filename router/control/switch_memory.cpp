@@ -33,6 +33,16 @@ Result<bool> SwitchMemory::remember(uint32_t ifindex, const SwitchValues& now) {
     return true;
 }
 
+void SwitchMemory::pass_on(std::string_view name, uint32_t from, uint32_t to) {
+    const auto found = state_.switches.find(from);
+    if (found == state_.switches.end() || from == to) return;
+    const auto value = found->second.find(name);
+    if (value == found->second.end()) return;
+    state_.switches[to].insert(*value);
+    found->second.erase(value);
+    if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
+}
+
 SwitchValues SwitchMemory::before(uint32_t ifindex) const {
     const auto found = state_.switches.find(ifindex);
     return found == state_.switches.end() ? SwitchValues() : found->second;

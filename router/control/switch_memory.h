@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/dataplane/run_state.h"
@@ -19,6 +20,8 @@ class SwitchMemory {
     /// To be called before any of them is turned. What is known already stays. True: something was not.
     /// Error: it is known, but will not be to a later daemon.
     Result<bool> remember(uint32_t ifindex, const SwitchValues& now);
+    /// What was noted of a switch with one device is noted with the other from now on.
+    void pass_on(std::string_view name, uint32_t from, uint32_t to);
     [[nodiscard]] SwitchValues before(uint32_t ifindex) const;
     /// They are as they were before, or their device is gone.
     void forget(uint32_t ifindex);

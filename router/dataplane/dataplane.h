@@ -148,9 +148,11 @@ class Dataplane {
     /// neither was done.
     virtual void detach(uint16_t port) = 0;
 
-    /// Why frames from other ports cannot be redirected to the port's device, so that the daemon sends them;
-    /// empty: they can be.
-    [[nodiscard]] virtual std::string why_not_redirected(uint16_t) const { return {}; }
+    /// Why frames from other ports' programs cannot be redirected to the port's device, and what to do about
+    /// it; empty: they can be. Of a prepared port, too: before a frame can leave by it.
+    [[nodiscard]] virtual std::string why_not_redirected(uint16_t) { return {}; }
+    /// How they leave by it: "redirect", "stack" (the kernel's, with or without a daemon) or "daemon".
+    [[nodiscard]] virtual std::string_view sent_by(uint16_t) const { return "redirect"; }
     /// What somebody else has made of the port's program; empty: it is there.
     [[nodiscard]] virtual std::string why_detached(uint16_t) const { return {}; }
 

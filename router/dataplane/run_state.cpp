@@ -26,8 +26,9 @@ namespace {
 constexpr std::string_view first_line = "pktpit-state 1";
 constexpr size_t largest_file = size_t{16} << 20;
 // What the router turns. A file that names others is not the daemon's, and nothing is written on its word.
-constexpr std::array<std::string_view, 5> known_switches{
-    "forwarding", "keep_addr_on_down", "accept_redirects", "accept_redirects_of_all", vlan_offload_switch};
+constexpr std::array<std::string_view, 9> known_switches{
+    "forwarding",   "keep_addr_on_down", "accept_redirects", "accept_redirects_of_all", vlan_offload_switch,
+    "disable_ipv6", "arp_ignore",        "rp_filter",        "ipv4_forwarding"};
 
 /// The text up to the separator, which is taken off the rest together with it.
 std::string_view cut(std::string_view& rest, char separator) {

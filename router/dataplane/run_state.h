@@ -17,7 +17,7 @@
 
 namespace pktpit::router {
 
-/// Values by a switch's name: the sysctls below ipv6/conf/DEVICE by theirs, and receive_vlan_offload, 0 or 1.
+/// Values by a switch's name, as device_switches.h and linux_below.h have them: numbers.
 using SwitchValues = std::map<std::string, std::string, std::less<>>;
 constexpr std::string_view vlan_offload_switch = "receive_vlan_offload";
 

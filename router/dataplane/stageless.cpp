@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "router/dataplane/instance_lock.h"
+#include "router/dataplane/linux_below.h"
 #include "router/dataplane/run_directory.h"
 #include "router/loop/cpus.h"
 
@@ -192,6 +193,7 @@ void StagelessDataplane::poll() {
 }
 
 void StagelessDataplane::tick() {
+    if (!std::exchange(looked_for_left_, true)) LinuxBelow::give_back_left(instance_);
     poll_observations();
 }
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/huge_memory.h"
 #include "router/dataplane/dataplane.h"
@@ -101,6 +102,7 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     void poll_tap(const TapPort& port);
 
     std::string instance_;
+    bool looked_for_left_ = false;  ///< devices of a daemon that was killed
     Fd lock_;
     PuntHandler on_punt_;
     ObservationHandler on_record_;

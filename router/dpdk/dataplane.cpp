@@ -55,7 +55,7 @@ Result<void> DpdkDataplane::set_up(const config::Config& config, const fib::Capa
     if (!packets) return tl::unexpected(packets.error());
     packets_ = std::move(*packets);
     for (size_t i = 0; i < settings_.devices.size(); i++) {
-        auto device = EthDevice::open(settings_.devices[i], "/dpdk/devices/" + std::to_string(i));
+        auto device = EthDevice::open(settings_.devices[i], "/dpdk/devices/" + std::to_string(i), instance());
         if (!device) return tl::unexpected(device.error());
         others_.push_back(std::move(*device));
     }
@@ -132,7 +132,7 @@ Result<void> DpdkDataplane::set_up_payload() {
 
 Result<void> DpdkDataplane::create_device(const config::Interface& interface) {
     if (port(interface.name)) return {};
-    auto made = EthPort::open(interface, settings_.slot_bytes);
+    auto made = EthPort::open(interface, settings_.slot_bytes, instance());
     if (!made) return tl::unexpected(made.error());
     spdlog::info("{}: {} ({}), MAC address {}", interface.name, interface.device, (*made)->device->driver(),
                  (*made)->device->mac().to_string());
@@ -250,7 +250,7 @@ void DpdkDataplane::reopen(EthPort& port) {
         port.device.reset();
         port.failure_told = true;  // that it is not there needs no second word
     }
-    auto device = EthDevice::open(port.text, port.where());
+    auto device = EthDevice::open(port.text, port.where(), instance());
     if (device) {
         port.device = std::move(*device);
         if (const auto mac = port.tap.mac(); mac && *mac != port.device->mac())

@@ -39,11 +39,12 @@ std::optional<uint16_t> port_of(const std::string& text) {
 
 }  // namespace
 
-Result<std::unique_ptr<EthDevice>> EthDevice::open(const std::string& text, const std::string& where) {
+Result<std::unique_ptr<EthDevice>> EthDevice::open(const std::string& text, const std::string& where,
+                                                   const std::string& instance) {
     const auto device = config::DpdkDevice::parse(text);
     std::optional<LinuxBelow> below;
     if (const auto name = device.linux_device()) {
-        auto taken = LinuxBelow::take(std::string(*name), where);
+        auto taken = LinuxBelow::take(std::string(*name), where, instance);
         if (!taken) return tl::unexpected(taken.error());
         below.emplace(std::move(*taken));
     }

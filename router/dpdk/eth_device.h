@@ -22,7 +22,8 @@ class EthDevice {
   public:
     /// `where`: its JSON pointer, for errors. Errors: a driver that there is not or that refuses; a Linux
     /// device below that is not there or is the host's own.
-    static Result<std::unique_ptr<EthDevice>> open(const std::string& text, const std::string& where);
+    static Result<std::unique_ptr<EthDevice>> open(const std::string& text, const std::string& where,
+                                                   const std::string& instance = {});
     ~EthDevice();
     EthDevice(const EthDevice&) = delete;
     EthDevice& operator=(const EthDevice&) = delete;

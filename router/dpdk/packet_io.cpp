@@ -6,6 +6,7 @@
 #include <rte_lcore.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -71,53 +72,88 @@ void EthPacketIo::remove(uint16_t id) {
     index();
 }
 
-size_t EthPacketIo::receive(std::span<HeaderSlice> slices) {
+size_t EthPacketIo::take(size_t most) {
     static thread_local const KnownThread known;
+    run_count_ = 0;
     if (sources_.empty()) return 0;
     size_t count = 0;
-    turns_.run(std::min(slices.size(), slots_.free()), [&](size_t turn, size_t room, int64_t& deficit) {
+    turns_.run(std::min(most, batch), [&](size_t turn, size_t room, int64_t& deficit) {
         const Source& source = sources_[turn];
-        size_t taken = 0;
-        while (taken < room && deficit > 0) {
-            const size_t most = std::min(room - taken, burst);
-            const size_t got = receive_from(ports_[source.port], source.queue, slices.subspan(count, most));
-            for (const HeaderSlice& slice : slices.subspan(count, got))
-                deficit -= slice.frame_length + DeficitRoundRobin::wire_overhead;
-            taken += got;
+        const size_t before = count;
+        while (count - before < room && deficit > 0) {
+            const size_t wanted = std::min(room - (count - before), burst);
+            const size_t got = take_from(ports_[source.port], source.queue, count, wanted, deficit);
             count += got;
-            if (got < most) break;
+            if (got < wanted) break;
         }
-        return taken;
+        return count - before;
     });
     if (count == 0) return 0;
     sleep_.busy();
     const uint64_t now = monotonic_nanoseconds();
-    for (HeaderSlice& slice : slices.first(count))
-        slice.timestamp = now;
+    for (IngressRun& run : std::span(runs_).first(run_count_))
+        run.since = now;
     return count;
 }
 
-size_t EthPacketIo::receive_from(const Port& port, uint16_t queue, std::span<HeaderSlice> slices) {
-    std::array<rte_mbuf*, burst> mbufs;
-    const uint16_t received =
-        rte_eth_rx_burst(port.device, queue, mbufs.data(), static_cast<uint16_t>(slices.size()));
+size_t EthPacketIo::take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit) {
+    rte_mbuf** const mbufs = &held_[first];
+    const uint16_t received = rte_eth_rx_burst(port.device, queue, mbufs, static_cast<uint16_t>(most));
     for (uint16_t i = 0; i < received; i++)
         rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void*));
+    uint64_t bytes = 0;
     size_t count = 0;
     for (uint16_t i = 0; i < received; i++) {
         rte_mbuf* mbuf = mbufs[i];
-        if (!writable(mbuf) && !(mbuf = make_writable(port, mbuf))) continue;
+        if (!writable(mbuf)) [[unlikely]]
+            if (!(mbuf = make_writable(port, mbuf))) continue;
         if (port.tags_put_back) name_protocol(port, mbuf);
-        HeaderSlice& slice = slices[count++];
-        slice.bytes = rte_pktmbuf_mtod(mbuf, uint8_t*);
-        slice.length = std::min<uint16_t>(mbuf->data_len, PP_SLICE_BYTES);
-        slice.port = port.id;
-        slice.frame_length = mbuf->pkt_len;
-        slice.reason = 0;
-        slice.veto = PP_NONE;
-        slice.checksum_good = ipv4_checksum_good(*mbuf);
-        slice.slot = slots_.put(mbuf);
+        bytes += mbuf->pkt_len;
+        mbufs[count++] = mbuf;
     }
+    if (count == 0) return 0;
+    deficit -= static_cast<int64_t>(bytes + count * DeficitRoundRobin::wire_overhead);
+    if (run_count_ == 0 || runs_[run_count_ - 1].port != port.id)
+        runs_[run_count_++] = {port.id, static_cast<uint16_t>(first), 0, 0, 0};
+    IngressRun& run = runs_[run_count_ - 1];
+    run.count = static_cast<uint16_t>(run.count + count);
+    run.bytes += bytes;
+    return count;
+}
+
+std::span<const IngressRun> EthPacketIo::receive(PlainBatch& into) {
+    const size_t count = take(batch);
+    into.clear();
+    for (size_t i = 0; i < count; i++) {
+        const rte_mbuf* mbuf = held_[i];
+        into.put(i, rte_pktmbuf_mtod(mbuf, uint8_t*), mbuf->data_len, mbuf->pkt_len,
+                 ipv4_checksum_good(*mbuf));
+    }
+    return std::span(runs_).first(run_count_);
+}
+
+void EthPacketIo::slice(uint64_t which, std::span<HeaderSlice> slices) const {
+    for (const IngressRun& run : std::span(runs_).first(run_count_)) {
+        for (size_t i = run.first; i < size_t{run.first} + run.count; i++) {
+            if ((which >> i & 1) == 0) continue;
+            const rte_mbuf* mbuf = held_[i];
+            HeaderSlice& slice = slices[i];
+            slice.bytes = rte_pktmbuf_mtod(mbuf, uint8_t*);
+            slice.length = std::min<uint16_t>(mbuf->data_len, PP_SLICE_BYTES);
+            slice.port = run.port;
+            slice.frame_length = mbuf->pkt_len;
+            slice.reason = 0;
+            slice.veto = PP_NONE;
+            slice.checksum_good = ipv4_checksum_good(*mbuf);
+            slice.slot = {0, static_cast<uint32_t>(i)};
+            slice.timestamp = run.since;
+        }
+    }
+}
+
+size_t EthPacketIo::receive(std::span<HeaderSlice> slices) {
+    const size_t count = take(slices.size());
+    slice(~uint64_t{0}, slices);
     return count;
 }
 
@@ -211,65 +247,95 @@ void cut(rte_mbuf* mbuf, uint32_t bytes) {
 
 }  // namespace
 
-void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
-    // A pass a port: there are few, and each gets one doorbell.
-    size_t left = descriptors.size();
-    for (const Port& port : ports_) {
-        size_t count = 0;
-        for (const EgressDescriptor& descriptor : descriptors) {
-            if (descriptor.port != port.id) continue;
-            left--;
-            rte_mbuf* mbuf = slots_.take(descriptor.slot);
-            // The header ends where it did; it begins earlier or later by what was added or taken away.
-            const auto moved = rte_pktmbuf_mtod(mbuf, uint8_t*) - descriptor.header;
-            mbuf->data_off = static_cast<uint16_t>(mbuf->data_off - moved);
-            mbuf->data_len = static_cast<uint16_t>(mbuf->data_len + moved);
-            mbuf->pkt_len = static_cast<uint32_t>(mbuf->pkt_len + moved);
-            cut(mbuf, descriptor.header_length + descriptor.payload_length);
-            mbuf->ol_flags &= kept_flags;
-            if (mbuf->nb_segs > 1 && !port.multi_segment && !(mbuf = in_one_segment(mbuf))) {
-                counters_.verdict(port.id, PP_DROP_NO_SLOT);
-                note_refused(descriptor.slot, PP_DROP_NO_SLOT);
-                continue;
-            }
-            tx_slots_[count] = descriptor.slot;
-            tx_[count++] = mbuf;
-        }
-        if (count != 0) transmit(port, count);
-        if (left == 0) return;
-    }
-    for (const EgressDescriptor& descriptor : descriptors)
-        if (!find(descriptor.port)) {
-            counters_.verdict(descriptor.port, PP_DROP_NO_EGRESS);
-            note_refused(descriptor.slot, PP_DROP_NO_EGRESS);
-            rte_pktmbuf_free(slots_.take(descriptor.slot));
-        }
+// The header ends where it did; it begins earlier or later by what was added or taken away.
+void EthPacketIo::apply(const EgressDescriptor& descriptor) {
+    rte_mbuf* mbuf = held_[descriptor.slot.index];
+    const auto moved = rte_pktmbuf_mtod(mbuf, uint8_t*) - descriptor.header;
+    mbuf->data_off = static_cast<uint16_t>(mbuf->data_off - moved);
+    mbuf->data_len = static_cast<uint16_t>(mbuf->data_len + moved);
+    mbuf->pkt_len = static_cast<uint32_t>(mbuf->pkt_len + moved);
+    cut(mbuf, descriptor.header_length + descriptor.payload_length);
+    egress_[descriptor.slot.index] = descriptor.port;
 }
 
-void EthPacketIo::transmit(const Port& port, size_t count) {
-    // Counted before the burst: what has been sent is the driver's.
-    uint64_t bytes = 0;
-    for (const rte_mbuf* mbuf : std::span(tx_).first(count))
-        bytes += mbuf->pkt_len;
+void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
+    uint64_t which = 0;
+    for (const EgressDescriptor& descriptor : descriptors) {
+        apply(descriptor);
+        which |= uint64_t{1} << descriptor.slot.index;
+    }
+    send_held(which);
+}
+
+void EthPacketIo::submit(const PlainBatch& from, uint64_t plain, std::span<const EgressDescriptor> others) {
+    egress_ = from.egress_ports();
+    uint64_t which = plain;
+    for (const EgressDescriptor& descriptor : others) {
+        apply(descriptor);
+        which |= uint64_t{1} << descriptor.slot.index;
+    }
+    send_held(which);
+}
+
+// A pass a port: there are few, and each gets one doorbell.
+void EthPacketIo::send_held(uint64_t which) {
+    while (which != 0) {
+        const uint16_t id = egress_[static_cast<size_t>(std::countr_zero(which))];
+        const Port* port = find(id);
+        uint64_t others = 0;
+        uint64_t bytes = 0;
+        size_t count = 0;
+        for (; which != 0; which &= which - 1) {
+            const auto index = static_cast<size_t>(std::countr_zero(which));
+            if (egress_[index] != id) {
+                others |= which & -which;
+                continue;
+            }
+            rte_mbuf* mbuf = held_[index];
+            mbuf->ol_flags &= kept_flags;
+            if (!port || (mbuf->nb_segs > 1 && !port->multi_segment)) [[unlikely]] {
+                if (port) held_[index] = mbuf = in_one_segment(mbuf);
+                if (!port || !mbuf) {
+                    drop(id, port ? PP_DROP_NO_SLOT : PP_DROP_NO_EGRESS, index);
+                    continue;
+                }
+            }
+            bytes += mbuf->pkt_len;
+            tx_index_[count] = static_cast<uint8_t>(index);
+            tx_[count++] = mbuf;
+        }
+        if (count != 0) transmit(*port, count, bytes);
+        which = others;
+    }
+}
+
+void EthPacketIo::drop(uint16_t port, pp_verdict verdict, size_t index) {
+    counters_.verdict(port, verdict);
+    note_refused({0, static_cast<uint32_t>(index)}, static_cast<uint8_t>(verdict));
+    rte_pktmbuf_free(held_[index]);
+}
+
+void EthPacketIo::transmit(const Port& port, size_t count, uint64_t bytes) {
     const uint16_t taken =
         rte_eth_tx_burst(port.device, port.tx_queue, tx_.data(), static_cast<uint16_t>(count));
+    // What has been sent is the driver's, and was counted before.
     for (const rte_mbuf* mbuf : std::span(tx_).subspan(taken, count - taken))
         bytes -= mbuf->pkt_len;
     counters_.sent(port.id, taken, bytes);
     if (taken == count) return;
     counters_.verdict(port.id, PP_DROP_EGRESS_FULL, count - taken);
-    for (const Slot slot : std::span(tx_slots_).subspan(taken, count - taken))
-        note_refused(slot, PP_DROP_EGRESS_FULL);
+    for (const uint8_t index : std::span(tx_index_).subspan(taken, count - taken))
+        note_refused({0, index}, PP_DROP_EGRESS_FULL);
     rte_pktmbuf_free_bulk(tx_.data() + taken, static_cast<unsigned>(count - taken));
 }
 
 void EthPacketIo::release(std::span<const Slot> slots) {
     for (const Slot slot : slots)
-        rte_pktmbuf_free(slots_.take(slot));
+        rte_pktmbuf_free(held_[slot.index]);
 }
 
 bool EthPacketIo::copy_frame(const HeaderSlice& slice, std::span<uint8_t> frame) {
-    return gather(slots_.get(slice.slot), 0, frame);
+    return gather(held_[slice.slot.index], 0, frame);
 }
 
 bool EthPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {

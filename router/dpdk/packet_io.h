@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// DPDK's Ethernet devices as a control loop sees them (router/loop/packet_io.h): a slot is an mbuf, whose
-/// header is rewritten in place. Nothing behind the header slice is touched, but for a frame that the host or
-/// the slow path gets, and for segments that an egress driver cannot send. The worker's, but for add() and
-/// remove(), which the daemon calls while the worker is paused.
+/// DPDK's Ethernet devices as a control loop sees them (router/loop/packet_io.h): a batch is the mbufs that
+/// were received, a slot one's place among them, and its header is rewritten in place. Nothing behind the
+/// header slice is touched, but for a frame that the host or the slow path gets, and for segments that an
+/// egress driver cannot send. The worker's, but for add() and remove(), which the daemon calls while the
+/// worker is paused.
 #pragma once
+
+#include <rte_mbuf.h>
 
 #include <array>
 #include <vector>
 
 #include "bpf/abi.h"
 #include "offload/memory/peer_memory.h"
-#include "router/dpdk/mbuf_slots.h"
 #include "router/dpdk/rx_sleep.h"
 #include "router/forward/forward.h"
 #include "router/loop/deficit_round_robin.h"
@@ -19,7 +21,7 @@
 
 namespace pktpit::router {
 
-class EthPacketIo : public PortIo {
+class EthPacketIo final : public PortIo, public offload::BatchIo {
   public:
     struct Port {
         uint16_t id = 0;               ///< of the router
@@ -43,6 +45,13 @@ class EthPacketIo : public PortIo {
     /// Becomes readable when a port has something, or is to be asked again: for Worker::watch_interrupt().
     [[nodiscard]] int sleep_descriptor() const { return sleep_.descriptor(); }
 
+    [[nodiscard]] offload::BatchIo* by_batch() override { return this; }
+    std::span<const IngressRun> receive(PlainBatch& into) override;
+    void slice(uint64_t which, std::span<offload::HeaderSlice> slices) const override;
+    void submit(const PlainBatch& from, uint64_t plain,
+                std::span<const offload::EgressDescriptor> others) override;
+
+    // The same of slices, for whoever has no columns. All of a batch go back before the next is received.
     size_t receive(std::span<offload::HeaderSlice> slices) override;
     void submit(std::span<const offload::EgressDescriptor> descriptors) override;
     void release(std::span<const offload::Slot> slots) override;
@@ -50,7 +59,7 @@ class EthPacketIo : public PortIo {
     bool copy_frame(const offload::HeaderSlice& slice, std::span<uint8_t> frame) override;
 
     [[nodiscard]] size_t readable_bytes(const offload::HeaderSlice& slice) const override {
-        return slots_.get(slice.slot)->data_len;
+        return held_[slice.slot.index]->data_len;
     }
 
     bool send(uint16_t port, std::span<const uint8_t> frame) override;
@@ -59,14 +68,17 @@ class EthPacketIo : public PortIo {
     void look() override;
 
   private:
-    static constexpr size_t batch = 64;
+    static constexpr size_t batch = PlainBatch::most;
 
     /// A receive queue of a port.
     struct Source {
         uint16_t port = 0;  ///< index in ports_
         uint16_t queue = 0;
     };
-    size_t receive_from(const Port& port, uint16_t queue, std::span<offload::HeaderSlice> slices);
+    /// Up to `most` packets of all ports into held_; returns how many.
+    size_t take(size_t most);
+    /// The same of one queue, into held_ from `first` on. Their bytes are taken off `deficit`.
+    size_t take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit);
     /// Makes it one whose header may be rewritten in place; null: it was dropped.
     rte_mbuf* make_writable(const Port& port, rte_mbuf* mbuf);
     /// Of a tag that was put back: the protocol that the configuration has for it.
@@ -75,7 +87,13 @@ class EthPacketIo : public PortIo {
     rte_mbuf* in_one_segment(rte_mbuf* mbuf);
     /// Gathers bytes from offset `from` of the frame; false: some cannot be read.
     bool gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> to) const;
-    void transmit(const Port& port, size_t count);
+    /// The mbuf of what an egress descriptor says becomes what is to leave.
+    void apply(const offload::EgressDescriptor& descriptor);
+    /// Packets `which`, each by the port egress_[index].
+    void send_held(uint64_t which);
+    /// tx_[0 … count), which are `bytes` long.
+    void transmit(const Port& port, size_t count, uint64_t bytes);
+    void drop(uint16_t port, pp_verdict verdict, size_t index);
     Port* find(uint16_t id) { return by_id_[id] ? &ports_[by_id_[id] - 1U] : nullptr; }
     void index();
 
@@ -83,14 +101,19 @@ class EthPacketIo : public PortIo {
     const offload::PeerMemory* peer_;
     WorkerCounters& counters_;
     ImageView image_;
-    MbufSlots slots_;
     RxSleep sleep_;
     std::vector<Port> ports_;
     std::array<uint16_t, PP_MAX_PORTS> by_id_{};  ///< 1 + index in ports_
     std::vector<Source> sources_;
     DeficitRoundRobin turns_;  ///< of sources_
+    // A batch, from receive() until it has gone back.
+    std::array<rte_mbuf*, batch> held_{};
+    std::array<uint16_t, batch> egress_{};  ///< ports that they leave by
+    std::array<IngressRun, batch> runs_;
+    size_t run_count_ = 0;
+    // Of one doorbell.
     std::array<rte_mbuf*, batch> tx_{};
-    std::array<offload::Slot, batch> tx_slots_{};  ///< that they were
+    std::array<uint8_t, batch> tx_index_{};  ///< in held_
 };
 
 }  // namespace pktpit::router

@@ -14,9 +14,10 @@ EthPort::EthPort(const config::Interface& interface, std::unique_ptr<EthDevice> 
       mtu_(mtu),
       mac_(device->mac()) {}
 
-Result<std::unique_ptr<EthPort>> EthPort::open(const config::Interface& interface, uint32_t slot_bytes) {
+Result<std::unique_ptr<EthPort>> EthPort::open(const config::Interface& interface, uint32_t slot_bytes,
+                                               const std::string& instance) {
     const std::string where = "/interfaces/" + interface.name + "/device";
-    auto device = EthDevice::open(interface.device, where);
+    auto device = EthDevice::open(interface.device, where, instance);
     if (!device) return tl::unexpected(device.error());
     const uint32_t mtu = interface.mtu.value_or((*device)->mtu());
     if (mtu > slot_bytes)

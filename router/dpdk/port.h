@@ -15,7 +15,8 @@ namespace pktpit::router {
 class EthPort : public TapPort {
   public:
     /// Errors: the device's, the tap's, an MTU of the device that no slot has room for.
-    static Result<std::unique_ptr<EthPort>> open(const config::Interface& interface, uint32_t slot_bytes);
+    static Result<std::unique_ptr<EthPort>> open(const config::Interface& interface, uint32_t slot_bytes,
+                                                 const std::string& instance);
 
     /// The tap's MAC address and MTU, if they have changed, become the device's. Says what it refuses, once.
     void follow_tap();

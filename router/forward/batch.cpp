@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include "router/forward/plain_ipv4.h"
 #include "router/forward/steps.h"
 
 namespace pktpit::router {
@@ -46,44 +45,24 @@ Forwarder::~Forwarder() = default;
     Scratch& scratch = *scratch_;
     size_t& count4 = scratch.count4 = 0;
     size_t& count6 = scratch.count6 = 0;
-    std::array<uint8_t, batch> stepwise;  // those that are not plain
-    size_t stepwise_count = 0;
     for (size_t i = 0; i < frames.size(); i++) {
         // Not `= Decision()`, which zeroes the header, too.
         ::new (static_cast<void*>(&decisions[i])) Decision;
-        uint32_t destination = 0;
-        if (plain::before_lookup(image_, frames[i], destination)) {
-            scratch.of4[count4] = static_cast<uint8_t>(i);
-            scratch.addresses4[count4++] = destination;
-        } else {
-            stepwise[stepwise_count++] = static_cast<uint8_t>(i);
-        }
-    }
-    const size_t plain_count = count4;
-    for (const uint8_t i : std::span(stepwise).first(stepwise_count)) {
         Destination destination;
         decisions[i].verdict = begin_steps(i, frames[i], decisions[i], destination);
         if (decisions[i].verdict != PP_NONE) continue;
         if (scratch.frames[i].ethertype == ethertype_ipv4) {
-            scratch.of4[count4] = i;
+            scratch.of4[count4] = static_cast<uint8_t>(i);
             scratch.addresses4[count4++] = destination.ipv4;
         } else {
-            scratch.of6[count6] = i;
+            scratch.of6[count6] = static_cast<uint8_t>(i);
             scratch.addresses6[count6++] = destination.ipv6;
         }
     }
     if (count4 != 0) {
         reader_.lookup_batch(std::span<const uint32_t>(scratch.addresses4).first(count4),
                              std::span(scratch.groups).first(count4));
-        for (size_t at = 0; at < plain_count; at++) {
-            const uint8_t i = scratch.of4[at];
-            if (plain::after_lookup(image_, frames[i], decisions[i], scratch.groups[at])) continue;
-            Destination destination;
-            decisions[i].verdict = begin_steps(i, frames[i], decisions[i], destination);
-            if (decisions[i].verdict == PP_NONE)
-                after_lookup(scratch.frames[i], decisions[i], scratch.groups[at]);
-        }
-        for (size_t at = plain_count; at < count4; at++) {
+        for (size_t at = 0; at < count4; at++) {
             const uint8_t i = scratch.of4[at];
             after_lookup(scratch.frames[i], decisions[i], scratch.groups[at]);
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// forward() for a batch of frames: the same decisions, with all longest-prefix matches made at once by the
 /// widest instructions that the CPU has (fib/reader.h), so that their cache misses overlap. One thread a
-/// Forwarder; it reads the image, and never allocates, locks, logs or touches payload.
+/// Forwarder; it reads the image, and never allocates, locks, logs or touches payload. A worker asks it about
+/// what is not plain (router/forward/plain.h), and about every packet while somebody observes.
 #pragma once
 
 #include <memory>

@@ -98,8 +98,8 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
                      [packet, &frame] { return flow_hash_ipv4(packet, hash_seed(frame)); });
     if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
 
-    if (is_link_local(destination)) return PP_HOST_LINK_LOCAL;
     if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
+    if (is_link_local(destination)) return PP_DROP_LINK_LOCAL;  // RFC 3927 7
     if (is_martian_destination(destination)) return PP_DROP_MARTIAN_DESTINATION;
     if (is_link_local(source)) return PP_DROP_LINK_LOCAL;
     if (is_martian_source(source)) return PP_DROP_MARTIAN_SOURCE;

@@ -2,6 +2,7 @@
 #include "router/loop/control_loop.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/clock.h"
@@ -12,7 +13,9 @@ using offload::HeaderSlice;
 
 namespace {
 
-constexpr size_t usual_header = 14 + 20;  ///< Ethernet, IPv4
+uint64_t bits_of(const IngressRun& run) {
+    return ~uint64_t{0} >> (ControlLoop::batch - run.count) << run.first;
+}
 
 }  // namespace
 
@@ -30,10 +33,14 @@ size_t ControlLoop::turn() {
     do {
         count = take_batch();
         total += count;
-    } while (count == batch && total + batch <= most_ && !observer_);
+    } while (count == batch && total + batch <= most_ && !observer_ && !in_place_);
     if (total == 0) return 0;
-    if (egress_count_ != 0) {
-        io_.submit(std::span(egress_).first(egress_count_));
+    if (run_count_ != 0) {
+        const std::span<const offload::EgressDescriptor> leaving = std::span(egress_).first(egress_count_);
+        if (in_place_)
+            in_place_->submit(batch_, plain_, leaving);
+        else
+            io_.submit(leaving);
         note_latency(monotonic_nanoseconds());
     }
     if (observer_) [[unlikely]]
@@ -44,34 +51,68 @@ size_t ControlLoop::turn() {
 }
 
 size_t ControlLoop::take_batch() {
-    const size_t count = io_.receive(slices_);
-    if (count == 0) return 0;
-    for (size_t i = 0; i < count; i++) {
-        frames_[i].port = slices_[i].port;
-        frames_[i].slice = {slices_[i].bytes, slices_[i].length};
-        frames_[i].frame_length = slices_[i].frame_length;
-        frames_[i].checksum_good = slices_[i].checksum_good;
-    }
+    const auto runs = in_place_ ? in_place_->receive(batch_) : line_up(io_.receive(slices_));
+    if (runs.empty()) return 0;
+    const size_t count = size_t{runs.back().first} + runs.back().count;
+    const uint64_t all = ~uint64_t{0} >> (batch - count);
+    other_count_ = 0;
     {
         const fib::EpochGuard reading(reader_);
-        forwarder_.forward(std::span<const IngressFrame>(frames_).first(count),
-                           std::span(decisions_).first(count));
+        plain_ = observer_ ? 0 : plain_forwarder_.forward(batch_, runs);
+        if (plain_ != all) decide(all & ~plain_);
     }
     if (observer_) [[unlikely]]
         observer_->decided(std::span<const HeaderSlice>(slices_).first(count),
                            std::span<const Decision>(decisions_).first(count), io_);
-    if (destinations_.watching()) note_destinations();
-    for (size_t i = 0; i < count; i++)
-        finish(slices_[i], decisions_[i]);
-    count_received();
+    if (destinations_.watching()) note_destinations(runs);
+    finish(runs);
     return count;
 }
 
-void ControlLoop::note_destinations() {
-    std::array<Forwarder::Sighting, batch> sightings;
-    const size_t count = forwarder_.looked_up(sightings);
-    for (const auto& [frame, destination] : std::span(sightings).first(count))
-        if (destinations_.watches(frames_[frame].port)) destinations_.add(destination);
+std::span<const IngressRun> ControlLoop::line_up(size_t count) {
+    batch_.clear();
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++) {
+        const HeaderSlice& slice = slices_[i];
+        batch_.put(i, slice.bytes, slice.veto == PP_NONE ? slice.length : uint16_t{0}, slice.frame_length,
+                   slice.checksum_good);
+        if (runs == 0 || ingress_runs_[runs - 1].port != slice.port ||
+            ingress_runs_[runs - 1].since != slice.timestamp)
+            ingress_runs_[runs++] = {slice.port, static_cast<uint16_t>(i), 0, 0, slice.timestamp};
+        ingress_runs_[runs - 1].count++;
+        ingress_runs_[runs - 1].bytes += slice.frame_length;
+    }
+    return std::span(ingress_runs_).first(runs);
+}
+
+void ControlLoop::decide(uint64_t which) {
+    if (in_place_) in_place_->slice(which, slices_);
+    for (; which != 0; which &= which - 1) {
+        const auto index = static_cast<uint8_t>(std::countr_zero(which));
+        const HeaderSlice& slice = slices_[index];
+        IngressFrame& frame = frames_[other_count_];
+        frame.port = slice.port;
+        frame.slice = {slice.bytes, slice.length};
+        frame.frame_length = slice.frame_length;
+        frame.checksum_good = slice.checksum_good;
+        others_[other_count_++] = index;
+    }
+    forwarder_.forward(std::span<const IngressFrame>(frames_).first(other_count_),
+                       std::span(decisions_).first(other_count_));
+}
+
+void ControlLoop::note_destinations(std::span<const IngressRun> runs) {
+    for (const IngressRun& run : runs) {
+        if (!destinations_.watches(run.port)) continue;
+        for (uint64_t left = plain_ & bits_of(run); left != 0; left &= left - 1)
+            destinations_.add(batch_.destination(static_cast<size_t>(std::countr_zero(left))));
+    }
+    if (other_count_ != 0) {
+        std::array<Forwarder::Sighting, batch> sightings;
+        const size_t count = forwarder_.looked_up(sightings);
+        for (const auto& [frame, destination] : std::span(sightings).first(count))
+            if (destinations_.watches(frames_[frame].port)) destinations_.add(destination);
+    }
     destinations_.publish();
 }
 
@@ -81,17 +122,41 @@ void ControlLoop::note_latency(uint64_t doorbell) {
         counters_.took(run.port, doorbell - run.since, run.packets);
 }
 
-void ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
-    if (slice.port != tally_.port) count_received();
-    tally_.port = slice.port;
-    tally_.packets++;
-    tally_.bytes += slice.frame_length;
+void ControlLoop::finish(std::span<const IngressRun> runs) {
+    size_t other = 0;
+    for (const IngressRun& run : runs) {
+        counters_.received(run.port, run.count, run.bytes);
+        uint32_t leaving = 0;
+        const size_t end = size_t{run.first} + run.count;
+        if (in_place_) {
+            for (; other < other_count_ && others_[other] < end; other++)
+                leaving += finish(slices_[others_[other]], decisions_[other]) ? 1 : 0;
+        } else {
+            for (size_t index = run.first; index < end; index++) {
+                if ((plain_ >> index & 1) != 0)
+                    leave(index);
+                else
+                    leaving += finish(slices_[index], decisions_[other++]) ? 1 : 0;
+            }
+        }
+        leaving += static_cast<uint32_t>(std::popcount(plain_ & bits_of(run)));
+        if (leaving == 0) continue;
+        counters_.verdict(run.port, PP_FORWARDED, leaving);
+        runs_[run_count_++] = {run.port, leaving, run.since};
+    }
+    for (uint64_t left = plain_ & plain_forwarder_.counted(); left != 0; left &= left - 1) {
+        const auto index = static_cast<size_t>(std::countr_zero(left));
+        counters_.route(batch_.route_counter(index), batch_.frame_length(index));
+    }
+}
+
+bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
     if (decision.verdict == PP_FORWARDED && slice.veto != PP_NONE)
         decision.verdict = static_cast<pp_verdict>(slice.veto);
     switch (decision.verdict == PP_FORWARDED ? PP_ACTION_FORWARD : action_of(decision.verdict)) {
         case PP_ACTION_FORWARD:
             forwarded(slice, decision);
-            break;
+            return true;
         case PP_ACTION_HOST:
         case PP_ACTION_PUNT:
             decision.verdict = hand_over(slice, decision.verdict);
@@ -100,37 +165,31 @@ void ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
             released_[released_count_++] = slice.slot;
             break;
     }
-    if (decision.verdict == PP_FORWARDED)
-        tally_.forwarded++;
-    else
-        counters_.verdict(slice.port, decision.verdict);
+    counters_.verdict(slice.port, decision.verdict);
+    return false;
 }
 
-void ControlLoop::count_received() {
-    const Tally tally = std::exchange(tally_, {});
-    if (tally.packets == 0) return;
-    counters_.received(tally.port, tally.packets, tally.bytes);
-    if (tally.forwarded != 0) counters_.verdict(tally.port, PP_FORWARDED, tally.forwarded);
+// As it came, but for the bytes that have been rewritten.
+void ControlLoop::leave(size_t index) {
+    const HeaderSlice& slice = slices_[index];
+    offload::EgressDescriptor& out = egress_[egress_count_++];
+    out.slot = slice.slot;
+    out.port = batch_.egress_port(index);
+    out.header_length = slice.length;
+    out.header = slice.bytes;
+    out.payload_length = slice.frame_length - slice.length;
 }
 
 // The new header goes where the old one was: in front of what follows it, which stays where it is.
 void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
     uint8_t* begin = slice.bytes + decision.consumed - decision.header_length;
-    // Of the usual header the length is told to the compiler: a few moves, no call.
-    if (decision.header_length == usual_header)
-        std::memcpy(begin, decision.header.data(), usual_header);
-    else
-        std::memcpy(begin, decision.header.data(), decision.header_length);
+    std::memcpy(begin, decision.header.data(), decision.header_length);
     const uint32_t frame_length = slice.frame_length - decision.trailer;
     const uint32_t slice_length = std::min<uint32_t>(slice.length, frame_length);
     const uint32_t kept = slice_length - decision.consumed;
     const auto header_length = static_cast<uint16_t>(decision.header_length + kept);
     if (decision.route_counter != 0)
         counters_.route(decision.route_counter, frame_length - decision.consumed + decision.header_length);
-    if (run_count_ == 0 || runs_[run_count_ - 1].since != slice.timestamp ||
-        runs_[run_count_ - 1].port != slice.port)
-        runs_[run_count_++] = {slice.port, 0, slice.timestamp};
-    runs_[run_count_ - 1].packets++;
     // Field by field: put together elsewhere and copied, it would be read wider than it was written, which
     // stalls the CPU.
     offload::EgressDescriptor& out = egress_[egress_count_++];

@@ -2,6 +2,11 @@
 /// The control loop: header slices in, forward(), egress descriptors out, a batch at a time. One worker
 /// thread, which owns its dataplane's ports (router/loop/packet_io.h). It never touches payload; a frame that
 /// the daemon has to handle is copied for it, whole, into a queue.
+///
+/// What is plain goes the plain way (router/forward/plain.h): decided by vectors, rewritten where it lies,
+/// counted a port and batch at a time. All else goes the long way, by a Decision each, and both leave in the
+/// order that they came. While somebody observes everything goes the long way, since the observer is to see
+/// each header before and after.
 #pragma once
 
 #include <array>
@@ -11,6 +16,7 @@
 
 #include "fib/epochs.h"
 #include "router/forward/batch.h"
+#include "router/forward/plain.h"
 #include "router/loop/frame_queue.h"
 #include "router/loop/packet_io.h"
 #include "router/loop/packet_observer.h"
@@ -21,12 +27,14 @@ namespace pktpit::router {
 class ControlLoop {
   public:
     static constexpr size_t batch = Forwarder::batch;  ///< packets
-    static_assert(batch == offload::default_batch);
+    static_assert(batch == offload::default_batch && batch == PlainBatch::most);
 
     /// `for_daemon`: frames for the host and for the slow path. All are the caller's and outlive this.
     ControlLoop(offload::PacketIo& io, const ImageView& image, fib::EpochReader& reader,
                 WorkerCounters& counters, FrameQueue& for_daemon)
         : io_(io),
+          in_place_(io.by_batch()),
+          plain_forwarder_(image),
           forwarder_(image),
           reader_(reader),
           counters_(counters),
@@ -47,15 +55,23 @@ class ControlLoop {
 
   private:
     size_t take_batch();
-    /// decision.verdict becomes what it comes to in the end.
-    inline void finish(offload::HeaderSlice& slice, Decision& decision);
+    /// Of slices: the batch in columns.
+    std::span<const IngressRun> line_up(size_t count);
+    /// The long way of these.
+    void decide(uint64_t which);
+    void finish(std::span<const IngressRun> runs);
+    /// Of one that went the long way: decision.verdict becomes what it comes to in the end. True: it leaves.
+    inline bool finish(offload::HeaderSlice& slice, Decision& decision);
     inline void forwarded(offload::HeaderSlice& slice, const Decision& decision);
-    void count_received();
+    /// A plain one that has a slice.
+    inline void leave(size_t index);
     void note_latency(uint64_t doorbell);
-    void note_destinations();
+    void note_destinations(std::span<const IngressRun> runs);
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
+    offload::BatchIo* in_place_;  ///< or null
+    PlainForwarder plain_forwarder_;
     Forwarder forwarder_;
     fib::EpochReader& reader_;
     WorkerCounters& counters_;
@@ -63,19 +79,18 @@ class ControlLoop {
     PacketObserver* observer_ = nullptr;
     DestinationLog& destinations_;
     size_t most_;  ///< packets a doorbell
+    PlainBatch batch_;
+    uint64_t plain_ = 0;  ///< of the batch, those that went the plain way
+    std::array<IngressRun, batch> ingress_runs_;
     std::array<offload::HeaderSlice, batch> slices_;
+    // Of what goes the long way, one after the other.
+    std::array<uint8_t, batch> others_;  ///< index in the batch
+    size_t other_count_ = 0;
     std::array<IngressFrame, batch> frames_;
     std::array<Decision, batch> decisions_;
     // Of one doorbell.
     std::vector<offload::EgressDescriptor> egress_;
     std::vector<offload::Slot> released_;
-    /// What is counted for a port packet by packet, kept together until another port's follow.
-    struct Tally {
-        uint16_t port = 0;
-        uint32_t packets = 0;
-        uint32_t forwarded = 0;
-        uint64_t bytes = 0;
-    };
     /// Packets to be sent that were taken from one port at one time, as those of a batch are.
     struct Run {
         uint16_t port = 0;
@@ -84,7 +99,6 @@ class ControlLoop {
     };
     std::vector<Run> runs_;
     size_t run_count_ = 0;
-    Tally tally_;
     size_t egress_count_ = 0;
     size_t released_count_ = 0;
     bool wake_ = false;

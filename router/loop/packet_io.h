@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "offload/slot.h"
+#include "router/forward/plain.h"
 
 namespace pktpit::offload {
 
@@ -50,9 +51,29 @@ struct RefusedPacket {
     uint8_t verdict = 0;
 };
 
+/// A dataplane that holds the packets of a batch itself, and needs neither slice nor descriptor for what is
+/// plain (router/forward/plain.h). A doorbell is one batch. A packet's slot is {0, its index in the batch},
+/// until the batch has gone back, by submit() or PacketIo::release(); only then is another received.
+class BatchIo {
+  public:
+    /// Takes up to PlainBatch::most packets, of all ports in turn. The runs are valid until the next call.
+    virtual std::span<const router::IngressRun> receive(router::PlainBatch& batch) = 0;
+    /// Slices of packets of the last batch: of bit i in slices[i].
+    virtual void slice(uint64_t which, std::span<HeaderSlice> slices) const = 0;
+    /// As PacketIo::submit(), in the order of the batch: `plain` as they lie, `others` as they say.
+    virtual void submit(const router::PlainBatch& batch, uint64_t plain,
+                        std::span<const EgressDescriptor> others) = 0;
+
+  protected:
+    ~BatchIo() = default;
+};
+
 class PacketIo {
   public:
     virtual ~PacketIo() = default;
+
+    /// For dataplanes that are one, too: then packets are received and submitted by it. Asked once.
+    [[nodiscard]] virtual BatchIo* by_batch() { return nullptr; }
 
     /// Takes up to slices.size() packets, of all ports in turn. Returns how many.
     virtual size_t receive(std::span<HeaderSlice> slices) = 0;

@@ -81,8 +81,9 @@ class DeviceWire : public Wire {
 
 }  // namespace
 
-Result<std::unique_ptr<Wire>> open_device_wire(const std::string& device, const std::string& where) {
-    auto below = LinuxBelow::take(device, where);
+Result<std::unique_ptr<Wire>> open_device_wire(const std::string& device, const std::string& where,
+                                               const std::string& instance) {
+    auto below = LinuxBelow::take(device, where, instance);
     if (!below) return tl::unexpected(below.error());
     const auto refuse = [&](const char* what) {
         return fail(where, "\"" + device + "\": " + what + ": " + errno_text(errno),

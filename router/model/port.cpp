@@ -13,19 +13,21 @@ constexpr uint32_t default_mtu = 1500;
 }  // namespace
 
 ModelPort::ModelPort(const config::Interface& interface, std::unique_ptr<Wire> opened, Tap made, size_t place,
-                     uint32_t mtu)
+                     uint32_t mtu, const std::string& instance)
     : TapPort(interface.name, std::move(made)),
       nic_port(place),
       wire(std::move(opened)),
       settings_(*interface.wire),
+      instance_(instance),
       mtu_(mtu) {}
 
 Result<std::unique_ptr<ModelPort>> ModelPort::open(const config::Interface& interface,
                                                    const config::Config& config, size_t nic_port) {
     const std::string where = "/interfaces/" + interface.name + "/wire";
     const config::Wire& settings = *interface.wire;
-    auto wire = settings.device.empty() ? open_file_wire(interface.name, settings, config, where)
-                                        : open_device_wire(settings.device, where + "/device");
+    auto wire = settings.device.empty()
+                    ? open_file_wire(interface.name, settings, config, where)
+                    : open_device_wire(settings.device, where + "/device", config.instance);
     if (!wire) return tl::unexpected(wire.error());
     const uint32_t mtu = interface.mtu.value_or((*wire)->mtu().value_or(default_mtu));
     if (mtu > ModelPacketIo::largest_mtu)
@@ -39,11 +41,11 @@ Result<std::unique_ptr<ModelPort>> ModelPort::open(const config::Interface& inte
     tap->set_carrier(false);
     (void)tap->set_mtu(mtu);
     return std::unique_ptr<ModelPort>(
-        new ModelPort(interface, std::move(*wire), std::move(*tap), nic_port, mtu));
+        new ModelPort(interface, std::move(*wire), std::move(*tap), nic_port, mtu, config.instance));
 }
 
 Result<void> ModelPort::reopen() {
-    auto opened = open_device_wire(settings_.device, where() + "/device");
+    auto opened = open_device_wire(settings_.device, where() + "/device", instance_);
     if (!opened) return tl::unexpected(opened.error());
     wire = std::move(*opened);
     if (wire->mtu().value_or(mtu_) != mtu_) wire->set_mtu(mtu_);

@@ -30,8 +30,9 @@ class ModelPort : public TapPort {
 
   private:
     ModelPort(const config::Interface& interface, std::unique_ptr<Wire> opened, Tap made, size_t place,
-              uint32_t mtu);
+              uint32_t mtu, const std::string& instance);
     config::Wire settings_;
+    std::string instance_;
     uint32_t mtu_;
 };
 

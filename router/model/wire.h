@@ -47,7 +47,8 @@ class Wire {
 /// Errors: no such device, one that the kernel uses, no permission; a file that is no pcap of Ethernet
 /// frames, or that cannot be read or made. `where`: JSON pointer of the wire's settings. `config`: where
 /// paths begin.
-Result<std::unique_ptr<Wire>> open_device_wire(const std::string& device, const std::string& where);
+Result<std::unique_ptr<Wire>> open_device_wire(const std::string& device, const std::string& where,
+                                               const std::string& instance);
 Result<std::unique_ptr<Wire>> open_file_wire(const std::string& port, const config::Wire& settings,
                                              const config::Config& config, const std::string& where);
 

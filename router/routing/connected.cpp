@@ -6,6 +6,9 @@ namespace {
 
 using Strength = ConnectedWish::Strength;
 
+/// RFC 6164 6: a /127 is a link between two routers, and both of its addresses are a router's own.
+constexpr unsigned longest_with_anycast = 126;
+
 NextHopSetSpec on_interface(pp_adjacency_kind kind, InterfaceId interface) {
     return {kind, {NextHopSpec{std::nullopt, interface, 1}}};
 }
@@ -22,6 +25,10 @@ std::vector<std::pair<Prefix, ConnectedWish>> wishes_of(InterfaceId interface,
     wishes.emplace_back(Prefix::of(address.address, bits), ConnectedWish{Strength::host, {PP_ADJ_HOST, {}}});
     if (interface == 0 || address.length == bits) return wishes;
     wishes.emplace_back(address.net(), ConnectedWish{Strength::net, on_interface(PP_ADJ_FORWARD, interface)});
+    // The kernel listens on it as well: every port is a router's interface to it.
+    if (address.address.is_v6() && address.length <= longest_with_anycast)
+        wishes.emplace_back(Prefix::of(address.net().address, bits),
+                            ConnectedWish{Strength::host, {PP_ADJ_HOST, {}}});
     if (address.address.is_v4() && address.length <= 30) {
         const ConnectedWish wish{Strength::broadcast, on_interface(PP_ADJ_BROADCAST, interface)};
         wishes.emplace_back(Prefix::of(address.net().address, bits), wish);

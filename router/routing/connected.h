@@ -28,7 +28,8 @@ struct ConnectedWish {
 };
 
 /// What one address of an interface wishes for. RFC 1812 4.2.2.11 on broadcast addresses: both the all-ones
-/// and the obsolete all-zeros host part; none for /31 (RFC 3021) and /32.
+/// and the obsolete all-zeros host part; none for /31 (RFC 3021) and /32. Of IPv6 the subnet-router anycast
+/// address is the router's own (RFC 4291 2.6.1), as Linux has it; none for /127 and /128.
 std::vector<std::pair<Prefix, ConnectedWish>> wishes_of(InterfaceId interface,
                                                         const InterfaceAddress& address,
                                                         const std::optional<IpAddress>& broadcast);

@@ -27,7 +27,7 @@ struct L3Interface {
     uint16_t vlan_protocol = 0x8100;
     uint32_t ifindex = 0;  ///< kernel device that has the addresses and neighbours; 0: none (now)
     bool up = false;
-    bool by_daemon = false;  ///< of a port: the daemon sends what other ports' stages have for it
+    bool no_redirect = false;  ///< of a port: XDP redirects from other ports do not reach its device
     MacAddress mac;
     uint32_t mtu = 0;
     std::vector<InterfaceAddress> addresses;

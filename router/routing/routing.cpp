@@ -121,13 +121,13 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
     L3Interface* interface = interfaces_.find(id);
     if (!interface) return;
     const LinkState before{interface->ifindex, interface->up, interface->mac, interface->mtu,
-                           interface->by_daemon};
+                           interface->no_redirect};
     if (before == link) return;
     interface->ifindex = link.ifindex;
     interface->up = link.up;
     interface->mac = link.mac;
     interface->mtu = link.mtu;
-    interface->by_daemon = link.by_daemon;
+    interface->no_redirect = link.no_redirect;
     if (interface->is_port()) write_port(*interface);
     interface_changed(id);
     if (link.up && !before.up) resolve_missing();
@@ -142,7 +142,7 @@ void Routing::write_port(const L3Interface& interface) {
     pp_fib_port port{};
     std::memcpy(port.mac, interface.mac.bytes.data(), sizeof port.mac);
     port.flags = static_cast<uint16_t>((interface.up ? PP_PORT_UP : 0) |
-                                       (interface.by_daemon ? PP_PORT_BY_DAEMON : 0));
+                                       (interface.no_redirect ? PP_PORT_NO_REDIRECT : 0));
     port.ifindex = interface.ifindex;
     port.interface = interface.id;
     image_.set_port(interface.port, port);

@@ -30,7 +30,7 @@ struct LinkState {
     bool up = false;
     MacAddress mac;
     uint32_t mtu = 0;
-    bool by_daemon = false;  ///< frames of other ports' stages cannot be redirected to it
+    bool no_redirect = false;  ///< frames of other ports' stages cannot be redirected to it
     bool operator==(const LinkState&) const = default;
 };
 

@@ -29,7 +29,7 @@ SlowPath::State::State(SlowPathEnvironment& env, const config::Icmp& icmp, uint3
       limiter(icmp, random_seed()),
       path_mtu_limiter(icmp, random_seed()),
       queue(neighbour_queue, neighbours_unresolved),
-      identification(static_cast<uint16_t>(random_seed())) {}
+      identifications(random_seed()) {}
 
 SlowPath::SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue,
                    uint32_t neighbours_unresolved)

@@ -6,6 +6,7 @@
 
 #include "router/slow_path/counters.h"
 #include "router/slow_path/icmp.h"
+#include "router/slow_path/identification.h"
 #include "router/slow_path/link.h"
 #include "router/slow_path/neighbour_queue.h"
 #include "router/slow_path/packet.h"
@@ -77,7 +78,7 @@ struct SlowPath::State {
     /// provoke (RFC 4821 1.1 calls it a black hole).
     RateLimiter path_mtu_limiter;
     NeighbourQueue queue;
-    uint16_t identification;
+    Identifications identifications;
 };
 
 }  // namespace pktpit::router

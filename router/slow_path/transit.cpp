@@ -231,7 +231,7 @@ void SlowPath::State::answer(const Transit& transit, const IcmpError& error) {
     if (!(path_mtu ? path_mtu_limiter : limiter).allow(destination, transit.now))
         return counters.add(Counter::icmp_rate_limited);
     counters.add(error.counter);
-    send_own(error.family == Family::ipv4 ? icmp4::build(error, original, *source, identification++)
+    send_own(error.family == Family::ipv4 ? icmp4::build(error, original, *source, identifications.next())
                                           : icmp6::build(error, original, *source),
              destination.is_link_local() ? link : uint16_t{0}, transit.now, transit.now, false);
 }

@@ -58,6 +58,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     std::unique_ptr<XdpDataplane> self(
         new XdpDataplane(instance, std::move(*pins), std::move(*lock), std::move(*transmitter), workers));
     self->dispatcher_ = dispatcher;
+    self->stack_.emplace(self->pins_);
     if (auto adopted = self->adopt(); !adopted) return tl::unexpected(adopted.error());
 
     self->geometry_ = fib::plan_geometry(capacity);
@@ -91,6 +92,7 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
 // was there before.
 XdpDataplane::~XdpDataplane() {
     if (committed_ && !take_down_) return;
+    if (!committed_) stack_->undo();
     for (auto& [port, attached] : ports_)
         end(std::move(attached));
     if (!committed_ && !pins_.remove_if_empty()) return;
@@ -306,7 +308,8 @@ void XdpDataplane::forget_sockets(uint16_t port) {
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const uint32_t key = port;
-    if (!by_daemon_.contains(port) && bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+    if (!not_redirected_.contains(port) &&
+        bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);
@@ -318,6 +321,7 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
         return tl::unexpected(program.error());
     }
     prepared_.insert_or_assign(port, std::move(*program));
+    targets_stale_ = true;
     return {};
 }
 
@@ -328,7 +332,8 @@ Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config:
     const bool native = settings.xdp_mode == config::XdpMode::native ||
                         (settings.xdp_mode == config::XdpMode::automatic &&
                          !(linked && attached_program(ifindex).mode == AttachMode::generic));
-    if (native && !dispatcher_ && vlan_tags_of(settings.name) != VlanTags::in_frame) {
+    const VlanTags tags = native && !dispatcher_ ? vlan_tags_of(settings.name) : VlanTags::in_frame;
+    if (tags == VlanTags::apart_by_peer || tags == VlanTags::stripped) {
         asking_tags_.insert(port);
         if (auto program = load_port_stage(maps_, geometry_, program_of(port))) return program;
         asking_tags_.erase(port);  // a kernel before 6.8, or without programs that are bound to a device
@@ -362,10 +367,16 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
         const bool generic = attached->mode == AttachMode::generic;
         attached->warning = tags_warning(tags, generic, asking_tags_.contains(port));
         // What forwards already goes on.
-        if (generic && tags == VlanTags::stripped && !attached->adopted) {
+        if (generic && !attached->adopted && settings.generic_vlan == config::GenericVlan::refuse &&
+            may_be_hidden(tags, generic, false)) {
+            const std::string why = attached->why_generic;
             detach(port);
-            return fail(device, "not in generic mode: " + attached->warning,
-                        "a device that leaves VLAN tags in frames, or whose driver knows XDP");
+            return fail("/interfaces/" + device,
+                        "not in generic mode" +
+                            (why.empty() ? "" : " (native mode is refused: " + why + ")") + ": " +
+                            attached->warning,
+                        "a device whose frames have their VLAN tags in them, or native mode",
+                        R"(where no tagged frames can come: "generic_vlan": "accept")");
         }
     } else if (committed_) {
         end_split(port);
@@ -392,7 +403,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
     attachment.through_dispatcher = true;
     prepared_.erase(port);
     ports_.insert_or_assign(port, Port{ifindex, Fd(), dispatched->program_id, false});
-    choose_targets();
+    targets_stale_ = true;
     return true;
 }
 
@@ -440,7 +451,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         attachment.why_generic = made->why_generic;
     }
     ports_.insert_or_assign(port, std::move(attached));
-    choose_targets();
+    targets_stale_ = true;
     return attachment;
 }
 
@@ -507,13 +518,17 @@ void XdpDataplane::detach(uint16_t port) {
     const auto found = ports_.find(port);
     const bool was_prepared = prepared_.erase(port) != 0;
     if (found == ports_.end() && !was_prepared && !devices_.contains(port)) return;
+    const auto device = devices_.find(port);
+    const uint32_t ifindex = device == devices_.end() ? 0 : device->second.first;
     const uint32_t key = port;
     bpf_map_delete_elem(maps_.tx_ports.get(), &key);
     if (found != ports_.end()) end(std::move(found->second));
     end_split(port);
     if (found != ports_.end()) ports_.erase(found);
-    by_daemon_.erase(port);
-    choose_targets();
+    not_redirected_.erase(port);
+    __atomic_store_n(&auto_->order()->by_stack[port], 0, __ATOMIC_RELEASE);
+    if (committed_) stack_->take_off(ifindex);  // else it may be an earlier daemon's
+    targets_stale_ = true;
 }
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
@@ -531,6 +546,10 @@ Result<std::vector<uint32_t>> XdpDataplane::commit() {
     }
     for (const uint32_t pinned_as : moved_away_)
         pins_.remove_port(pinned_as);
+    std::set<uint32_t> devices;
+    for (const auto& [port, attached] : ports_)
+        devices.insert(attached.ifindex);
+    stack_->keep_only(devices);
     for (const auto& [ifindex, programs] : earlier_dispatched_)
         for (const uint32_t program : programs)
             undispatch(ifindex, program);

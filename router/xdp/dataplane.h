@@ -33,6 +33,7 @@
 #include "router/xdp/redirect_targets.h"
 #include "router/xdp/route_counter_maps.h"
 #include "router/xdp/split_path.h"
+#include "router/xdp/stack_redirects.h"
 #include "router/xdp/stage_observer.h"
 #include "router/xdp/transmitter.h"
 
@@ -53,7 +54,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.memory(); }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override;
-    [[nodiscard]] std::string why_not_redirected(uint16_t port) const override;
+    [[nodiscard]] std::string why_not_redirected(uint16_t port) override;
+    [[nodiscard]] std::string_view sent_by(uint16_t port) const override;
     [[nodiscard]] std::string why_detached(uint16_t port) const override;
     [[nodiscard]] PortStages* port_stages() override { return this; }
     void set_port_table(fib::TableId table) override { port_table_ = table; }
@@ -137,6 +139,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     static Result<Fd> attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier);
     /// redirects.cpp: keeps those ports alone among the targets that redirected frames reach.
     void choose_targets();
+    void open_stack();
     /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
     Result<void> swap_programs();
     Result<void> swap_dispatched(uint16_t port, Port& attached);
@@ -168,7 +171,10 @@ class XdpDataplane : public Dataplane, public PortStages {
     ObservationHandler on_record_;
     RcuBarrier barrier_;
     std::unique_ptr<RedirectTargets> targets_;
-    std::set<uint16_t> by_daemon_;  ///< ports that redirected frames do not reach
+    std::set<uint16_t> not_redirected_;  ///< ports that redirected frames do not reach
+    std::optional<StackRedirects> stack_;
+    bool targets_stale_ = true;
+    bool no_stack_told_ = false;
     uint64_t ticks_ = 0;
     std::unique_ptr<StageObserver> observer_;  ///< while somebody observes
     std::map<uint32_t, Fd> earlier_links_;     ///< by ifindex, not yet taken over

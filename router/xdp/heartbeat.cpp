@@ -7,7 +7,7 @@
 #include <ctime>
 #include <utility>
 
-#include "router/dataplane/sysctl.h"
+#include "router/dataplane/kernel_forwarding.h"
 
 namespace pktpit::router {
 namespace {
@@ -26,31 +26,33 @@ Word load(const Word& word) {
     return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 
+// The coarse clock advances once a jiffy.
+uint64_t jiffy() {
+    timespec each{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &each);
+    return std::max<uint64_t>(
+        1, static_cast<uint64_t>(each.tv_sec) * second + static_cast<uint64_t>(each.tv_nsec));
+}
+
+constexpr uint64_t least_jiffies = 2;
+
 }  // namespace
 
-// The coarse clock advances once a jiffy.
 uint32_t jiffies_in(uint64_t nanoseconds) {
     if (nanoseconds == 0) return 0;
-    timespec jiffy{};
-    clock_getres(CLOCK_MONOTONIC_COARSE, &jiffy);
-    const uint64_t each = std::max<uint64_t>(
-        1, static_cast<uint64_t>(jiffy.tv_sec) * second + static_cast<uint64_t>(jiffy.tv_nsec));
-    return static_cast<uint32_t>(std::max<uint64_t>(2, nanoseconds / each));
+    return static_cast<uint32_t>(std::max<uint64_t>(least_jiffies, nanoseconds / jiffy()));
 }
 
 void Heartbeat::configure(const config::Heartbeat& wanted) {
     settings_ = wanted;
     store(order_->beat,
           order_->beat + 1);  // it moves: a port stage that has seen no beat yet begins to count now
+    const uint64_t exactly = std::max(wanted.worker_ms * millisecond, least_jiffies * jiffy());
+    __atomic_store_n(&order_->heartbeat_ns, exactly, __ATOMIC_RELEASE);
     store(order_->heartbeat, jiffies_in(wanted.worker_ms * millisecond));
     store(order_->hold, watches_daemon() ? jiffies_in(wanted.hold_s * second) : 0);
-    if (!watches_daemon()) return;
-    for (const char* name : {"ipv4/ip_forward", "ipv6/conf/all/forwarding"})
-        if (get_sysctl(name).value_or("0") == "0")
-            spdlog::warn(
-                "/heartbeat/on_daemon_loss: net/{} is 0, so that the kernel would drop what it is to "
-                "forward while the daemon stands still",
-                name);
+    for (const Error& warning : kernel_forwarding_warnings(wanted))
+        spdlog::warn("{}", warning.to_string());
 }
 
 void Heartbeat::beat(uint64_t now) {

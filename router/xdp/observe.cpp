@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/errno_text.h"
+#include "router/dataplane/linux_below.h"
 #include "router/xdp/dataplane.h"
 #include "router/xdp/dispatcher.h"
 
@@ -90,6 +91,7 @@ Result<void> XdpDataplane::set_heartbeat(const config::Heartbeat& wanted) {
 
 void XdpDataplane::tick() {
     heartbeat_->beat(monotonic_nanoseconds());
+    if (ticks_++ == 0) LinuxBelow::give_back_left(instance_);  // of a daemon with another dataplane
     std::map<uint16_t, std::string> split;
     for (const auto& [port, keys] : split_ports_)
         split.emplace(port, devices_[port].second);
@@ -97,7 +99,7 @@ void XdpDataplane::tick() {
     if (split_) split_->tick();
     constexpr uint64_t ask_all_every = 10;
     const bool told = targets_ && targets_->changed();
-    if (told || ++ticks_ % ask_all_every == 0) choose_targets();
+    if (told || ticks_ % ask_all_every == 0) targets_stale_ = true;
     if (!observer_) return;
     observer_->poll();
     if (split_) split_->poll_observations(on_record_);

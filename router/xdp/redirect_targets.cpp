@@ -10,6 +10,8 @@
 #include <functional>
 #include <span>
 
+#include "router/xdp/ethtool.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -141,6 +143,15 @@ std::optional<bool> RedirectTargets::takes_redirects(uint32_t ifindex) {
     });
     if (!answered || !features) return std::nullopt;
     return (*features & netdev_xdp_act_ndo_xmit) != 0;
+}
+
+std::string why_no_redirects(const std::string& device) {
+    const std::string what = "its device takes no redirected frames";
+    if (Ethtool(device).driver() == "veth")
+        return what +
+               " (the far end of the veth pair has neither GRO nor an XDP program; there: ethtool -K DEVICE "
+               "gro on)";
+    return what + " (its driver sends none for XDP)";
 }
 
 }  // namespace pktpit::router

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace pktpit::router {
 
@@ -36,5 +37,8 @@ class RedirectTargets {
     uint16_t family_;
     uint32_t sequence_ = 0;
 };
+
+/// Of a device that takes none: why, and what to do.
+std::string why_no_redirects(const std::string& device);
 
 }  // namespace pktpit::router

@@ -1,37 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ports redirected frames reach, and whether a port still has its program.
+// Which ports redirected frames reach, which way frames take to the others, and whether a port still has its
+// program.
 #include <bpf/bpf.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "router/xdp/dataplane.h"
 #include "router/xdp/dispatcher.h"
+#include "router/xdp/redirect_targets.h"
 
 namespace pktpit::router {
 
 // A port whose device takes no redirects is no target while a native program might redirect to it: the port
-// stage then finds none and hands the frame to the daemon (PP_PORT_BY_DAEMON). Generic programs reach every
-// device.
+// stage then finds none and takes another way (PP_PORT_NO_REDIRECT). Generic programs reach every device; a
+// program that is only prepared is taken for native.
 void XdpDataplane::choose_targets() {
     if (!targets_) return;
-    const bool any_native = std::ranges::any_of(ports_, [](const auto& entry) {
+    const bool any_native = !prepared_.empty() || std::ranges::any_of(ports_, [](const auto& entry) {
         return attached_program(entry.second.ifindex).mode == AttachMode::native;
     });
-    for (const auto& [port, attached] : ports_) {
-        const bool by_daemon = any_native && !targets_->takes_redirects(attached.ifindex).value_or(true);
-        if (by_daemon == by_daemon_.contains(port)) continue;
+    for (const auto& [port, device] : devices_) {
         const uint32_t key = port;
-        if (by_daemon) {
-            by_daemon_.insert(port);
-            bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-        } else if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &attached.ifindex, BPF_ANY) == 0) {
-            by_daemon_.erase(port);
-        }
+        const uint32_t ifindex = device.first;
+        if (any_native && !targets_->takes_redirects(ifindex).value_or(true))
+            not_redirected_.insert(port);
+        else if (not_redirected_.contains(port) &&
+                 bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) == 0)
+            not_redirected_.erase(port);
+    }
+    open_stack();
+    for (const uint16_t port : not_redirected_) {
+        const uint32_t key = port;
+        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
     }
 }
 
-std::string XdpDataplane::why_not_redirected(uint16_t port) const {
-    return by_daemon_.contains(port) ? "its device takes no redirected frames" : "";
+// On every port's device, before the first frame needs it. What is there once stays: frames may be on their
+// way.
+void XdpDataplane::open_stack() {
+    if (not_redirected_.empty()) return;
+    for (const auto& [port, device] : devices_) {
+        auto put = stack_->put_on(device.first, device.second);
+        if (!put && !std::exchange(no_stack_told_, true))
+            spdlog::warn("{}; the daemon sends what other ports cannot redirect", put.error().to_string());
+        const auto is_on = static_cast<uint8_t>(stack_->is_on(device.first));
+        __atomic_store_n(&auto_->order()->by_stack[port], is_on, __ATOMIC_RELEASE);
+    }
+}
+
+std::string XdpDataplane::why_not_redirected(uint16_t port) {
+    if (std::exchange(targets_stale_, false)) choose_targets();
+    return not_redirected_.contains(port) ? why_no_redirects(devices_.at(port).second) : "";
+}
+
+std::string_view XdpDataplane::sent_by(uint16_t port) const {
+    if (!not_redirected_.contains(port)) return "redirect";
+    const auto by_stack = [&](const auto& entry) { return stack_->is_on(entry.second.first); };
+    return std::ranges::all_of(devices_, by_stack) ? "stack" : "daemon";
 }
 
 std::string XdpDataplane::why_detached(uint16_t port) const {

@@ -2,43 +2,21 @@
 #include "router/xdp/vlan_tags.h"
 
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "router/xdp/ethtool.h"
 
 namespace pktpit::router {
 namespace {
 
-/// ethtool's calls about one device.
-class Ethtool {
-  public:
-    explicit Ethtool(const std::string& device) : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-        if (device.size() < sizeof request_.ifr_name)
-            std::memcpy(request_.ifr_name, device.data(), device.size());
-    }
-    bool call(void* data) {
-        request_.ifr_data = static_cast<char*>(data);
-        return socket_ && ioctl(socket_.get(), SIOCETHTOOL, &request_) == 0;
-    }
-
-  private:
-    Fd socket_;
-    ifreq request_{};
-};
-
-std::string driver_of(Ethtool& device) {
-    ethtool_drvinfo info{};
-    info.cmd = ETHTOOL_GDRVINFO;
-    if (!device.call(&info)) return {};
-    return {info.driver, strnlen(info.driver, sizeof info.driver)};
-}
+/// What they hand on has lost its outer tag to metadata below them, or, of netkit, never had it elsewhere.
+constexpr std::array<std::string_view, 9> stacked{"bonding", "bridge",      "hsr",    "ipvlan", "macvlan",
+                                                  "macvtap", "openvswitch", "netkit", "team"};
 
 /// A command, then `bytes` of room. Words, for their alignment.
 std::vector<uint32_t> with_room(size_t head, size_t bytes) {
@@ -81,23 +59,41 @@ bool strips_tags(Ethtool& device) {
 
 VlanTags vlan_tags_of(const std::string& device) {
     Ethtool asked(device);
-    if (driver_of(asked) == "veth") return VlanTags::apart_by_peer;
+    const std::string driver = asked.driver();
+    if (driver == "veth") return VlanTags::apart_by_peer;
+    if (std::ranges::find(stacked, driver) != stacked.end()) return VlanTags::apart_below;
     return strips_tags(asked) ? VlanTags::stripped : VlanTags::in_frame;
 }
 
+bool may_be_hidden(VlanTags tags, bool generic, bool asked) {
+    switch (tags) {
+        case VlanTags::in_frame:
+            return false;
+        case VlanTags::apart_by_peer:
+            return !asked;
+        case VlanTags::apart_below:
+            return generic;  // else its program runs on the devices below
+        case VlanTags::stripped:
+            break;
+    }
+    return true;
+}
+
 std::string tags_warning(VlanTags tags, bool generic, bool asked) {
-    if (tags == VlanTags::in_frame || (tags == VlanTags::apart_by_peer && asked)) return {};
+    if (!may_be_hidden(tags, generic, asked)) return {};
     const std::string consequence = ": such a frame would be forwarded as if it had none; ";
+    const std::string unseen =
+        std::string(generic ? "generic mode" : "this kernel") + " does not show VLAN tags that ";
     if (tags == VlanTags::stripped)
         return "the device strips VLAN tags of received frames and cannot be told not to (ethtool -K … "
-               "rxvlan "
-               "off), " +
+               "rxvlan off), " +
                std::string(asked ? "and not every driver says what it stripped" : "and nobody says which") +
                consequence + "let it receive untagged frames alone";
-    return std::string(generic ? "generic mode" : "this kernel") +
-           " does not show VLAN tags that the far end of a veth pair keeps apart from frames, as VLAN "
-           "devices "
-           "and bridges there do" +
+    if (tags == VlanTags::apart_below)
+        return unseen + "the kernel has taken off frames below this device" + consequence +
+               "make the device below the port, or a VLAN device on it";
+    return unseen +
+           "the far end of a veth pair keeps apart from frames, as VLAN devices and bridges there do" +
            consequence + (generic ? "use native mode, or turn" : "turn") + " txvlan off at the far end";
 }
 

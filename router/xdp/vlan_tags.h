@@ -13,10 +13,14 @@ namespace pktpit::router {
 enum class VlanTags {
     in_frame,
     apart_by_peer,  ///< a veth pair: what the far end sends is as its stack made it
+    apart_below,    ///< a device on others, which have taken the tag off: seen by no generic program
     stripped,       ///< a NIC that strips them and could not be told not to
 };
 
 VlanTags vlan_tags_of(const std::string& device);
+
+/// Can a frame have a tag that the port's program does not see? `asked`: the program asks the driver for it.
+bool may_be_hidden(VlanTags tags, bool generic, bool asked);
 
 /// What is to be said of a port that may be handed tags apart; empty: nothing. `asked`: its program asks the
 /// driver for them.

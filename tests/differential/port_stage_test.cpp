@@ -13,7 +13,6 @@ namespace pktpit::test {
 namespace {
 
 namespace forward = router::test;
-using forward::operator+;
 
 constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
 constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};

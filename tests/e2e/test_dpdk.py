@@ -66,6 +66,27 @@ def test_kill_and_restart(build_net):
     both_ways(net.a, net.b)
 
 
+@requirement("kill -9: the switches of the Linux devices below are put back by the next daemon, as it ends or at once where it does not take them")
+@pytest.mark.parametrize("kills", [1, 2])
+def test_switches_after_a_kill(build_net, kills):
+    net = build_net(start=False)
+    before = {device: switches(net, device) for device in ("w1", "w2", "w3")}
+    assert all(found != SILENT for found in before.values())
+    for _ in range(kills):
+        net.router.start()
+        net.router.kill()
+    assert switches(net, "w1") == switches(net, "w2") == SILENT
+    del net.router.config["interfaces"]["p2"]
+    net.router.write()
+    net.router.start()
+    wait_for(lambda: switches(net, "w2") == before["w2"], 5, "what is no port any more speaks again")
+    assert switches(net, "w1") == SILENT
+    both_ways(net.a, net.c)
+    assert end(net.router.process) == 0
+    assert {device: switches(net, device) for device in before} == before
+    assert not list(net.router.run_folder.glob(f"{net.router.instance}.below_*"))
+
+
 @requirement("the kernel says nothing on the device below a port: one answer to a ping, one to an ARP request")
 def test_one_answer_only(net):
     shown = net.a.namespace.run("ping", "-c", "5", "-i", "0.1", "-W", "1", net.a.router_ip4).stdout

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Devices that redirected frames do not reach, and devices that cannot be ports."""
+"""Devices that redirected frames do not reach: what is for them leaves by the kernel's stack, with or without a daemon. And
+devices that cannot be ports."""
 
 import json
 
 import pytest
+from lib.losses import LostByTheMachine
+from lib.namespaces import run
 from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.pktpit_router import TOOL
+from lib.stream import assert_nothing_lost
+from lib.tcx import Crowd
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -14,6 +20,23 @@ pytestmark = [pytest.mark.pktpit("Linux redirects nothing"), pytest.mark.xdp("no
 
 def port(net, name):
     return next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == name)
+
+
+def no_redirects_to(net, *hosts, gro="off"):
+    """The router's ends go up before the hosts', as container runtimes do it: without GRO there the kernel then drops what is
+    redirected to them."""
+    router = net.topology.router_namespace
+    for host in hosts:
+        host.namespace.ip("link", "set", "eth0", "down")
+        host.namespace.run("ethtool", "-K", "eth0", "gro", "off")
+        router.ip("link", "set", host.port, "down")
+        router.ip("link", "set", host.port, "up")
+        host.namespace.run("ethtool", "-K", "eth0", "gro", gro)
+        host.namespace.ip("link", "set", "eth0", "up")
+        host.namespace.ip("route", "replace", "default", "via", host.router_ip4)
+        host.namespace.ip("address", "replace", f"{host.ip6}/64", "dev", "eth0", "nodad")
+        host.namespace.ip("-6", "route", "replace", "default", "via", host.router_ip6)
+        host.wire.drain()  # of the error that the link was down
 
 
 def all_cross(sender, receiver, count=20):
@@ -55,46 +78,127 @@ def test_one_generic_port_leaves_the_others_native(build_net):
     router.ip("link", "add", "p2", "link", "below", "address", net.b.router_mac, "type", "macvlan", "mode", "bridge")
     router.sysctl({"net/ipv6/conf/p2/accept_dad": 0})
     router.ip("link", "set", "p2", "up")
+    net.router.config["interfaces"]["p2"]["generic_vlan"] = "accept"
+    net.router.write()
     net.router.start()
     assert {name: port(net, name)["mode"] for name in ("p1", "p2", "p3")} == {"p1": "native", "p2": "generic", "p3": "native"}
     for sender, receiver in ((net.a, net.b), (net.b, net.a), (net.c, net.b), (net.a, net.c)):
         for make in (udp4, udp6):
             wait_for_crossing(sender, receiver, make)
         all_cross(sender, receiver)
-    assert port(net, "p2")["by_daemon"] and "p2: its device takes no redirected frames" in net.router.log()
-    assert net.router.slow_path()["sent_for_stage"] >= 80
+    assert port(net, "p2")["sent_by"] == "stack" and "p2: its device takes no redirected frames" in net.router.log()
     assert net.router.slow_path()["transmit_failed"] == 0
+    net.router.kill()
+    all_cross(net.a, net.b)
+    all_cross(net.b, net.a)
 
 
 @requirement("frames for a veth whose peer came up later, or has no GRO, arrive, and the port says how; redirects begin when they can")
 @pytest.mark.parametrize("gro", ["on", "off"])
 def test_veth_that_takes_no_redirects(build_net, gro):
     net = build_net(start=False, settle=False)
-    router = net.topology.router_namespace
-    for host in (net.a, net.b):  # the router's end up before the host's, as container runtimes do it
-        host.namespace.ip("link", "set", "eth0", "down")
-        host.namespace.run("ethtool", "-K", "eth0", "gro", "off")
-        router.ip("link", "set", host.port, "down")
-        router.ip("link", "set", host.port, "up")
-        host.namespace.run("ethtool", "-K", "eth0", "gro", gro)
-        host.namespace.ip("link", "set", "eth0", "up")
-        host.namespace.ip("route", "replace", "default", "via", host.router_ip4)
-        host.namespace.ip("address", "replace", f"{host.ip6}/64", "dev", "eth0", "nodad")
-        host.namespace.ip("-6", "route", "replace", "default", "via", host.router_ip6)
-        host.wire.drain()  # of the error that the link was down
+    no_redirects_to(net, net.a, net.b, gro=gro)
     net.router.start()
     for make in (udp4, udp6):
         wait_for_crossing(net.a, net.b, make)
     all_cross(net.a, net.b)
     all_cross(net.b, net.a)
-    assert port(net, "p2")["by_daemon"]
+    assert port(net, "p2")["sent_by"] == "stack"
+    assert "ethtool -K DEVICE gro on" in port(net, "p2")["not_redirected"]
     assert "p2: its device takes no redirected frames" in net.router.log()
-    assert "p2: " in net.router.cli("show", "ports").stdout
+    assert "so the kernel's stack sends what other ports have for it" in net.router.cli("show", "ports").stdout
     # The host turns GRO on while it is up, or the router's end goes down and up: from then on by redirect.
     net.b.namespace.run("ethtool", "-K", "eth0", "gro", "off")
     net.b.namespace.run("ethtool", "-K", "eth0", "gro", "on")
-    wait_for(lambda: port(net, "p2")["by_daemon"] is None, 3, "redirects reach p2")
-    sent = net.router.slow_path()["sent_for_stage"]
+    wait_for(lambda: port(net, "p2")["sent_by"] == "redirect", 3, "redirects reach p2")
+    assert port(net, "p2")["not_redirected"] is None
     all_cross(net.a, net.b)
-    assert net.router.slow_path()["sent_for_stage"] == sent
     json.dumps(port(net, "p2"))
+
+
+def stacks(net):
+    return sorted(path.name for path in net.router.pins.glob("stack_*"))
+
+
+@requirement("kill -9 of the daemon, and a restart: ports that no redirect reaches go on, and nothing is lost; an orderly end leaves nothing")
+@pytest.mark.parametrize("family", [4, 6])
+def test_goes_on_without_the_daemon(build_net, stream, family):
+    net = build_net(start=False, settle=False)
+    no_redirects_to(net, net.a, net.b)
+    net.router.start()
+    net.topology.settle(net.router)
+    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", 3, "the stack sends to p2")
+    running = stream(net.a, net.b, family=family, rate=5000)
+    net.router.kill()
+    running.flows_again(5000)
+    all_cross(net.b, net.a)
+    net.router.start()
+    running.flows_again(5000)
+    assert_nothing_lost(running.finish())
+    assert len(stacks(net)) == 3
+    del net.router.config["interfaces"]["p3"]
+    net.router.write()
+    net.router.reload()
+    assert len(stacks(net)) == 2
+    net.router.stop()
+    assert not net.router.pins.exists()
+
+
+@requirement("`pktpit detach` takes the way by the stack down with the ports")
+def test_detach(build_net):
+    net = build_net(start=False, settle=False)
+    no_redirects_to(net, net.b)
+    net.router.start()
+    wait_for_crossing(net.a, net.b)
+    assert stacks(net)
+    net.router.kill()
+    run(TOOL, "detach", "--instance", net.router.instance, "--yes")
+    assert not net.router.pins.exists()
+
+
+def named(net):
+    """Frames that somebody says to have dropped: port stages, the daemon, and the device that they left by."""
+    verdicts = {name: count for name, count in net.router.counters().items() if name.startswith("drop_")}
+    device = json.loads(net.router.namespace.ip("-s", "-j", "link", "show", "p2").stdout)[0]["stats64"]["tx"]
+    return {**verdicts, "transmit_failed": net.router.slow_path()["transmit_failed"], "dropped by p2": device["dropped"]}
+
+
+def all_are_accounted_for(net, result, before):
+    """Of 200,000 a second some may be more than the machine sends; each of those has a name."""
+    if result["missed_by_receiver"]:
+        raise LostByTheMachine(f"the receiver itself was too slow: {result}")
+    after = named(net)
+    said = {name: count - before.get(name, 0) for name, count in after.items() if count != before.get(name, 0)}
+    print(f"lost {result['lost']} of {result['sent']}; {said}; {result['where']}")
+    before_router = result["where"].before if result["where"] else 0
+    assert result["lost"] <= sum(said.values()) + before_router, f"{result}, {said}, {result['where']}"
+
+
+@requirement("at 200,000 packets a second to a port that no redirect reaches, what does not arrive has been counted under a name")
+@pytest.mark.parametrize("way", ["stack", "daemon"])
+def test_losses_have_names(build_net, stream, way, tmp_path):
+    net = build_net(start=False, settle=False)
+    no_redirects_to(net, net.b)
+    with Crowd(net.router.namespace, ["p1", "p2", "p3"] if way == "daemon" else [], tmp_path):
+        net.router.start()
+        net.topology.settle(net.router)
+        wait_for(lambda: port(net, "p2")["sent_by"] == way, 3, f"p2 is sent to by the {way}")
+        before = named(net)
+        running = stream(net.a, net.b, rate=200000)
+        running.flows_again(100000)
+        all_are_accounted_for(net, running.finish(), before)
+
+
+@requirement("where the kernel has no room for the program that sends by the stack the daemon sends, and the log says so")
+def test_daemon_sends_where_the_stack_cannot(build_net, tmp_path):
+    net = build_net(start=False, settle=False)
+    no_redirects_to(net, net.a, net.b)
+    with Crowd(net.router.namespace, ["p1"], tmp_path):
+        net.router.start()
+        for make in (udp4, udp6):
+            wait_for_crossing(net.a, net.b, make)
+        all_cross(net.a, net.b)
+        all_cross(net.b, net.a)
+        assert port(net, "p2")["sent_by"] == "daemon"
+        assert "the daemon sends what other ports cannot redirect" in net.router.log()
+        assert net.router.slow_path()["sent_for_stage"] >= 40

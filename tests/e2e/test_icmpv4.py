@@ -223,3 +223,17 @@ def test_packet_back_to_its_link_is_forwarded(net):
     mark = token()
     net.a.send(udp4(net.b, net.a, mark))
     net.a.wire.receive(lambda frame: mark in frame and frame[22] == 63)
+
+
+@requirement("RFC 6864 4.3, RFC 7739: identifications of the router's errors tell nobody how many others were sent, and do not repeat")
+@pytest.mark.kernel_differs("Linux has a counter for each of 2,048 and more hashes of addresses")
+def test_identifications_are_no_counter(net):
+    seen = []
+    for number in range(12):
+        host = (net.a, net.b, net.c)[number % 3]
+        mark = token()
+        host.send(udp4(host, net.a if host is net.b else net.b, mark, ttl=1))
+        seen.append(icmp_answer(host, mark)[IP].id)
+    assert len(set(seen)) == len(seen), seen
+    near = [pair for pair in zip(seen, seen[1:]) if (pair[1] - pair[0]) % 65536 < 256 or (pair[0] - pair[1]) % 65536 < 256]
+    assert len(near) <= 2, f"of 11 pairs each is so near by chance once in 128: {seen}"

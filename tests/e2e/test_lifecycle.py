@@ -212,7 +212,7 @@ def test_readiness_is_notified(build_net, tmp_path):
 @pytest.mark.xdp("XDP modes")
 def test_generic_mode_by_configuration(build_net):
     def generic(topology):
-        return {"interfaces": {name: {**interface, "xdp_mode": "generic"}
+        return {"interfaces": {name: {**interface, "xdp_mode": "generic", "generic_vlan": "accept"}
                                for name, interface in topology.config()["interfaces"].items()}}
 
     net = build_net(configure=generic)
@@ -230,11 +230,15 @@ def macvlan_instead_of(host, router):
     router.ip("link", "set", host.port, "up")
 
 
-@requirement("a device that refuses native XDP is driven in generic mode, and the log says so; native ports reach it")
+@requirement("a device that refuses native XDP is driven in generic mode where hidden VLAN tags are accepted, and the log says so; native ports reach it")
 @pytest.mark.xdp("XDP modes")
 def test_generic_mode_where_native_is_refused(build_net):
     net = build_net(start=False)
     macvlan_instead_of(net.b, net.topology.router_namespace)
+    assert net.router.launch().wait(10) != 0
+    assert "/interfaces/p2: not in generic mode (native mode is refused: " in net.router.log()
+    net.router.config["interfaces"]["p2"]["generic_vlan"] = "accept"
+    net.router.write()
     net.router.start()
     modes = {port["name"]: port["mode"] for port in net.router.json("show", "ports")["ports"]}
     assert modes["p2"] == "generic"

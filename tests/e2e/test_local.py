@@ -2,7 +2,7 @@
 """The router's own addresses: its kernel stack answers for them, untouched by what forwards."""
 
 import pytest
-from lib.packets import IP, UDP, icmp_answer, token
+from lib.packets import IP, UDP, counted, icmp_answer, token
 from lib.tcp import assert_transfer, connect, serve_once
 from scapy.layers.inet import ICMP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6
@@ -52,6 +52,15 @@ def test_ping_all_routers(net):
 @pytest.mark.parametrize("port", ["a", "b"])
 def test_ping_router(net, which, port):
     answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", getattr(getattr(net, port), which)).stdout
+    assert "2 received" in answer
+
+
+@requirement("RFC 4291 2.6.1: packets to the subnet-router anycast address of each of its links are the router's; it answers")
+@pytest.mark.parametrize("port", ["a", "b"])
+def test_subnet_router_anycast(net, port):
+    anycast = getattr(net, port).router_ip6.rsplit("::", 1)[0] + "::"
+    with counted(net, "host_local", 2):
+        answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", anycast).stdout
     assert "2 received" in answer
 
 

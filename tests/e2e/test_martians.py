@@ -46,8 +46,22 @@ def test_ipv4_link_local_source(net):
 @pytest.mark.kernel_differs("Linux forwards 169.254/16 as any other address")
 def test_ipv4_link_local_destination(net):
     mark = token()
-    net.a.send(udp4(net.a, net.b, mark, dst="169.254.1.2"))
-    assert_silence(net, mark)
+    dropped(net, "drop_link_local", udp4(net.a, net.b, mark, dst="169.254.1.2"), mark=mark)
+
+
+@requirement("RFC 3927 7: nor does the kernel get it, which would forward it where its own forwarding is on and a route leads there")
+@pytest.mark.kernel_differs("Linux forwards 169.254/16 as any other address")
+def test_ipv4_link_local_destination_beside_the_kernels_forwarding(build_net):
+    net = build_net()
+    router = net.topology.router_namespace
+    router.sysctl({"net/ipv4/ip_forward": 1})
+    router.ip("route", "add", "169.254.0.0/16", "via", net.b.ip4)
+    for source in (net.a.ip4, "169.254.7.7"):
+        mark = token()
+        dropped(net, "drop_link_local", udp4(net.a, net.b, mark, src=source, dst="169.254.1.2"), mark=mark)
+    router.ip("address", "add", "169.254.9.1/16", "dev", "p1")  # the router's own are its kernel's, as ever
+    wait_for(lambda: "1 received" in net.a.namespace.run("ping", "-c", "1", "-W", "1", "169.254.9.1", check=False).stdout, 5,
+             "the router answers by its link-local address")
 
 
 @requirement("RFC 2644 2: directed broadcasts are not forwarded by default")

@@ -162,6 +162,7 @@ def test_neighbour_stays_valid_under_a_stream(net, stream):
     net.topology.router_namespace.sysctl({
         "net/ipv4/neigh/p2/base_reachable_time_ms": 300, "net/ipv4/neigh/p2/delay_first_probe_time": 1,
         "net/ipv4/neigh/p2/gc_stale_time": 1})
+    wait_for_crossing(net.a, net.b)  # being found is another test's matter
     running = stream(net.a, net.b, rate=5000)
     running.flows_again(20000)
     assert_nothing_lost(running.finish())
@@ -271,3 +272,30 @@ def test_icmp_redirects_are_not_believed(build_net):
     assert f"via {net.b.ip4}" in router.ip("route", "get", "192.0.2.50").stdout
     net.router.stop()
     assert switches() == before
+
+
+@requirement("redirects stay unbelieved as long as one port is left, whichever goes first, and whichever daemon gives it up")
+@pytest.mark.kernel_differs("Linux believes them unless it is told not to")
+@pytest.mark.xdp("other dataplanes' ports are taps, with the same switches")
+@pytest.mark.parametrize("first", ["p1", "p2", "p3"])
+def test_the_switch_of_all_ports_goes_last(build_net, first):
+    net = build_net(start=False)
+    router = net.topology.router_namespace
+    router.sysctl({"net/ipv4/conf/all/accept_redirects": 1})
+
+    def believed():
+        return router.run("cat", "/proc/sys/net/ipv4/conf/all/accept_redirects").stdout.strip()
+
+    net.router.start()
+    assert believed() == "0"
+    left = ["p1", "p2", "p3"]
+    for gone in [first, next(name for name in left if name != first)]:
+        del net.router.config["interfaces"][gone]
+        net.router.write()
+        net.router.reload()
+        assert believed() == "0"
+        net.router.kill()
+        net.router.start()
+        assert believed() == "0"
+    router.ip("link", "set", next(iter(net.router.config["interfaces"])), "name", "elsewhere")
+    wait_for(lambda: believed() == "1", 5, "the last port has gone")

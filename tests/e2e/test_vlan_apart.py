@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from lib.namespaces import end, run
-from lib.packets import ICMP, IP, Raw, assert_silence, counted, fence, token, udp4, udp6
+from lib.packets import ICMP, IP, Raw, assert_silence, counted, fence, token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import FORWARDING, TOOL
 from lib.waiting import wait_for
 
@@ -170,14 +170,72 @@ def test_frames_for_the_host_are_unchanged(apart):
         assert not answered(tos=VLAN100), "this kernel has no VLAN device; with the tag lost it would have answered"
 
 
-@requirement("in generic mode nobody sees such tags: the port says so, in the log and in `show ports`")
+@requirement("frames whose tag was beside them leave rightly by the kernel's stack, too, where no redirect reaches the device")
+def test_leaves_by_the_stack(apart):
+    def sent_by(way):
+        return {port["sent_by"] for port in apart.router.json("show", "ports")["ports"] if port["name"] in ("p1", "p2")} == {way}
+
+    for host in (apart.a, apart.b):
+        host.namespace.run("ethtool", "-K", "eth0", "gro", "off")
+    try:
+        wait_for(lambda: sent_by("stack"), 5, "p1 and p2 take no redirects")
+        mark = token()
+        apart.b.send(udp4(apart.b, apart.a, mark, tos=VLAN100))
+        frame = apart.a.wire.receive(lambda frame: mark in frame)
+        assert frame[12:14] == b"\x08\x00" and frame[22] == 63
+        for tos in (0, VLAN100):
+            mark = token()
+            apart.b.send(udp4(apart.b, apart.a, mark, dst="198.51.101.9", tos=tos))
+            assert apart.b.wire.receive(lambda frame: mark in frame)[12:20] == struct.pack("!HHHH", 0x88A8, 1000, 0x8100, 7)
+        mark = token()
+        with counted(apart, "host_unknown_vlan"):
+            apart.b.send(udp4(apart.b, apart.a, mark, tos=VLAN666))
+            assert_silence(apart, mark)
+        mark = token()
+        apart.b.send(IP(src=apart.b.ip4, dst=apart.b.router_ip4) / ICMP(id=7) / Raw(mark))
+        apart.b.wire.receive(lambda frame: mark in frame and frame[34] == 0)
+    finally:
+        for host in (apart.a, apart.b):
+            host.namespace.run("ethtool", "-K", "eth0", "gro", "on")
+        wait_for(lambda: sent_by("redirect"), 5, "p1 and p2 take redirects again")
+
+
+@requirement("in generic mode nobody sees such tags: the port is refused with the reason, at the start and by a reload")
+@pytest.mark.skipif(FORWARDING != "inline", reason="modes of the port's own program")
+def test_generic_mode_is_refused(build_net):
+    net = build_net(start=False, configure=lambda topology: vlans(topology, xdp_mode="generic"))
+    assert net.router.launch().wait(10) != 0
+    said = net.router.log()
+    assert "/interfaces/p1: not in generic mode" in said and "VLAN tags" in said and '"generic_vlan": "accept"' in said
+    for interface in net.router.config["interfaces"].values():
+        interface.pop("xdp_mode", None)
+    net.router.write()
+    net.router.start()
+    net.topology.settle(net.router)
+    net.router.config["interfaces"]["p1"]["xdp_mode"] = "generic"
+    net.router.write()
+    refused = net.router.reload(check=False)
+    assert refused.returncode != 0 and "not in generic mode" in refused.stderr
+    assert {port["mode"] for port in net.router.json("show", "ports")["ports"]} == {"native"}
+    wait_for_crossing(net.a, net.b)
+
+
+@requirement("\"generic_vlan\": \"accept\": such a port works, and says so, in the log and in `show ports`; a reload may take it back, for later")
 @pytest.mark.skipif(FORWARDING != "inline", reason="modes of the port's own program")
 def test_generic_mode_warns(build_net):
-    net = build_net(configure=lambda topology: vlans(topology, xdp_mode="generic"))
+    net = build_net(configure=lambda topology: vlans(topology, xdp_mode="generic", generic_vlan="accept"))
+    wait_for_crossing(net.a, net.b)
     ports = {port["name"]: port for port in net.router.json("show", "ports")["ports"]}
     assert all("VLAN tags" in port["warning"] and "generic mode" in port["warning"] for port in ports.values()), ports
     assert net.router.log().count("VLAN tags") >= 3
     assert "VLAN tags" in net.router.cli("show", "ports").stdout
+    del net.router.config["interfaces"]["p1"]["generic_vlan"]
+    net.router.write()
+    assert "hidden VLAN tags in generic mode: accept → refuse" in net.router.reload().stdout
+    wait_for_crossing(net.a, net.b)
+    net.router.kill()
+    net.router.start()  # what forwards goes on
+    wait_for_crossing(net.a, net.b)
 
 
 @requirement("in native mode there is nothing to warn of")

@@ -143,10 +143,13 @@ void send_until_stopped(char** arguments) {
             nanosleep(&pause, nullptr);
             continue;
         }
-        // After a pause of the whole machine: go on from here, do not catch up with a burst.
-        if (due > rate / 20)
+        // What it was kept from sending is not caught up with: in no span of time does it send more than the
+        // rate and one burst, so that losses can be told in time.
+        if (const double burst = std::max<double>(batch, rate / 1000); due > burst) {
+            due = burst;
             start = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                       static_cast<double>(sent + refused) / rate));
+                                       (static_cast<double>(sent + refused) + burst) / rate));
+        }
         std::array<mmsghdr, batch> messages{};
         std::array<iovec, batch> parts{};
         auto count = static_cast<size_t>(std::min<double>(due, batch));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <future>
 
 #include "tests/unit/api/server_fixture.h"
 #include "tests/unit/cli/run_cli.h"
@@ -344,8 +345,14 @@ TEST_F(CliTest, WatchRedrawsOnATerminal) {
 
 TEST_F(CliTest, WatchOutlivesTheDaemon) {
     control.answer = counters_at(1, 1000);
+    const auto asked = [this] {
+        std::promise<size_t> count;
+        loop.post([&] { count.set_value(control.calls.size()); });
+        return count.get_future().get();
+    };
     std::thread stopper([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        while (asked() < 3)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
         server->stop();
     });
     const Output output = cli({"counters", "--watch", "--interval", "0.1", "--count", "8"});

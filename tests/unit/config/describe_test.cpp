@@ -58,7 +58,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
     EXPECT_THAT(
         difference(R"({
         "interfaces": {
-            "eth0": {"addresses": ["192.0.2.1/24", "2001:db8::1/64"], "xdp_mode": "generic"},
+            "eth0": {"addresses": ["192.0.2.1/24", "2001:db8::1/64"], "xdp_mode": "generic", "generic_vlan": "accept"},
             "eth1": {"addresses": ["198.51.100.1/25"], "mtu": 9000},
             "eth3": {"addresses": ["100.64.0.1/10"]},
             "v5": {"parent": "eth1", "vlan": [5, 6], "addresses": ["203.0.113.1/24"]}
@@ -71,6 +71,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
         "routes_files": [{"path": "b.txt", "next_hops": {"1": "192.0.2.2", "*": "192.0.2.3"}, "preference": 7}],
         "neighbours": [{"address": "192.0.2.9", "mac": "02:00:00:00:00:0a", "interface": "eth0"}]})"),
         ElementsAre("interface eth0: add address 2001:db8::1/64", "interface eth0: XDP mode auto → generic",
+                    "interface eth0: hidden VLAN tags in generic mode: refuse → accept",
                     "interface eth1: add address 198.51.100.1/25",
                     "interface eth1: remove address 198.51.100.1/24", "interface eth1: MTU 1500 → 9000",
                     "interface eth3: add, port, addresses 100.64.0.1/10",

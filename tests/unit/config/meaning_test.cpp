@@ -56,6 +56,8 @@ TEST(Meaning, ParentsAndVlans) {
              "", ""},
             {R"("p": {}, "v": {"parent": "p", "vlan": [5], "xdp_mode": "auto"})", "/interfaces/v/xdp_mode",
              "a VLAN interface has no XDP program", "\"p\"", ""},
+            {R"("p": {}, "v": {"parent": "p", "vlan": [5], "generic_vlan": "accept"})",
+             "/interfaces/v/generic_vlan", "a VLAN interface has no XDP program", "\"p\"", ""},
             {R"("p": {"mtu": 1500}, "v": {"parent": "p", "vlan": [5], "mtu": 1501})", "/interfaces/v/mtu",
              "MTU 1501 is larger than that of its parent \"p\"", "at most 1500", ""},
             {R"("p": {"mtu": 1500}, "v": {"parent": "p", "vlan": [5], "mtu": 1500})", "", "", "", ""},

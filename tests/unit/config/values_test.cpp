@@ -59,7 +59,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   PayloadPlace::automatic,
                                                   "",
                                                   std::nullopt,
-                                                  ""}));
+                                                  "",
+                                                  GenericVlan::accept}));
+    EXPECT_EQ(c.interfaces.at("eth1").generic_vlan, GenericVlan::refuse);
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);
     EXPECT_EQ(c.interfaces.at("v200"), (Interface{"v200",
@@ -228,6 +230,7 @@ class Generator {
             if (pick(2)) one.nic_port = "nic0/" + std::to_string(i);
         } else {
             one.xdp_mode = static_cast<XdpMode>(pick(3));
+            one.generic_vlan = static_cast<GenericVlan>(pick(2));
             one.forwarding = static_cast<Forwarding>(pick(3));
         }
         const uint32_t most_mtu = c.dataplane == "vfio"    ? c.vfio.slot_bytes

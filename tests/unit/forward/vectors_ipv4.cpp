@@ -71,9 +71,9 @@ void add_destinations(Table& t) {
     t.stays("multicast", {.destination = "239.1.2.3"}, PP_HOST_MULTICAST);
     t.stays("first multicast address", {.destination = "224.0.0.0"}, PP_HOST_MULTICAST);
     t.stays("last multicast address", {.destination = "239.255.255.255", .ttl = 1}, PP_HOST_MULTICAST);
-    t.stays("link-local destination", {.destination = "169.254.1.1"}, PP_HOST_LINK_LOCAL);
+    t.stays("link-local destination", {.destination = "169.254.1.1"}, PP_DROP_LINK_LOCAL);
     t.stays("link-local source and destination", {.source = "169.254.1.2", .destination = "169.254.1.1"},
-            PP_HOST_LINK_LOCAL);
+            PP_DROP_LINK_LOCAL);
     t.stays("destination 0.1.2.3", {.destination = "0.1.2.3"}, PP_DROP_MARTIAN_DESTINATION);
     t.stays("destination 0.0.0.0", {.destination = "0.0.0.0"}, PP_DROP_MARTIAN_DESTINATION);
     t.stays("destination 127.0.0.1", {.destination = "127.0.0.1"}, PP_DROP_MARTIAN_DESTINATION);

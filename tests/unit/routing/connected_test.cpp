@@ -41,7 +41,16 @@ TEST(ConnectedWishes, PointToPointNetsHaveNoBroadcast) {
                                      testing::Pair("192.0.2.0/32", Strength::host)));
     EXPECT_THAT(strengths("192.0.2.9/32"),
                 testing::ElementsAre(testing::Pair("192.0.2.9/32", Strength::host)));
-    EXPECT_EQ(strengths("2001:db8::1/64").size(), 2U);
+    EXPECT_EQ(strengths("2001:db8::1/127").size(), 2U);
+    EXPECT_EQ(strengths("2001:db8::1/128").size(), 1U);
+}
+
+TEST(ConnectedWishes, Ipv6NetHasItsSubnetRouterAnycastAddress) {
+    EXPECT_THAT(strengths("2001:db8::1/64"),
+                testing::ElementsAre(testing::Pair("2001:db8::/128", Strength::host),
+                                     testing::Pair("2001:db8::/64", Strength::net),
+                                     testing::Pair("2001:db8::1/128", Strength::host)));
+    EXPECT_TRUE(strengths("2001:db8::5/126").contains("2001:db8::4/128"));
 }
 
 TEST(ConnectedWishes, LinkLocalNeverReachesTheFib) {

@@ -37,10 +37,15 @@ TEST(Jiffies, AreNeverMoreThanTheTimeAndNeverOne) {
 TEST_F(HeartbeatTest, TellsThePortStagesWhatIsConfigured) {
     heartbeat.configure({});
     EXPECT_EQ(order->heartbeat, jiffies_in(20 * millisecond));
+    EXPECT_EQ(order->heartbeat_ns, 20 * millisecond);
     EXPECT_EQ(order->hold, 0U) << "forward";
     EXPECT_FALSE(heartbeat.watches_daemon());
     heartbeat.configure({0, config::OnDaemonLoss::kernel, 3});
     EXPECT_EQ(order->heartbeat, 0U);
+    heartbeat.configure({1, config::OnDaemonLoss::kernel, 3});
+    EXPECT_EQ(order->heartbeat, 2U);
+    EXPECT_GE(order->heartbeat_ns, 2 * millisecond)
+        << "two jiffies, of which none has less than a millisecond";
     EXPECT_EQ(order->hold, jiffies_in(3000 * millisecond));
     EXPECT_NE(order->beat, order->beat_seen) << "a stage that begins now has seen the daemon";
     EXPECT_TRUE(heartbeat.watches_daemon());

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "router/forward/plain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+
+#include "fib/lookup.h"
+#include "router/forward/bytes.h"
+#include "router/forward/frame.h"
+
+namespace pktpit::router {
+namespace {
+
+constexpr uint64_t mac_bits = 0xffffffffffff;
+/// With fewer addresses a lookup for each is cheaper than for a whole batch, which is always 64.
+constexpr size_t few = 8;
+constexpr size_t ipv6_source = ethernet_header + 8;
+constexpr size_t ipv6_destination = ethernet_header + 24;
+
+struct Checks {
+    pp_plain_check* ipv4;
+    pp_plain_check* ipv6;
+};
+
+Checks checks_of([[maybe_unused]] fib::CpuVariant variant) {
+#if defined(__x86_64__)
+    if (variant == fib::CpuVariant::avx512) return {pp_plain4_avx512, pp_plain6_avx512};
+    if (variant == fib::CpuVariant::avx2) return {pp_plain4_avx2, pp_plain6_avx2};
+#endif
+    return {pp_plain4_scalar, pp_plain6_scalar};
+}
+
+uint64_t bits_of(size_t first, size_t count) {
+    return count == 0 ? 0 : ~uint64_t{0} >> (64 - count) << first;
+}
+
+template <class Visit>
+void for_each_bit(uint64_t bits, Visit visit) {
+    for (; bits != 0; bits &= bits - 1)
+        visit(static_cast<size_t>(std::countr_zero(bits)));
+}
+
+}  // namespace
+
+struct PlainForwarder::Scratch6 {
+    template <class T>
+    using Column = std::array<T, PlainBatch::most + PP_PLAIN_LANES>;
+    // Of one run's candidates.
+    Column<uint8_t*> bytes;
+    alignas(64) Column<uint32_t> lengths{};
+    alignas(64) Column<uint32_t> changed{};
+    std::array<uint8_t, PlainBatch::most> candidates;  ///< indices in the batch
+    // Of the whole batch's plain ones.
+    std::array<fib::Ip6Bytes, PlainBatch::most> addresses;
+    std::array<fib::GroupId, PlainBatch::most> groups;
+    std::array<uint8_t, PlainBatch::most> of;  ///< index in the batch
+    std::array<uint32_t, PlainBatch::most> rewritten;
+    size_t count = 0;
+};
+
+PlainBatch::PlainBatch() {
+    bytes_.fill(nothing());
+}
+
+pp_destination PlainBatch::destination(size_t index) const {
+    if ((plain6_ >> index & 1) == 0) return {0, PP_DESTINATION_IPV4 | addresses4_[index]};
+    const uint8_t* address = bytes_[index] + ipv6_destination;
+    return {load_be64(address), load_be64(address + 8)};
+}
+
+PlainForwarder::PlainForwarder(const ImageView& image, fib::CpuVariant variant)
+    : image_(image),
+      reader_(image.base, *image.geometry, variant),
+      check4_(checks_of(variant).ipv4),
+      check6_(checks_of(variant).ipv6),
+      six_(std::make_unique<Scratch6>()) {
+    six_->bytes.fill(PlainBatch::nothing());
+}
+
+PlainForwarder::~PlainForwarder() = default;
+
+uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> runs) {
+    const auto* sources = reinterpret_cast<const uint32_t*>(image_.base + image_.geometry->globals_offset +
+                                                            offsetof(pp_fib_globals, sources));
+    batch.plain6_ = 0;
+    counted_ = 0;
+    six_->count = 0;
+    if (runs.empty()) return 0;
+    const size_t total = size_t{runs.back().first} + runs.back().count;
+    assert(total <= PlainBatch::most);
+    // What an earlier batch left behind the last frame may be anybody's by now.
+    std::fill(&batch.bytes_[total], &batch.bytes_[total] + -total % PP_PLAIN_LANES, PlainBatch::nothing());
+    uint64_t plain4 = 0;
+    for (const IngressRun& run : runs) {
+        const pp_fib_port* port = pp_fib_port_at(image_.base, image_.geometry, run.port);
+        uint64_t own = 0;
+        static_assert(offsetof(pp_fib_port, mac) == 0);
+        std::memcpy(&own, port, sizeof own);
+        if (run.count == 0 || port->interface == 0 || (own & 1) != 0) continue;
+        own &= mac_bits;
+        const pp_plain_run check{&batch.bytes_[run.first],
+                                 &batch.frame_lengths_[run.first],
+                                 batch.verified_ >> run.first,
+                                 own,
+                                 sources,
+                                 run.count,
+                                 &batch.addresses4_[run.first],
+                                 &batch.changed_[run.first]};
+        const uint64_t found = check4_(&check) << run.first;
+        plain4 |= found;
+        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, own, others);
+    }
+    uint64_t forwarded = 0;
+    if (plain4 != 0) {
+        // What stands behind the batch's addresses is of an earlier one: as good as any to look up.
+        const size_t count = total > few ? PlainBatch::most : total;
+        reader_.lookup_batch(std::span<const uint32_t>(batch.addresses4_).first(count),
+                             std::span(groups_).first(count));
+        forwarded = decide<false>(batch, plain4);
+    }
+    if (six_->count != 0) batch.plain6_ = decide<true>(batch, look_up6(batch));
+    return forwarded | batch.plain6_;
+}
+
+void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t others) {
+    Scratch6& six = *six_;
+    uint32_t count = 0;
+    for_each_bit(others, [&](size_t index) {
+        uint8_t* frame = batch.bytes_[index];
+        six.bytes[count] = frame;
+        six.lengths[count] = batch.frame_lengths_[index];
+        six.candidates[count] = static_cast<uint8_t>(index);
+        count += batch.slices_[index] >= PP_PLAIN_BYTES6 && load_be16(frame + 12) == ethertype_ipv6 ? 1 : 0;
+    });
+    if (count == 0) return;
+    // A frame that is no candidate may end before what is read of those behind the last one.
+    std::fill_n(&six.bytes[count], PP_PLAIN_LANES, PlainBatch::nothing());
+    const pp_plain_run check{six.bytes.data(), six.lengths.data(), 0, own, nullptr, count,
+                             nullptr,          six.changed.data()};
+    for_each_bit(check6_(&check), [&](size_t at) {
+        const uint8_t* frame = six.bytes[at];
+        const uint32_t bit =
+            pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
+        if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
+        std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
+        six.rewritten[six.count] = six.changed[at];
+        six.of[six.count++] = six.candidates[at];
+    });
+}
+
+uint64_t PlainForwarder::look_up6(PlainBatch& batch) {
+    Scratch6& six = *six_;
+    reader_.lookup_batch(std::span<const fib::Ip6Bytes>(six.addresses).first(six.count),
+                         std::span(six.groups).first(six.count));
+    uint64_t which = 0;
+    for (size_t at = 0; at < six.count; at++) {
+        const uint8_t index = six.of[at];
+        groups_[index] = six.groups[at];
+        batch.changed_[index] = six.rewritten[at];
+        which |= uint64_t{1} << index;
+    }
+    return which;
+}
+
+// Flattened, and the geometry copied: stores into frames might change anything else, for all the compiler
+// knows.
+template <bool Ipv6>
+[[gnu::flatten]] uint64_t PlainForwarder::decide(PlainBatch& batch, uint64_t which) {
+    const std::byte* base = image_.base;
+    const pp_fib_geometry geometry = *image_.geometry;
+    uint64_t forwarded = 0;
+    uint64_t counted = 0;
+    for_each_bit(which, [&](size_t index) {
+        uint8_t* frame = batch.bytes_[index];
+        const uint64_t members = pp_fib_group_word(base, &geometry, groups_[index]);
+        uint32_t adjacency = PP_FIB_GROUP_FIRST(members);
+        if (const uint32_t bits = PP_FIB_GROUP_BITS(members); bits != 0) {
+            const size_t seen = std::min<size_t>(batch.slices_[index], PP_SLICE_BYTES);
+            const Bytes packet(frame + ethernet_header, seen - ethernet_header);
+            const uint64_t seed = pp_fib_hash_seed(base, &geometry);
+            const uint32_t hash = Ipv6 ? flow_hash_ipv6(packet, seed) : flow_hash_ipv4(packet, seed);
+            adjacency = pp_fib_bucket(base, &geometry, adjacency, bits, hash);
+        }
+        const pp_fib_adjacency* entry = pp_fib_adjacency_at(base, &geometry, adjacency);
+        // One load a word, as in read_adjacency().
+        const auto word = [entry](size_t at) {
+            return reinterpret_cast<const volatile uint64_t*>(entry)[at];
+        };
+        const uint64_t next = word(0), own = word(1), tags = word(2), link = word(3);
+        const auto egress = static_cast<uint16_t>(own >> 48);
+        const uint32_t room = batch.frame_lengths_[index] - ethernet_header;
+        uint64_t bad = (next >> 48 & 0xff) ^ PP_ADJ_FORWARD;
+        bad |= tags & 0xffffffff;
+        bad |= uint64_t{room > static_cast<uint32_t>(link)};
+        bad |= uint64_t{egress - 1U >= geometry.port_count - 1U};
+        bad |= ~uint64_t{pp_fib_port_at(base, &geometry, egress)->flags} & PP_PORT_UP;
+        if (bad != 0) [[unlikely]]
+            return;
+        const uint64_t macs = (next & mac_bits) | own << 48;
+        const auto rest_of_own = static_cast<uint32_t>(own >> 16);
+        const uint32_t changed = batch.changed_[index];
+        std::memcpy(frame, &macs, 8);
+        std::memcpy(frame + 8, &rest_of_own, 4);
+        std::memcpy(frame + (Ipv6 ? PP_PLAIN_CHANGED6 : PP_PLAIN_CHANGED4), &changed, 4);
+        batch.egress_ports_[index] = egress;
+        const auto counter = static_cast<uint16_t>(PP_FIB_GROUP_COUNTER(members));
+        batch.route_counters_[index] = counter;
+        counted |= uint64_t{counter != 0} << index;
+        forwarded |= uint64_t{1} << index;
+    });
+    counted_ |= counted;
+    return forwarded;
+}
+
+}  // namespace pktpit::router

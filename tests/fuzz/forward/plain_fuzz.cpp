@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plain way on any bytes, a batch at a time: every variant that this CPU has finds the same frames plain,
+// and what they are is what the long way makes of them. A frame is a byte for its port and flags, one for the
+// slice's length, one for what the frame has more, and its bytes.
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "tests/unit/forward/heap_image.h"
+#include "tests/unit/forward/plain_rig.h"
+
+namespace {
+
+using namespace pktpit;
+using namespace pktpit::router;
+
+const ImageView& image() {
+    static test::HeapImage memory;
+    static const ImageView view = [] {
+        test::fill_test_router(memory.image(), memory.base());
+        return memory.view();
+    }();
+    return view;
+}
+
+std::vector<test::PlainFrame> frames_of(const uint8_t* data, size_t size) {
+    std::vector<test::PlainFrame> frames;
+    while (size > 3 && frames.size() < PlainBatch::most) {
+        const size_t slice = std::min<size_t>({size - 3, data[1], PP_SLICE_BYTES});
+        test::PlainFrame frame;
+        frame.port = static_cast<uint16_t>(1 + data[0] % 4);
+        frame.checksum_good = (data[0] & 0x40) != 0;
+        frame.vetoed = (data[0] & 0x80) != 0;
+        frame.slice.assign(data + 3, data + 3 + slice);
+        frame.frame_length =
+            static_cast<uint32_t>(slice) + (slice == PP_SLICE_BYTES ? data[2] * 64U : data[2]);
+        frames.push_back(std::move(frame));
+        data += 3 + slice;
+        size -= 3 + slice;
+    }
+    return frames;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    static std::deque<test::PlainRig> rigs = [] {
+        std::deque<test::PlainRig> all;
+        for (const auto variant : test::cpu_variants())
+            all.emplace_back(image(), variant);
+        return all;
+    }();
+    const auto frames = frames_of(data, size);
+    if (frames.empty()) return 0;
+    for (test::PlainRig& rig : rigs) {
+        const std::string difference = rig.difference(frames);
+        if (!difference.empty()) {
+            std::fprintf(stderr, "%s\n", difference.c_str());
+            std::abort();
+        }
+        if (rig.plain != rigs.front().plain) {
+            std::fprintf(stderr, "one variant finds more plain than another\n");
+            std::abort();
+        }
+    }
+    return 0;
+}
