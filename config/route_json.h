@@ -5,11 +5,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <string>
+
 #include "config/config.h"
 
 namespace pktpit::config {
 
 /// All problems, each with its JSON pointer into `json`.
 tl::expected<StaticRoute, Errors> parse_route(const nlohmann::json& json);
+/// The same, of what says nothing but the route: without a document around it, which costs more than all of
+/// a large table's routes need to.
+std::string route_text(const StaticRoute& route);
 
 }  // namespace pktpit::config

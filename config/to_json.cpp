@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/config.h"
+#include "config/route_json.h"
 #include "config/words.h"
 
 namespace pktpit::config {
@@ -110,7 +111,30 @@ json fpm_json(const Fpm& fpm) {
     return out;
 }
 
+void append_next_hops(std::string& out, const char* key, const std::vector<NextHop>& hops) {
+    if (hops.empty()) return;
+    out.append(",\"").append(key).append("\":[");
+    for (const NextHop& hop : hops) {
+        if (&hop != &hops.front()) out += ',';
+        out += "{\"weight\":" + std::to_string(hop.weight);
+        if (hop.via) out += ",\"via\":\"" + hop.via->to_string() + '"';
+        if (hop.interface) out += ",\"interface\":" + json(*hop.interface).dump();
+        out += '}';
+    }
+    out += ']';
+}
+
 }  // namespace
+
+std::string route_text(const StaticRoute& route) {
+    std::string out = "{\"prefix\":\"" + route.prefix.to_string() + '"';
+    if (route.type != RouteType::unicast) out += ",\"type\":\"" + std::string(to_string(route.type)) + '"';
+    out += ",\"preference\":" + std::to_string(route.preference);
+    out += ",\"metric\":" + std::to_string(route.metric);
+    if (route.counters) out += ",\"counters\":true";
+    append_next_hops(out, "next_hops", route.next_hops);
+    return out + '}';
+}
 
 json to_json(const Config& config) {
     json out = {{"instance", config.instance},

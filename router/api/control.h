@@ -76,6 +76,9 @@ class Control {
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.
     virtual Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) = 0;
+    /// Changes all of these or none. `where` of an error is the JSON pointer of its route, as /routes/7.
+    virtual tl::expected<nlohmann::json, config::Errors> change_routes(
+        RouteEdit change, const std::vector<config::StaticRoute>& routes) = 0;
     /// Loads the configuration file again (or another one) and applies it as a transaction. Unlike all others
     /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on
     /// neither that thread nor the loop's.

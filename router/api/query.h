@@ -13,6 +13,7 @@ namespace pktpit::router {
 using QueryParameters = std::multimap<std::string, std::string>;  ///< already percent-decoded
 
 inline constexpr size_t max_routes_a_page = 50'000;
+inline constexpr size_t max_routes_in_body = 100'000;
 inline constexpr size_t max_addresses_in_query = 1024;
 inline constexpr size_t max_addresses_in_body = 65'536;
 

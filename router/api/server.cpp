@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,9 @@ using httplib::Response;
 using nlohmann::json;
 
 constexpr size_t max_body = size_t{1} << 20;
+/// A batch of routes; beside it a request has its head (ConnectionLimits::request_bytes).
+constexpr size_t max_batch_body = size_t{7} << 20;
+constexpr size_t most_errors = 20;
 
 struct Answer {
     int status = 200;
@@ -44,10 +48,12 @@ void write(Response& response, const Answer& answer) {
 }
 
 tl::expected<json, Answer> parse_body(const Request& request) {
-    if (request.body.size() > max_body) {
+    const bool may_be_batch = request.path == "/v1/routes";
+    const size_t most = may_be_batch ? max_batch_body : max_body;
+    if (request.body.size() > most) {
         return tl::unexpected(
-            refusal(413, Error{"", "body of " + std::to_string(request.body.size()) + " bytes",
-                               "at most " + std::to_string(max_body) + " bytes", ""}));
+            refusal(413, Error{"", "body too large", "at most " + std::to_string(most) + " bytes",
+                               may_be_batch ? "send the routes in several requests" : ""}));
     }
     // Nesting is bounded before parsing: nlohmann's parser does not recurse, but its destructor and dump()
     // do.
@@ -163,7 +169,7 @@ struct ApiServer::State {
         add_reading();
         add_changing();
         add_streams();
-        http.set_payload_max_length(max_body);
+        http.set_payload_max_length(max_batch_body);
         http.set_error_handler(
             [this](const Request& request, Response& response) { explain(request, response); });
     }
@@ -266,9 +272,12 @@ struct ApiServer::State {
 
     void add_body(const std::string& method, const std::string& path,
                   std::function<Answer(const json&)> with_body) {
-        add(method, path, [with_body = std::move(with_body)](const Request& request) {
+        add(method, path, [this, with_body = std::move(with_body)](const Request& request) {
             if (const auto query = parse_empty_query(request.params); !query)
                 return refusal(400, query.error());
+            // What parsing takes is some ten times the text: large ones are parsed one after the other.
+            std::unique_lock<std::mutex> turn(large_bodies, std::defer_lock);
+            if (request.body.size() > max_body) turn.lock();
             const auto body = parse_body(request);
             return body ? with_body(*body) : body.error();
         });
@@ -311,17 +320,49 @@ struct ApiServer::State {
 
     void add_change(const std::string& method, RouteEdit change) {
         add_audited(method, "/v1/routes", [this, change](const json& body) {
-            json checked = body;
-            // Only the prefix counts, so a route as listed may be sent back to remove it.
-            if (change == RouteEdit::remove && body.is_object() && body.contains("prefix")) {
-                checked = {{"prefix", body["prefix"]}, {"type", "blackhole"}};
-            }
-            const auto route = parse_route(checked);
+            if (body.is_object() && body.contains("routes")) return change_batch(change, body);
+            const auto route = parse_change(change, body);
             if (!route) return refusal(400, route.error());
             return ask([&] {
                 auto done = control.change_route(change, *route);
                 return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
             });
+        });
+    }
+
+    /// Only the prefix counts for a removal, so that a route as listed may be sent back to remove it.
+    static tl::expected<config::StaticRoute, config::Errors> parse_change(RouteEdit change,
+                                                                          const json& body) {
+        if (change == RouteEdit::remove && body.is_object() && body.contains("prefix"))
+            return parse_route({{"prefix", body["prefix"]}, {"type", "blackhole"}});
+        return parse_route(body);
+    }
+
+    Answer change_batch(RouteEdit change, const json& body) {
+        const json& list = body["routes"];
+        if (body.size() != 1 || !list.is_array() || list.empty() || list.size() > max_routes_in_body)
+            return refusal(400, Error{"", "not a batch of routes",
+                                      R"({"routes": [1 to )" + std::to_string(max_routes_in_body) +
+                                          " routes]} and nothing else",
+                                      ""});
+        std::vector<config::StaticRoute> routes;
+        routes.reserve(list.size());
+        config::Errors errors;
+        for (size_t i = 0; i < list.size() && errors.size() < most_errors; i++) {
+            auto route = parse_change(change, list[i]);
+            if (route) {
+                routes.push_back(std::move(*route));
+                continue;
+            }
+            for (auto& error : route.error()) {
+                error.where = "/routes/" + std::to_string(i) + error.where;
+                errors.push_back(std::move(error));
+            }
+        }
+        if (!errors.empty()) return refusal(400, errors);
+        return ask([&] {
+            auto done = control.change_routes(change, routes);
+            return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
         });
     }
 
@@ -342,13 +383,15 @@ struct ApiServer::State {
             }
         } else if (response.status == 413) {
             error.message = "body too large";
-            error.expected = "at most " + std::to_string(max_body) + " bytes";
+            const size_t most = request.path == "/v1/routes" ? max_batch_body : max_body;
+            error.expected = "at most " + std::to_string(most) + " bytes";
         } else if (response.status == 400) {
             error.message = "not a well-formed HTTP request";
         }
         write(response, refusal(response.status, error));
     }
 
+    std::mutex large_bodies;
     Control& control;
     const Audit audit;
     LoopCall loop;

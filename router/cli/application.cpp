@@ -238,15 +238,21 @@ class Application {
         for (const auto& [verb, method, description] : verbs) {
             CLI::App* app =
                 add(route, verb, description, [this, method = std::string(method)](const Session& session) {
-                    return change_route(session, method, options_.words, default_family());
+                    if (options_.file.empty())
+                        return change_route(session, method, options_.words, default_family());
+                    return change_routes_of(session, method, options_.file, default_family());
                 });
             add_family_flags(app);
             const bool removal = std::string_view(verb) == "del";
-            app->add_option(removal ? "PREFIX" : "ROUTE", options_.words,
-                            removal ? "192.0.2.0/24, an address or default"
-                                    : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] "
-                                      "[blackhole|unreachable|prohibit] [preference N] [metric N]")
-                ->required();
+            CLI::Option* file =
+                app->add_option("--file", options_.file,
+                                "routes one a line, in the same words (-: the standard input): all or none");
+            CLI::Option* words =
+                app->add_option(removal ? "PREFIX" : "ROUTE", options_.words,
+                                removal ? "192.0.2.0/24, an address or default"
+                                        : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] "
+                                          "[blackhole|unreachable|prohibit] [preference N] [metric N]");
+            words->excludes(file);
             if (removal) app->alias("delete");
         }
     }

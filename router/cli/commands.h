@@ -51,6 +51,11 @@ int show_config(const Session& session);
 int change_route(const Session& session, const std::string& method, const std::vector<std::string>& words,
                  Family default_family);
 
+/// Routes of a file ("-": the standard input), one a line with the same words; all of them or none, in one
+/// request.
+int change_routes_of(const Session& session, const std::string& method, const std::string& path,
+                     Family default_family);
+
 int lookup(const Session& session, const std::vector<std::string>& addresses);
 /// From the standard input if `addresses` is empty. Needs no daemon, as all commands about tables.
 int lookup_in_table(const Session& session, const std::string& table_path, const fib::ReadOptions& reading,

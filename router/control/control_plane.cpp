@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace pktpit::router {
 namespace {
 
@@ -107,23 +109,18 @@ void ControlPlane::watch_drift() {
     drift_told_ = std::move(now);
 }
 
-Result<bool> ControlPlane::add_cli_route(const config::StaticRoute& route) {
-    return changed_by_hand(route.prefix, cli_routes_.add(route));
-}
-
-Result<bool> ControlPlane::replace_cli_route(const config::StaticRoute& route) {
-    return changed_by_hand(route.prefix, cli_routes_.replace(route));
-}
-
-Result<bool> ControlPlane::remove_cli_route(const Prefix& prefix) {
-    return changed_by_hand(prefix, cli_routes_.remove(prefix));
-}
-
-Result<bool> ControlPlane::changed_by_hand(const Prefix& prefix, Result<bool> changed) {
-    if (changed) installed_.changed(prefix);
-    if (auto released = release_route_counters(); !released) spdlog::warn("{}", released.error().to_string());
-    if (changed) routing_.resolve_missing();
-    return changed;
+tl::expected<size_t, CliRoutes::Refusal> ControlPlane::change_cli_routes(
+    CliRoutes::Edit edit, std::span<const config::StaticRoute> routes) {
+    const bool any_counted = std::ranges::any_of(routes, &config::StaticRoute::counters);
+    const auto changed = cli_routes_.change(edit, routes);
+    if (any_counted || (changed && changed->counters))
+        if (auto released = release_route_counters(); !released)
+            spdlog::warn("{}", released.error().to_string());
+    if (!changed) return tl::unexpected(changed.error());
+    installed_.changed(routes);
+    for (const auto next_hops : changed->next_hops)
+        routing_.resolve_missing_of(next_hops);
+    return changed->count;
 }
 
 }  // namespace pktpit::router

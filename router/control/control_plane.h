@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,9 @@ class ControlPlane : private KernelListener {
     /// Settings that only a restart can change, and that differ.
     [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
 
-    Result<bool> add_cli_route(const config::StaticRoute& route);
-    Result<bool> replace_cli_route(const config::StaticRoute& route);
-    Result<bool> remove_cli_route(const Prefix& prefix);
+    /// All of them or none; how many are not what they were.
+    tl::expected<size_t, CliRoutes::Refusal> change_cli_routes(CliRoutes::Edit edit,
+                                                               std::span<const config::StaticRoute> routes);
     /// The daemon stops for good: nothing is kept.
     void forget_cli_routes() const { cli_routes_.forget(); }
 
@@ -131,7 +132,6 @@ class ControlPlane : private KernelListener {
     void refresh_views();
     void watch_drift();
     Result<void> release_route_counters();
-    Result<bool> changed_by_hand(const Prefix& prefix, Result<bool> changed);
 
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);

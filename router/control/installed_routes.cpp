@@ -100,11 +100,15 @@ void InstalledRoutes::listen() {
     });
 }
 
-void InstalledRoutes::changed(const Prefix& prefix) {
+void InstalledRoutes::changed(std::span<const config::StaticRoute> routes) {
     if (!writer_ || !active_) return;
-    lost_.erase(prefix);
-    refused_.erase(prefix);
-    bring(prefix, false);
+    constexpr size_t at_once = 16;
+    for (const auto& route : routes) {
+        lost_.erase(route.prefix);
+        refused_.erase(route.prefix);
+        if (routes.size() <= at_once) bring(route.prefix, false);
+    }
+    if (routes.size() > at_once) refresh();
 }
 
 void InstalledRoutes::device_changed(uint32_t ifindex) {

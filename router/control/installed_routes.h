@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ class InstalledRoutes {
     /// A configuration has been taken over. What an earlier daemon has left is adopted at the first; at every
     /// later one the kernel is asked what has become of the routes.
     Result<void> configured(const config::Config& config);
-    /// A route given by hand has changed.
-    void changed(const Prefix& prefix);
+    /// Routes given by hand have changed: few are brought to the kernel at once, many in steps.
+    void changed(std::span<const config::StaticRoute> routes);
     /// The device's routes may have gone, with its link or its addresses: the kernel does not tell of each.
     void device_changed(uint32_t ifindex);
     /// Next hops may have changed.

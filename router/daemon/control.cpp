@@ -288,21 +288,50 @@ json Daemon::running_config() {
     return config::to_json(control_->config());
 }
 
+namespace {
+
+CliRoutes::Edit edit_of(RouteEdit change) {
+    switch (change) {
+        case RouteEdit::add:
+            return CliRoutes::Edit::add;
+        case RouteEdit::replace:
+            return CliRoutes::Edit::replace;
+        default:
+            return CliRoutes::Edit::remove;
+    }
+}
+
+const char* done_by(RouteEdit change) {
+    return change == RouteEdit::remove ? "removed" : "set";
+}
+
+}  // namespace
+
 Result<json> Daemon::change_route(RouteEdit change, const config::StaticRoute& route) {
-    const auto changed = change == RouteEdit::remove ? control_->remove_cli_route(route.prefix)
-                         : change == RouteEdit::add  ? control_->add_cli_route(route)
-                                                     : control_->replace_cli_route(route);
-    if (!changed) return tl::unexpected(changed.error());
-    if (*changed)
-        spdlog::info("route {}: {} by hand", route.prefix.to_string(),
-                     change == RouteEdit::remove ? "removed" : "set");
+    const auto changed = control_->change_cli_routes(edit_of(change), {&route, 1});
+    if (!changed) return tl::unexpected(changed.error().error);
+    if (*changed != 0) spdlog::info("route {}: {} by hand", route.prefix.to_string(), done_by(change));
     const Routing& routing = control_->routing();
     const auto now = routing.route(route.prefix, fib::RouteSource::cli);
     const auto best = routing.rib().best(route.prefix);
     const bool is_best = now && best && best->source == now->source;
     return json{{"prefix", route.prefix.to_string()},
-                {"changed", *changed},
+                {"changed", *changed != 0},
                 {"route", now ? show_route(routing, *now, is_best, &control_->route_counters()) : json()}};
+}
+
+tl::expected<json, config::Errors> Daemon::change_routes(RouteEdit change,
+                                                         const std::vector<config::StaticRoute>& routes) {
+    const auto changed = control_->change_cli_routes(edit_of(change), routes);
+    if (!changed) {
+        Error error = changed.error().error;
+        const std::string where = "/routes/" + std::to_string(changed.error().index);
+        error.message = error.where.empty() ? error.message : error.where + ": " + error.message;
+        error.where = where;
+        return tl::unexpected(config::Errors{std::move(error)});
+    }
+    if (*changed != 0) spdlog::info("{} routes {} by hand", *changed, done_by(change));
+    return json{{"routes", routes.size()}, {"changed", *changed}};
 }
 
 void Daemon::take_reloads(const config::Config& config) {

@@ -60,6 +60,8 @@ class Daemon : public Control, private SlowPathControl {
         return observations_->begin(request);
     }
     Result<nlohmann::json> change_route(RouteEdit change, const config::StaticRoute& route) override;
+    tl::expected<nlohmann::json, config::Errors> change_routes(
+        RouteEdit change, const std::vector<config::StaticRoute>& routes) override;
     tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
         return reloads_->reload(order);
     }

@@ -229,6 +229,14 @@ void Routing::resolve_missing() {
         resolve_(interface, address);
 }
 
+void Routing::resolve_missing_of(fib::NextHopSetId id) {
+    for (const auto& hop : sets_.hops_of(id)) {
+        if (!hop.via) continue;
+        const Neighbour* known = adjacencies_.neighbour({hop.interface, *hop.via});
+        if (!known || !known->usable()) resolve_(hop.interface, *hop.via);
+    }
+}
+
 void Routing::wish(const Prefix& prefix, const ConnectedWish& wish, bool add) {
     if (add ? connected_.add(prefix, wish) : connected_.remove(prefix, wish)) install_connected(prefix);
 }

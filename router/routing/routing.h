@@ -68,6 +68,8 @@ class Routing {
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
     /// Asks again for next hops that are not resolved, and for room that was missing. Call every few seconds.
     void resolve_missing();
+    /// Asks for those of one set, which somebody has just begun to use.
+    void resolve_missing_of(fib::NextHopSetId id);
     /// Every 100 ms.
     void tick(std::chrono::steady_clock::time_point now) { sets_.tick(now); }
 

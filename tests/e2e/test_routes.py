@@ -175,3 +175,20 @@ def test_every_pair(net):
                 wait_for_crossing(sender, receiver, udp6, 2)
 
 
+
+
+@requirement("a file of routes is one change: forwarding has all of them or none, and what is wrong is told with its line")
+def test_routes_of_a_file(net, tmp_path):
+    assert goes_to(net, "203.0.113.5") == "b", "the default route"
+    file = tmp_path / "routes.txt"
+    file.write_text(f"# by hand\n203.0.113.0/24 via {net.c.ip4}\n198.18.0.0/15 via {net.c.ip4}\n203.0.113.0/25 dev nowhere\n")
+    with pytest.raises(CommandFailed, match=f"{file}:4"):
+        net.router.route("add", "--file", str(file))
+    assert goes_to(net, "203.0.113.5") == "b", "none of them"
+    many = [f"203.0.{i // 256}.{i % 256}/32 via {net.c.ip4}" for i in range(20000)]
+    file.write_text("\n".join(many) + "\n")
+    net.router.route("add", "--file", str(file))
+    assert [goes_to(net, f"203.0.{i // 256}.{i % 256}") for i in (0, 12345, 19999, 20000)] == ["c", "c", "c", "b"]
+    with pytest.raises(CommandFailed, match=f"{file}:1"):
+        net.router.route("add", "--file", str(file))
+    net.router.route("del", "--file", str(file), *())

@@ -131,6 +131,15 @@ class FakeControl final : public Control {
         if (refuse) return tl::unexpected(*refuse);
         return said;
     }
+    tl::expected<nlohmann::json, config::Errors> change_routes(
+        RouteEdit change, const std::vector<config::StaticRoute>& wanted) override {
+        batch = wanted;
+        const char* const names[] = {"add_all", "replace_all", "remove_all"};
+        auto said = note(names[static_cast<int>(change)]);
+        if (refuse) return tl::unexpected(config::Errors{*refuse});
+        return said;
+    }
+    std::vector<config::StaticRoute> batch;
     // Not on the loop: it is called on a thread of the API's, and not noted in `threads`.
     tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
         ordered = order;

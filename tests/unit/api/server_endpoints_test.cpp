@@ -144,6 +144,49 @@ TEST_F(ServerTest, RouteChangesByMethod) {
     EXPECT_EQ(control.calls, (std::vector<std::string>{"add", "replace", "remove", "remove"}));
 }
 
+TEST_F(ServerTest, ABatchOfRoutesIsOneChange) {
+    start();
+    const char* two = R"({"routes": [{"prefix": "10.0.0.0/8", "via": "192.0.2.7"},
+                                     {"prefix": "11.0.0.0/8", "type": "blackhole"}]})";
+    EXPECT_EQ(send_body("POST", "/v1/routes", two).status, 200);
+    EXPECT_EQ(send_body("PUT", "/v1/routes", two).status, 200);
+    EXPECT_EQ(
+        send_body("DELETE", "/v1/routes", R"({"routes": [{"prefix": "10.0.0.0/8", "best": true}]})").status,
+        200);
+    EXPECT_EQ(control.calls, (std::vector<std::string>{"add_all", "replace_all", "remove_all"}));
+    ASSERT_EQ(control.batch.size(), 1U);
+    control.calls.clear();
+
+    const Reply wrong =
+        send_body("PUT", "/v1/routes", R"({"routes": [{"prefix": "10.0.0.0/8", "via": "192.0.2.7"},
+                                                                      {"prefix": "11.0.0.0/8", "via": "banana"}]})");
+    EXPECT_EQ(wrong.status, 400);
+    EXPECT_EQ(first_where(wrong), "/routes/1/via");
+    std::string many = R"({"routes": [{"prefix": "x"})";
+    for (int i = 0; i < 30; i++)
+        many += R"(, {"prefix": "x"})";
+    EXPECT_LT(send_body("PUT", "/v1/routes", many + "]}").body["errors"].size(), 50U) << "the first of them";
+    for (const char* shape :
+         {R"({"routes": []})", R"({"routes": {}})", R"({"routes": [], "x": 1})", R"({"routes": 7})"})
+        EXPECT_EQ(send_body("PUT", "/v1/routes", shape).status, 400) << shape;
+    std::string too_many = R"({"routes": [0)";
+    for (int i = 0; i < 100'000; i++)
+        too_many += ",0";
+    EXPECT_NE(send_body("PUT", "/v1/routes", too_many + "]}")
+                  .body["errors"][0]["expected"]
+                  .get<std::string>()
+                  .find("100000"),
+              std::string::npos);
+    EXPECT_TRUE(control.calls.empty());
+
+    std::string large = R"({"routes": [{"prefix": "0.0.0.0/32", "type": "blackhole"})";
+    for (int i = 1; i < 60'000; i++)
+        large += R"(, {"prefix": "20.)" + std::to_string(i >> 8) + "." + std::to_string(i & 255) +
+                 R"(.0/32", "type": "blackhole"})";
+    EXPECT_EQ(send_body("PUT", "/v1/routes", large + "]}").status, 200) << "of more than 1 MiB";
+    EXPECT_EQ(control.batch.size(), 60'000U);
+}
+
 TEST_F(ServerTest, RefusedRouteChangeIs409WithTheReason) {
     start();
     control.refuse = Error{"10.0.0.0/8", "there already", "", "replace it"};

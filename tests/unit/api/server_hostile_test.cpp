@@ -25,17 +25,21 @@ TEST_F(ServerTest, BrokenJsonIs400) {
 
 TEST_F(ServerTest, TooLargeBodyIs413) {
     start();
-    const Reply reply = send_body("POST", "/v1/routes", std::string((1 << 20) + 1, ' '));
+    const Reply reply = send_body("POST", "/v1/routes", std::string((7 << 20) + 1, ' '));
     EXPECT_EQ(reply.status, 413);
     EXPECT_EQ(reply.body["errors"][0]["message"], "body too large");
     // The largest allowed arrives: broken JSON it is.
-    EXPECT_EQ(send_body("POST", "/v1/routes", std::string(1 << 20, ' ')).status, 400);
+    EXPECT_EQ(send_body("POST", "/v1/routes", std::string(7 << 20, ' ')).status, 400);
+    const Reply other = send_body("POST", "/v1/lookup", std::string((1 << 20) + 1, ' '));
+    EXPECT_EQ(other.status, 413) << "only routes come in such batches";
+    EXPECT_EQ(other.body["errors"][0]["message"], "body too large");
+    EXPECT_EQ(send_body("POST", "/v1/lookup", std::string(1 << 20, ' ')).status, 400);
 }
 
 TEST_F(ServerTest, TooLargeChunkedBodyIs413) {
     start();
     std::string request = "POST /v1/routes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 115; i++)
         request += "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
     request += "0\r\n\r\n";
     EXPECT_EQ(exchange(request).status, 413);

@@ -83,6 +83,10 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return std::make_shared<ObservationStream>();
         }
         Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
+        tl::expected<nlohmann::json, config::Errors> change_routes(
+            RouteEdit, const std::vector<config::StaticRoute>&) override {
+            return nlohmann::json();
+        }
         tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder&) override { return {}; }
     } slow;
     ApiServer slow_server(slow, executor(), {.patience = 50ms});

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands against a fake daemon behind the real API server, with the answers that docs/api.md shows.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <future>
 
@@ -123,6 +126,10 @@ class PagedControl final : public Control {
         return std::make_shared<ObservationStream>();
     }
     Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
+    tl::expected<nlohmann::json, config::Errors> change_routes(
+        RouteEdit, const std::vector<config::StaticRoute>&) override {
+        return nlohmann::json();
+    }
     tl::expected<json, ReloadRefusal> reload(const ReloadOrder&) override { return json(); }
 };
 
@@ -221,6 +228,43 @@ TEST_F(CliTest, RouteChanges) {
     const Output usage = cli({"route", "add", "10.0.0.0/8"});
     EXPECT_EQ(usage.status, 2);
     EXPECT_EQ(json::parse(cli({"route", "add", "10.0.0.0/8", "--json"}).out)["errors"].size(), 1U);
+}
+
+TEST_F(CliTest, RoutesOfAFileAreOneRequest) {
+    const std::string path = ::testing::TempDir() + "routes_of_a_file_" + std::to_string(getpid());
+    const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+    write("# by hand\n\n10.0.0.0/8 via 192.0.2.7   # the first\n-\n");
+    const Output bad = cli({"route", "add", "--file", path});
+    EXPECT_EQ(bad.status, 2);
+    EXPECT_NE(bad.err.find(path + ":4: "), std::string::npos) << bad.err;
+    EXPECT_TRUE(control.calls.empty());
+
+    write("# by hand\n\n10.0.0.0/8 via 192.0.2.7   # the first\nblackhole 11.0.0.0/8\n");
+    control.answer = {{"routes", 2}, {"changed", 1}};
+    const Output set = cli({"route", "add", "--file", path});
+    EXPECT_EQ(set.out, "2 routes set (1 as they were)\n") << set.err;
+    ASSERT_EQ(control.batch.size(), 2U);
+    EXPECT_EQ(control.batch[0].next_hops.size(), 1U);
+    EXPECT_EQ(control.batch[1].type, config::RouteType::blackhole);
+
+    control.refuse = Error{"/routes/1", "there already", "", ""};
+    const Output refused = cli({"route", "replace", "--file", path});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_EQ(refused.err, "error: " + path + ":4: there already\n");
+    EXPECT_EQ(control.calls, (std::vector<std::string>{"add_all", "replace_all"}));
+    control.refuse.reset();
+
+    write("10.0.0.0/8\n");
+    const int input = ::open(path.c_str(), O_RDONLY);
+    control.answer = {{"routes", 1}, {"changed", 1}};
+    EXPECT_EQ(run_cli({"--socket", socket, "route", "del", "--file", "-"}, input).out, "1 route removed\n");
+    ::close(input);
+    EXPECT_EQ(control.batch[0].prefix.to_string(), "10.0.0.0/8");
+    write("# nothing\n");
+    EXPECT_EQ(cli({"route", "add", "--file", path}).status, 2);
+    ::unlink(path.c_str());
+    EXPECT_EQ(cli({"route", "add", "--file", path}).status, 2) << "not there";
+    EXPECT_EQ(cli({"route", "add"}).status, 2) << "neither words nor a file";
 }
 
 TEST_F(CliTest, LookupAsksTheDaemon) {

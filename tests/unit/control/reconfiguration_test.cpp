@@ -84,7 +84,7 @@ class World {
     void live() {
         settle();
         for (uint32_t i = random_.below(4); i > 0; i--)
-            (void)control->replace_cli_route(random_.route(first));
+            (void)control->change_cli_routes(CliRoutes::Edit::replace, std::vector{random_.route(first)});
         for (auto& [ifindex, device] : host.devices) {
             // What goes with a device that is made anew is nobody's to put back.
             if (dataplane.own_devices() && device.link.name != "mgmt") continue;
