@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the packages of packaging/debian-packages.txt that are missing, and nothing else.
+# Installs the packages of packaging/debian-packages.txt that are missing, and nothing else: daemons among them, which tests start
+# themselves, are neither started nor enabled.
 set -eu
 list=$(dirname "$0")/debian-packages.txt
 wanted=$(grep -v '^#' "$list")
@@ -19,6 +20,19 @@ if [ "$(id -u)" != 0 ]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    trap 'exit 1' INT TERM
+    printf '#!/bin/sh\nexit 101\n' >$policy
+    chmod 755 $policy
+fi
 # shellcheck disable=SC2086 # one word a package
 apt-get install -y -qq --no-install-recommends $missing >/dev/null
+for package in $missing; do
+    case $package in
+        bird2) systemctl -q disable bird bird6 2>/dev/null || true ;;
+        frr | keepalived | radvd) systemctl -q disable "$package" 2>/dev/null || true ;;
+    esac
+done
 echo "deps: done"
