@@ -80,7 +80,7 @@ TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
 }
 
 TEST(PinnedLayout, sources_of_routes_have_the_numbers_of_this_version) {
-    constexpr std::array<std::string_view, 4> names = {"connected", "cli", "config", "kernel"};
+    constexpr std::array<std::string_view, 5> names = {"connected", "cli", "config", "fpm", "kernel"};
     for (size_t number = 0; number < names.size(); number++)
         EXPECT_EQ(to_string(static_cast<fib::RouteSource>(number)), names[number]);
 }
