@@ -81,6 +81,9 @@ Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachmen
 void Ports::retry() {
     (void)give_former_roles_back();
     for (auto& [name, port] : ports_) {
+        // Of a device that has its name back: the kernel tells of it before its sysctls have it.
+        if (port.role_due && port.ifindex != 0 && state_.link(port.ifindex))
+            if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
         if (!is_port(port.config) || port.attachment || port.ifindex == 0) continue;
         if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))
             spdlog::error("{}; trying again", attached.error().to_string());

@@ -14,8 +14,10 @@ Result<void> Ports::take_role(Port& port) {
     const std::string& name = port.config.name;
     SwitchValues wanted;
     port.switches_found.clear();
+    port.role_due = true;
     for (const RoleSwitch& role : role_switches) {
         const auto value = switches_.sysctl(device_sysctl(name, role.name));
+        if (value) port.role_due = false;
         if (!value || (role.shared && *value == role.value)) continue;
         port.switches_found.emplace(role.name, *value);
         wanted.emplace(role.name, role.value);

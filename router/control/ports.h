@@ -40,6 +40,7 @@ class Ports {
         std::string why_not_redirected;    ///< Dataplane::why_not_redirected(), as routing knows it
         uint32_t former_ifindex = 0;       ///< of the device that was there last
         SwitchValues switches_found;       ///< of the device, as this daemon took it
+        bool role_due = false;             ///< none of its switches was there yet: retry() takes the role
         bool switches_remembered = false;  ///< by this daemon first; else an earlier one had turned them
     };
 

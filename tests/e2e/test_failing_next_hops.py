@@ -12,7 +12,8 @@ from lib.packets import goes_to
 from lib.tools import compiled
 from lib.waiting import wait_for
 
-pytestmark = pytest.mark.pktpit("backups and groups are Pktpit's own")
+pytestmark = [pytest.mark.pktpit("backups and groups are Pktpit's own"),
+              pytest.mark.xdp("the group that moves is the same; a device of DPDK is asked for its link now and then")]
 requirement = pytest.mark.requirement
 
 RATE = 20000
