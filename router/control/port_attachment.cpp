@@ -82,8 +82,11 @@ void Ports::retry() {
     (void)give_former_roles_back();
     for (auto& [name, port] : ports_) {
         // Of a device that has its name back: the kernel tells of it before its sysctls have it.
-        if (port.role_due && port.ifindex != 0 && state_.link(port.ifindex))
+        // Where there is no IPv6 some never come.
+        if (port.role_due && port.role_tries != 0 && port.ifindex != 0) {
+            port.role_tries--;
             if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
+        }
         if (!is_port(port.config) || port.attachment || port.ifindex == 0) continue;
         if (auto attached = attach(port); !attached && !std::exchange(port.failure_told, true))
             spdlog::error("{}; trying again", attached.error().to_string());

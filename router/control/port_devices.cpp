@@ -14,10 +14,10 @@ Result<void> Ports::take_role(Port& port) {
     const std::string& name = port.config.name;
     SwitchValues wanted;
     port.switches_found.clear();
-    port.role_due = true;
+    port.role_due = false;
     for (const RoleSwitch& role : role_switches) {
         const auto value = switches_.sysctl(device_sysctl(name, role.name));
-        if (value) port.role_due = false;
+        if (!value) port.role_due = true;
         if (!value || (role.shared && *value == role.value)) continue;
         port.switches_found.emplace(role.name, *value);
         wanted.emplace(role.name, role.value);
@@ -180,6 +180,7 @@ void Ports::bind(Port& port, const LinkEvent& link) {
     if (is_port(port.config) && !link.ethernet) return spdlog::error("{}", not_ethernet(link).to_string());
     spdlog::info("{}: device is here (index {})", link.name, link.ifindex);
     port.ifindex = link.ifindex;
+    port.role_tries = 5;
     if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
     update_link(port);
     if (auto up = set_up(port, nullptr); !up) spdlog::error("{}", up.error().to_string());

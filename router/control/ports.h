@@ -40,7 +40,8 @@ class Ports {
         std::string why_not_redirected;    ///< Dataplane::why_not_redirected(), as routing knows it
         uint32_t former_ifindex = 0;       ///< of the device that was there last
         SwitchValues switches_found;       ///< of the device, as this daemon took it
-        bool role_due = false;             ///< none of its switches was there yet: retry() takes the role
+        bool role_due = false;             ///< some of its switches were not there yet
+        unsigned role_tries = 0;           ///< so often retry() takes the role again where it is due
         bool switches_remembered = false;  ///< by this daemon first; else an earlier one had turned them
     };
 
