@@ -266,17 +266,10 @@ TEST_P(Reconfiguration, a_start_that_fails_anywhere_leaves_the_host_as_it_was) {
         }
 }
 
-// More by PKTPIT_SEEDS=N. Fewer with sanitizers, which cost twenty times as much: `make test-property` runs
-// them all without.
-#ifdef PKTPIT_SANITIZED
-constexpr uint32_t default_seeds = 4;
-#else
-constexpr uint32_t default_seeds = 16;
-#endif
-
+// More by PKTPIT_SEEDS=N.
 uint32_t seeds() {
     const char* wanted = std::getenv("PKTPIT_SEEDS");
-    return wanted ? static_cast<uint32_t>(std::stoul(wanted)) : default_seeds;
+    return wanted ? static_cast<uint32_t>(std::stoul(wanted)) : 16;
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Reconfiguration, testing::Range(1U, 1U + seeds()));
