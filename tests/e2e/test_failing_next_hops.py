@@ -13,7 +13,7 @@ from lib.tools import compiled
 from lib.waiting import wait_for
 
 pytestmark = [pytest.mark.pktpit("backups and groups are Pktpit's own"),
-              pytest.mark.xdp("the group that moves is the same; a device of DPDK is asked for its link now and then")]
+              pytest.mark.xdp("on dpdk the time until the device is asked for its link, up to a second, hides what is measured")]
 requirement = pytest.mark.requirement
 
 RATE = 20000

@@ -7,10 +7,9 @@ import struct
 
 import pytest
 from lib.frr import Bird, Frr
-from lib.packets import token, udp4, udp6
+from lib.packets import arrives
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
-from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("Linux has no FPM"),
@@ -63,19 +62,6 @@ def routes(net, source="fpm"):
     return {route["prefix"]: route for route in net.router.json("show", "routes", "--source", source)["routes"]}
 
 
-def arrives(net, host, destination, deadline=5):
-    def once():
-        mark = token()
-        make = udp6 if ":" in destination else udp4
-        net.a.send(make(net.a, net.b, mark, dst=destination))
-        try:
-            return host.receive(mark, 0.2)
-        except NothingReceived:
-            return None
-
-    return wait_for(once, deadline, f"packets to {destination} arrive at {host.label}")
-
-
 def members(net, address):
     group = net.router.json("show", "route", address, check=False)["group"]
     return {member["via"]: member["weight"] for member in group["members"]} if group else {}
@@ -87,12 +73,12 @@ def test_routes_come_and_go(net, frr, groups):
     zebra = frr(net, groups=groups)
     connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
-    arrives(net, net.b, "203.0.113.5")
-    arrives(net, net.b, "2001:db8:bbbb::5")
+    arrives(net.a, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "2001:db8:bbbb::5")
     route = routes(net)["203.0.113.0/24"]
     assert (route["source"], route["protocol"], route["preference"], route["best"]) == ("fpm", "frr-static", 20, True)
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
-    arrives(net, net.c, "203.0.113.5")
+    arrives(net.a, net.c, "203.0.113.5")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.c.ip4}", f"no ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
     wait_for(lambda: not routes(net), 5, "both routes are gone")
 
@@ -138,7 +124,7 @@ def test_a_moved_route_loses_nothing(net, frr, stream):
     zebra = frr(net)
     connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4} 10")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
     for _ in range(5):  # to the same host by another route: its IPv4 address, and the one it has besides
         zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4} p2 5")
@@ -153,7 +139,7 @@ def test_zebra_is_killed_and_comes_back(net, frr, stream):
     first = frr(net)
     connected(net)
     first.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 198.51.100.0/24 {net.b.ip4}")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
     first.kill("zebra")
     disconnected(net)
@@ -173,7 +159,7 @@ def test_pktpitd_is_killed(build_net, frr, stream):
     zebra = frr(net)
     connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "by FPM")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
     net.router.kill()
@@ -330,7 +316,7 @@ def test_out_of_order(net):
     wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "both members")
     sender.frame(next_hop4(9, gateway=net.c.ip4, ifindex=c))
     wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, 5, "the group is one next hop now")
-    arrives(net, net.c, "203.0.113.5")
+    arrives(net.a, net.c, "203.0.113.5")
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
     wait_for(lambda: not routes(net), 5, "gone")
     sender.close()

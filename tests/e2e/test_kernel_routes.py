@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lib.packets import icmp_answer, token, udp4, udp6
-from lib.wire import NothingReceived
+from lib.packets import arrives, icmp_answer, token, udp4, udp6
 from lib.pktpit_router import TOOL
 from lib.waiting import wait_for
+from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux has its own routes anyway")
@@ -19,19 +19,6 @@ NET = {"config": {"kernel_routes": {"enabled": True, "protocols": ["static", "bi
 
 def ip_route(net, *words):
     net.topology.router_namespace.ip("-6" if any(":" in str(word) for word in words) else "-4", "route", *words)
-
-
-def arrives(net, host, destination):
-    def once():
-        mark = token()
-        make = udp6 if ":" in destination else udp4
-        net.a.send(make(net.a, net.b, mark, dst=destination))
-        try:
-            return host.receive(mark, 0.2)
-        except NothingReceived:
-            return None
-
-    return wait_for(once, 3, f"packets to {destination} arrive at {host.label}")
 
 
 def unreachable(net, destination):
@@ -53,9 +40,9 @@ def unreachable(net, destination):
 def test_ip_route_is_followed(net, prefix, destination, via):
     unreachable(net, destination)
     ip_route(net, "add", prefix, "via", getattr(net.b, via), "proto", "static")
-    arrives(net, net.b, destination)
+    arrives(net.a, net.b, destination)
     ip_route(net, "replace", prefix, "via", getattr(net.c, via), "proto", "static")
-    arrives(net, net.c, destination)
+    arrives(net.a, net.c, destination)
     ip_route(net, "del", prefix)
     unreachable(net, destination)
 
@@ -88,7 +75,7 @@ def test_route_types(net):
 def test_other_protocols_are_left_alone(net):
     ip_route(net, "add", "203.0.113.0/25", "via", net.c.ip4, "proto", "zebra")
     ip_route(net, "add", "203.0.113.0/24", "via", net.b.ip4, "proto", "bird")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     ip_route(net, "del", "203.0.113.0/25", "proto", "zebra")
     ip_route(net, "del", "203.0.113.0/24", "proto", "bird")
 
@@ -96,13 +83,13 @@ def test_other_protocols_are_left_alone(net):
 @requirement("the best by preference wins: the configuration's route (10) before the kernel's (20), which takes over later")
 def test_preference_between_sources(net):
     ip_route(net, "add", "203.0.113.0/24", "via", net.b.ip4, "proto", "static")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     net.router.route("add", "203.0.113.0/24", "via", net.c.ip4)
-    arrives(net, net.c, "203.0.113.5")
+    arrives(net.a, net.c, "203.0.113.5")
     sources = [one["source"] for one in net.router.json("show", "route", "203.0.113.5")["candidates"]]
     assert sources == ["cli", "kernel"]
     net.router.route("del", "203.0.113.0/24")
-    arrives(net, net.b, "203.0.113.5")
+    arrives(net.a, net.b, "203.0.113.5")
     ip_route(net, "del", "203.0.113.0/24")
 
 
@@ -112,7 +99,7 @@ def test_many_routes_at_once(net):
     net.topology.router_namespace.batch(lines)
     total = lambda: net.router.json("show", "routes", "--source", "kernel", "--limit", "1")["total"]  # noqa: E731
     wait_for(lambda: total() == 5000, 10, "5000 routes of the kernel in the RIB")
-    arrives(net, net.b, "100.83.135.9")
+    arrives(net.a, net.b, "100.83.135.9")
     net.topology.router_namespace.batch([line.replace("add", "del") for line in lines])
     wait_for(lambda: total() == 0, 10, "all are gone again")
 
@@ -145,7 +132,7 @@ def test_resilient_group_keeps_idle_timer(net):
     router.ip("nexthop", "replace", "id", "2", "via", net.c.ip4, "dev", "p3")
     group("1")
     router.ip("route", "add", "203.0.113.0/24", "nhid", "10", "proto", "static")
-    arrives(net, net.b, "203.0.113.9")
+    arrives(net.a, net.b, "203.0.113.9")
     began = time.monotonic()
     group("1/2")
     while time.monotonic() - began < idle - 0.7:
@@ -183,7 +170,7 @@ def test_reload_of_kernel_routes_beside_a_route(net, by):
             assert asking.wait(10) == 0
         wait_for(lambda: router.json("show", "config")["kernel_routes"]["preference"] == 30 + turn, 10, "the reload is done")
         assert router.process.poll() is None
-        arrives(net, net.c, f"203.0.{120 + turn}.5")
+        arrives(net.a, net.c, f"203.0.{120 + turn}.5")
     for turn in range(3):
         ip_route(net, "del", f"203.0.{120 + turn}.0/24", "via", net.c.ip4)
     router.write(config)

@@ -5,6 +5,7 @@ import json
 import time
 
 import pytest
+from lib.losses import LostByTheMachine, waited
 from lib.packets import wait_for_crossing
 from lib.pktpit_router import TOOL, inline_only
 from lib.waiting import wait_for
@@ -163,7 +164,7 @@ def test_many_routes_do_not_hold_up_the_loop(build_net):
     count = 20_000
     routes = [{"prefix": f"100.{64 + i // 256}.{i % 256}.0/24", "via": "10.2.0.2"} for i in range(count)]
     net = build_net(config={"routes": routes}, settle=False)
-    slowest, began = 0.0, time.monotonic()
+    slowest, began, before = 0.0, time.monotonic(), waited([net.router.process.pid])
 
     def all_installed():
         nonlocal slowest
@@ -176,4 +177,6 @@ def test_many_routes_do_not_hold_up_the_loop(build_net):
     wait_for(all_installed, 60, "all routes are in the kernel")
     whole = time.monotonic() - began
     print(f"{count} routes in {whole * 1000:.0f} ms, slowest answer {slowest * 1000:.0f} ms")
-    assert slowest < max(0.1, whole / 2)
+    if slowest >= 0.5 and waited([net.router.process.pid]) - before > 0.25e9:
+        raise LostByTheMachine(f"an answer took {slowest * 1000:.0f} ms, and the daemon waited for a CPU")
+    assert slowest < 0.5

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from lib.frr import Bird, Frr
 from lib.namespaces import end
-from lib.packets import token, udp4, udp6
+from lib.packets import arrives
 from lib.pktpit_router import ROOT
 from lib.waiting import wait_for
-from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("about Pktpit beside routing daemons"),
@@ -70,19 +69,6 @@ class Process:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def arrives(net, sender, receiver, destination, deadline=20):
-    def once():
-        mark = token()
-        make = udp6 if ":" in destination else udp4
-        sender.send(make(sender, receiver, mark, dst=destination))
-        try:
-            return receiver.receive(mark, 0.2)
-        except NothingReceived:
-            return None
-
-    return wait_for(once, deadline, f"packets to {destination} arrive at {receiver.label}")
-
-
 def prefixes(net, source):
     return {route["prefix"] for route in net.router.json("show", "routes", "--source", source)["routes"]}
 
@@ -119,8 +105,8 @@ def test_bgp_with_frr_and_fpm(build_net, closing):
     peer.start()
     wait_for(lambda: prefixes(net, "fpm") == FAR, 40, "BGP's routes by FPM")
     assert {route["protocol"] for route in net.router.json("show", "routes", "--source", "fpm")["routes"]} == {"bgp"}
-    arrives(net, net.b, net.a, "203.0.113.9")
-    arrives(net, net.b, net.a, "2001:db8:bbbb::9")
+    arrives(net.b, net.a, "203.0.113.9")
+    arrives(net.b, net.a, "2001:db8:bbbb::9")
     peer.ctl("disable", "far4")
     wait_for(lambda: prefixes(net, "fpm") == {"2001:db8:bbbb::/48"}, 20, "withdrawn")
 
@@ -132,8 +118,8 @@ def test_bgp_with_bird_and_the_kernel(build_net, closing):
     peer = closing(Bird(net.a.namespace, PEER.format(session=BGP)))
     peer.start()
     wait_for(lambda: prefixes(net, "kernel") == FAR, 40, "BGP's routes from the kernel")
-    arrives(net, net.b, net.a, "203.0.113.9")
-    arrives(net, net.b, net.a, "2001:db8:bbbb::9")
+    arrives(net.b, net.a, "203.0.113.9")
+    arrives(net.b, net.a, "2001:db8:bbbb::9")
     peer.ctl("disable", "far4")
     wait_for(lambda: prefixes(net, "kernel") == {"2001:db8:bbbb::/48"}, 20, "withdrawn")
 
@@ -150,8 +136,8 @@ def test_ospf_with_bfd(build_net, closing):
     peer = closing(Bird(net.a.namespace, PEER.format(session=OSPF)))
     peer.start()
     wait_for(lambda: FAR <= prefixes(net, "fpm"), 60, "OSPF's routes by FPM")
-    arrives(net, net.b, net.a, "203.0.113.9")
-    arrives(net, net.b, net.a, "2001:db8:bbbb::9")
+    arrives(net.b, net.a, "203.0.113.9")
+    arrives(net.b, net.a, "2001:db8:bbbb::9")
     wait_for(lambda: '"status":"up"' in frr.vtysh("show bfd peers json").stdout.replace(" ", ""), 20, "BFD is up")
     peer.process.send_signal(signal.SIGSTOP)  # silent, as a machine that has hung
     try:

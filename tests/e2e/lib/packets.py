@@ -109,6 +109,19 @@ def goes_to(net, destination, deadline=1.0):
     return None if host is net.a else host.label
 
 
+def arrives(sender, receiver, destination, deadline=5.0):
+    """Sends to the address until a packet to it arrives at `receiver`: the route to it is in place."""
+    def once():
+        mark = token()
+        sender.send((udp6 if ":" in destination else udp4)(sender, receiver, mark, dst=destination))
+        try:
+            return receiver.receive(mark, 0.2)
+        except NothingReceived:
+            return None
+
+    return wait_for(once, deadline, f"packets to {destination} arrive at {receiver.label}")
+
+
 def assert_silence(net, mark, family=4):
     """Nobody has received a frame that carries the token, be it forwarded or quoted in an error."""
     fence(net, family)
