@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -25,10 +24,6 @@ namespace {
 
 constexpr std::string_view first_line = "pktpit-state 1";
 constexpr size_t largest_file = size_t{16} << 20;
-// What the router turns. A file that names others is not the daemon's, and nothing is written on its word.
-constexpr std::array<std::string_view, 9> known_switches{
-    "forwarding",   "keep_addr_on_down", "accept_redirects", "accept_redirects_of_all", vlan_offload_switch,
-    "disable_ipv6", "arp_ignore",        "rp_filter",        "ipv4_forwarding"};
 
 /// The text up to the separator, which is taken off the rest together with it.
 std::string_view cut(std::string_view& rest, char separator) {

@@ -7,6 +7,7 @@
 /// whole beside its place and renamed into it. One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,6 +21,10 @@ namespace pktpit::router {
 /// Values by a switch's name, as device_switches.h and linux_below.h have them: numbers.
 using SwitchValues = std::map<std::string, std::string, std::less<>>;
 constexpr std::string_view vlan_offload_switch = "receive_vlan_offload";
+/// What the router turns. A file that names others is not the daemon's, and nothing is written on its word.
+constexpr std::array<std::string_view, 9> known_switches{
+    "forwarding",   "keep_addr_on_down", "accept_redirects", "accept_redirects_of_all", vlan_offload_switch,
+    "disable_ipv6", "arp_ignore",        "rp_filter",        "ipv4_forwarding"};
 
 struct RunState {
     uint64_t network_namespace = 0;             ///< SO_NETNS_COOKIE: one never comes again
