@@ -41,7 +41,7 @@ class Stream:
         self._wait_for_all(sent["sent"])
         got = self._end(self.receiver)
         result = {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
-        return {**result, "where": self.losses.account() if result["lost"] else None}
+        return {**result, "where": self.losses.account() if result["lost"] or result["reordered"] else None}
 
     def _wait_for_all(self, sent):
         """Until all have arrived, or none has for a second: in queues they wait as long as the router has no CPU."""
