@@ -103,6 +103,7 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const Ports& ports() const { return ports_; }
     [[nodiscard]] const FpmRoutes& fpm_routes() const { return fpm_routes_; }
     [[nodiscard]] const KernelState& kernel_state() const { return state_; }
+    [[nodiscard]] KernelRoutes::Status kernel_routes_status() const { return kernel_routes_.status(); }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
     [[nodiscard]] const Routing& routing() const { return routing_; }
@@ -120,6 +121,7 @@ class ControlPlane : private KernelListener {
 
     // apply.cpp
     [[nodiscard]] Result<void> go_on(bool first) const;
+    void read_kernel_routes();
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     void apply_routing(const config::Config& wanted, Transaction& transaction);
