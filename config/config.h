@@ -82,7 +82,8 @@ struct StaticRoute {
     std::vector<NextHop> next_hops;  ///< empty unless unicast
     uint8_t preference = 10;
     uint32_t metric = 0;
-    bool counters = false;  ///< packets and bytes forwarded by it are counted
+    bool counters = false;          ///< packets and bytes forwarded by it are counted
+    std::vector<NextHop> backup{};  ///< used while none of `next_hops` can be
     bool operator==(const StaticRoute&) const = default;
 };
 
@@ -91,6 +92,8 @@ struct RoutesFile {
     std::string path;  ///< absolute, or relative to the configuration file
     std::map<std::string, std::vector<NextHop>> next_hops;  ///< by id as in the file; "*": every other id
     uint8_t preference = 10;
+    std::map<std::string, std::vector<NextHop>>
+        backup{};  ///< the same for what stands in while none can be used
     bool operator==(const RoutesFile&) const = default;
 };
 

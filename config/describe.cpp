@@ -156,6 +156,7 @@ void describe_model(Lines& out, const Model& running, const Model& wanted) {
 
 std::string summary(const StaticRoute& route) {
     std::string out = route.type == RouteType::unicast ? to_string(route.next_hops) : to_string(route.type);
+    if (!route.backup.empty()) out += ", backup " + to_string(route.backup);
     return out + ", preference " + std::to_string(route.preference) + ", metric " +
            std::to_string(route.metric) + (route.counters ? ", counted" : "");
 }
@@ -164,6 +165,8 @@ std::string summary(const RoutesFile& file) {
     std::string out;
     for (const auto& [id, hops] : file.next_hops)
         out += (out.empty() ? "" : "; ") + std::string("id ") + id + " " + to_string(hops);
+    for (const auto& [id, hops] : file.backup)
+        out += "; backup of id " + id + " " + to_string(hops);
     return out + ", preference " + std::to_string(file.preference);
 }
 

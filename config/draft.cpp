@@ -77,11 +77,14 @@ Config finish(Draft draft) {
     }
     for (PlacedRoute& one : draft.routes) {
         one.value.next_hops = plain(one.next_hops);
+        one.value.backup = plain(one.backup);
         config.routes.push_back(std::move(one.value));
     }
     for (PlacedRoutesFile& one : draft.routes_files) {
         for (const auto& id : one.ids)
             one.value.next_hops[id.id] = plain(id.next_hops);
+        for (const auto& id : one.backups)
+            one.value.backup[id.id] = plain(id.next_hops);
         config.routes_files.push_back(std::move(one.value));
     }
     for (PlacedNeighbour& one : draft.neighbours)

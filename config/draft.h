@@ -48,6 +48,7 @@ struct PlacedRoute {
     bool prefix_broken = false;
     bool has_next_hops = false;  ///< the array is there
     bool has_shorthand = false;  ///< `via` or `interface` of the route itself
+    std::vector<PlacedNextHop> backup;
 };
 
 struct PlacedRoutesFile {
@@ -58,6 +59,7 @@ struct PlacedRoutesFile {
     };
     RoutesFile value;  ///< without its next hops
     std::vector<Id> ids;
+    std::vector<Id> backups;
     std::string where;
 };
 

@@ -36,6 +36,18 @@ void check_type(const PlacedRoute& route, Errors& errors) {
         errors.push_back({route.where,
                           "route of type " + in_quotes(to_string(route.value.type)) + " with a next hop",
                           "no \"via\", \"interface\" and \"next_hops\"", "or \"type\": \"unicast\""});
+    if (route.value.type != RouteType::unicast && !route.backup.empty())
+        errors.push_back({at(route.where, "backup"),
+                          "backup of a route of type " + in_quotes(to_string(route.value.type)),
+                          "a route with next hops", ""});
+    for (const PlacedNextHop& hop : route.backup) {
+        const bool twice = std::ranges::any_of(route.next_hops, [&](const PlacedNextHop& other) {
+            return other.value.via == hop.value.via && other.value.interface == hop.value.interface;
+        });
+        if (twice && !hop.via_broken)
+            errors.push_back({hop.where, "backup " + in_quotes(to_string(hop.value)) + " is a next hop, too",
+                              "another way than those it stands in for", ""});
+    }
 }
 
 }  // namespace
@@ -60,8 +72,38 @@ void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors)
                     {where, in_quotes(prefix->to_string()) + " is " + reason, "a unicast prefix", ""});
         }
         check_next_hops(route.next_hops, prefix, draft, nets, errors);
+        check_next_hops(route.backup, prefix, draft, nets, errors);
     }
 }
+
+namespace {
+
+void check_backup(const PlacedRoutesFile::Id& backup, const PlacedRoutesFile& file, const Draft& draft,
+                  const ConnectedNets& nets, Errors& errors) {
+    check_next_hops(backup.next_hops, std::nullopt, draft, nets, errors);
+    const auto has_id = [&](const std::string& id) {
+        return std::ranges::any_of(file.ids, [&](const auto& one) { return one.id == id; });
+    };
+    if (backup.id != "*" && !has_id(backup.id) && !has_id("*"))
+        errors.push_back({backup.where,
+                          "a backup for id " + in_quotes(backup.id) + ", which has no next hops",
+                          "an id of " + at(file.where, "next_hops"), ""});
+    const auto own_backup = [&](const std::string& id) {
+        return std::ranges::any_of(file.backups, [&](const auto& one) { return one.id == id; });
+    };
+    for (const PlacedNextHop& hop : backup.next_hops)
+        for (const auto& id : file.ids) {
+            if (backup.id == "*" ? id.id != "*" && own_backup(id.id) : id.id != backup.id) continue;
+            for (const PlacedNextHop& other : id.next_hops)
+                if (hop.value.via && other.value.via && hop.value.via->family != other.value.via->family)
+                    return errors.push_back(
+                        {hop.where,
+                         "a backup of the other address family than the next hops of id " + in_quotes(id.id),
+                         "one address family for each id", "see " + other.via_where});
+        }
+}
+
+}  // namespace
 
 void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
     std::map<std::string, std::string> seen;
@@ -71,6 +113,8 @@ void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& e
         if (!is_new)
             errors.push_back({where, in_quotes(file.value.path) + " is there twice", "each file once",
                               "see " + first->second});
+        for (const auto& id : file.backups)
+            check_backup(id, file, draft, nets, errors);
         for (const auto& id : file.ids) {
             check_next_hops(id.next_hops, std::nullopt, draft, nets, errors);
             const PlacedNextHop* sample = nullptr;

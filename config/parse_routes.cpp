@@ -76,6 +76,8 @@ PlacedRoute read_route(const json& node, std::string where, Errors& errors) {
     if (out.has_next_hops)
         for (PlacedNextHop& hop : read_next_hops(node.at("next_hops"), at(out.where, "next_hops"), errors))
             out.next_hops.push_back(std::move(hop));
+    if (auto found = node.find("backup"); found != node.end())
+        out.backup = read_next_hops(*found, at(out.where, "backup"), errors);
     return out;
 }
 
@@ -89,6 +91,11 @@ PlacedRoutesFile read_routes_file(const json& node, std::string where, Errors& e
         std::string id_where = at(at(out.where, "next_hops"), id);
         out.ids.push_back({id, id_where, read_next_hops(hops, id_where, errors)});
     }
+    if (auto found = node.find("backup"); found != node.end())
+        for (const auto& [id, hops] : found->items()) {
+            std::string id_where = at(at(out.where, "backup"), id);
+            out.backups.push_back({id, id_where, read_next_hops(hops, id_where, errors)});
+        }
     return out;
 }
 

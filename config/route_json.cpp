@@ -41,8 +41,9 @@ class RouteParser {
                      "an object such as {\"prefix\": \"10.0.0.0/8\", \"via\": \"192.0.2.1\"}");
             return tl::unexpected(errors_);
         }
-        static constexpr std::array<std::string_view, 9> known = {
-            "prefix", "type", "via", "interface", "weight", "next_hops", "preference", "metric", "counters"};
+        static constexpr std::array<std::string_view, 10> known = {
+            "prefix",    "type",       "via",    "interface", "weight",
+            "next_hops", "preference", "metric", "counters",  "backup"};
         check_members(value, "", known);
         if (!value.contains("prefix")) {
             complain("", "no member \"prefix\"", "a prefix such as \"192.0.2.0/24\"");
@@ -61,6 +62,7 @@ class RouteParser {
                 complain("/counters", shown(value["counters"]), "true or false");
         }
         parse_next_hops(value, route);
+        parse_backup(value, route);
         if (errors_.empty()) check_family(route);
         if (!errors_.empty()) return tl::unexpected(std::move(errors_));
         return route;
@@ -161,26 +163,49 @@ class RouteParser {
             route.next_hops.push_back(parse_next_hop(value, ""));
             return;
         }
-        const json& hops = value["next_hops"];
+        parse_list(value["next_hops"], "/next_hops", route.next_hops);
+    }
+
+    void parse_list(const json& hops, const std::string& list, std::vector<NextHop>& into) {
         if (!hops.is_array() || hops.empty() || hops.size() > max_next_hops) {
-            return complain("/next_hops",
-                            hops.is_array() ? std::to_string(hops.size()) + " next hops" : shown(hops),
+            return complain(list, hops.is_array() ? std::to_string(hops.size()) + " next hops" : shown(hops),
                             "an array of 1 to " + std::to_string(max_next_hops) + " next hops");
         }
         static constexpr std::array<std::string_view, 3> known = {"via", "interface", "weight"};
         for (size_t i = 0; i < hops.size(); i++) {
-            const std::string where = "/next_hops/" + std::to_string(i);
+            const std::string where = list + "/" + std::to_string(i);
             if (!hops[i].is_object()) {
                 complain(where, shown(hops[i]), "an object with \"via\", \"interface\" or both");
                 continue;
             }
             check_members(hops[i], where, known);
-            route.next_hops.push_back(parse_next_hop(hops[i], where));
+            into.push_back(parse_next_hop(hops[i], where));
         }
     }
 
+    // As in a file: an array, one next hop, or the address of one.
+    void parse_backup(const json& value, StaticRoute& route) {
+        if (!value.contains("backup")) return;
+        if (route.type != RouteType::unicast)
+            return complain("/backup", "a backup in a route of type " + shown(value["type"]), "none");
+        const json& backup = value["backup"];
+        if (backup.is_string())
+            parse_list(json::array({{{"via", backup}}}), "/backup", route.backup);
+        else if (backup.is_object())
+            parse_list(json::array({backup}), "/backup", route.backup);
+        else
+            parse_list(backup, "/backup", route.backup);
+        for (size_t i = 0; i < route.backup.size(); i++)
+            for (const NextHop& hop : route.next_hops)
+                if (hop.via == route.backup[i].via && hop.interface == route.backup[i].interface)
+                    complain("/backup/" + std::to_string(i), "a backup that is a next hop, too",
+                             "another way than those it stands in for");
+    }
+
     void check_family(const StaticRoute& route) {
-        for (const auto& hop : route.next_hops) {
+        auto hops = route.next_hops;
+        hops.insert(hops.end(), route.backup.begin(), route.backup.end());
+        for (const auto& hop : hops) {
             if (!hop.via || hop.via->family == route.prefix.address.family) continue;
             complain("/prefix", "gateway " + hop.via->to_string() + " for prefix " + route.prefix.to_string(),
                      "both of one family");

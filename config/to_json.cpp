@@ -98,6 +98,7 @@ json route_json(const StaticRoute& route) {
                 {"metric", route.metric},
                 {"counters", route.counters}};
     if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
+    if (!route.backup.empty()) out["backup"] = next_hops_json(route.backup);
     return out;
 }
 
@@ -133,6 +134,7 @@ std::string route_text(const StaticRoute& route) {
     out += ",\"metric\":" + std::to_string(route.metric);
     if (route.counters) out += ",\"counters\":true";
     append_next_hops(out, "next_hops", route.next_hops);
+    append_next_hops(out, "backup", route.backup);
     return out + '}';
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fib/rib.h"
 
+#include <algorithm>
 #include <cassert>
+#include <deque>
+#include <set>
 #include <unordered_set>
 
 #include "fib/rib_table.h"
@@ -56,17 +59,49 @@ struct Rib::State {
         return found ? std::optional(*found) : std::nullopt;
     }
 
-    Result<void> tell(const Prefix& prefix, const std::optional<Candidate>& candidate) {
-        return changed(prefix, candidate ? std::optional(route_of(prefix, *candidate)) : std::nullopt);
+    /// What packets of a prefix meet, and what they are to meet when that fails.
+    struct Choice {
+        std::optional<Candidate> best;
+        NextHopSetId second = 0;
+        bool operator==(const Choice&) const = default;
+    };
+
+    [[nodiscard]] Choice choose(const Candidates& candidates) const {
+        Choice choice;
+        for (const Candidate& candidate : candidates) {
+            if (!unusable.empty() && unusable.contains(candidate.next_hops)) continue;
+            if (!choice.best) {
+                choice.best = candidate;
+            } else if (candidate.next_hops != choice.best->next_hops) {
+                choice.second = candidate.next_hops;
+                break;
+            }
+        }
+        return choice;
+    }
+
+    Result<void> tell(const Prefix& prefix, const Choice& choice) {
+        return changed(prefix, choice.best ? std::optional(route_of(prefix, *choice.best)) : std::nullopt,
+                       choice.second);
+    }
+
+    /// Has what was told of a prefix with these candidates been overtaken?
+    [[nodiscard]] bool stale(const Prefix& prefix, const Candidates& candidates) const {
+        if (!refused.empty() && refused.contains(prefix)) return true;
+        return !pending.empty() && std::ranges::any_of(candidates, [this](const Candidate& candidate) {
+            return std::ranges::any_of(
+                pending, [&](const Pending& one) { return one.next_hops == candidate.next_hops; });
+        });
     }
 
     /// Tells first and stores then: a refusal leaves nothing to undo.
     template <class Key>
     Result<void> change(RibTable<Key>& table, const Prefix& prefix, const Candidates& before,
                         const Candidates& after) {
-        const auto new_best = best_value(after);
-        if (best_value(before) != new_best)
-            if (auto told = tell(prefix, new_best); !told) return told;
+        const Choice now = choose(after);
+        if (choose(before) != now || stale(prefix, before))
+            if (auto told = tell(prefix, now); !told) return told;
+        if (!refused.empty()) refused.erase(prefix);
         table.store(Key::of(prefix), before, after);
         for (const Candidate& candidate : before)
             routes[static_cast<size_t>(candidate.source)]--;
@@ -77,18 +112,58 @@ struct Rib::State {
 
     struct Change {
         Prefix prefix;
-        std::optional<Candidate> before;
-        std::optional<Candidate> after;
+        Choice before;
+        Choice after;
     };
+
+    struct Place {
+        size_t at = 0;
+        uint32_t revision = 0;
+    };
+    /// A set whose prefixes are being told of, and how far that is.
+    struct Pending {
+        NextHopSetId next_hops = 0;
+        Place place4;
+        Place place6;
+    };
+
+    /// True when there is nothing left of this family.
+    template <class Key>
+    bool settle_some(RibTable<Key>& table, NextHopSetId next_hops, Place& place, size_t& budget,
+                     Result<void>& result) {
+        for (; budget > 0; budget--) {
+            if (const uint32_t revision = table.revision(next_hops); revision != place.revision)
+                place = {0, revision};
+            const auto key = table.user_at(next_hops, place.at);
+            if (!key) return true;
+            place.at++;
+            const Candidates candidates = table.find(*key);
+            if (std::ranges::none_of(candidates,
+                                     [&](const Candidate& one) { return one.next_hops == next_hops; }))
+                continue;
+            const Prefix prefix = key->prefix();
+            if (auto told = tell(prefix, choose(candidates)); !told) {
+                refused.insert(prefix);
+                result = told;
+            } else if (!refused.empty()) {
+                refused.erase(prefix);
+            }
+        }
+        return false;
+    }
+
+    std::deque<Pending> pending;
+    std::set<Prefix> refused;  ///< what was told of them was not taken
+    std::vector<Prefix> to_retry;
 
     template <class Key>
     void collect_changes(RibTable<Key>& table, NextHopSetId next_hops, bool usable,
                          std::vector<Change>& changes) {
         for (const Key& key : table.users_of(next_hops)) {
             const Candidates candidates = table.find(key);
-            const auto before = best_value(candidates);
+            const auto before = choose(candidates);
             set_flag(next_hops, usable);
-            const auto after = best_value(candidates);
+            const auto after = choose(candidates);
             set_flag(next_hops, !usable);
             if (before != after) changes.push_back({key.prefix(), before, after});
         }
@@ -107,26 +182,50 @@ Rib::Rib(BestRouteChanged changed) : state_(std::make_unique<State>()) {
 }
 Rib::~Rib() = default;
 
-Result<void> Rib::set(const Route& route) {
+namespace {
+
+std::optional<Route> route_from(const Prefix& prefix, const Candidates& candidates, RouteSource source) {
+    for (const Candidate& candidate : candidates)
+        if (candidate.source == source) return route_of(prefix, candidate);
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<Route>> Rib::exchange(const Route& route) {
     if (route.next_hops == 0) return fail(route.prefix.to_string(), "a route without next hops");
-    return with_table(*state_, route.prefix.address.family, [&]<class Key>(RibTable<Key>& table, Key) {
-        const Candidates before = table.find(Key::of(route.prefix));
-        Candidates after = before;
-        after.insert({route.next_hops, route.metric, route.source, route.preference});
-        return state_->change(table, route.prefix, before, after);
-    });
+    return with_table(*state_, route.prefix.address.family,
+                      [&]<class Key>(RibTable<Key>& table, Key) -> Result<std::optional<Route>> {
+                          const Candidates before = table.find(Key::of(route.prefix));
+                          Candidates after = before;
+                          after.insert({route.next_hops, route.metric, route.source, route.preference});
+                          if (auto changed = state_->change(table, route.prefix, before, after); !changed)
+                              return tl::unexpected(changed.error());
+                          return route_from(route.prefix, before, route.source);
+                      });
+}
+
+Result<std::optional<Route>> Rib::take(const Prefix& prefix, RouteSource source) {
+    return with_table(*state_, prefix.address.family,
+                      [&]<class Key>(RibTable<Key>& table, Key) -> Result<std::optional<Route>> {
+                          const Candidates before = table.find(Key::of(prefix));
+                          Candidates after = before;
+                          if (!after.erase(source)) return std::optional<Route>();
+                          if (auto changed = state_->change(table, prefix, before, after); !changed)
+                              return tl::unexpected(changed.error());
+                          return route_from(prefix, before, source);
+                      });
+}
+
+Result<void> Rib::set(const Route& route) {
+    if (auto before = exchange(route); !before) return tl::unexpected(before.error());
+    return {};
 }
 
 Result<bool> Rib::erase(const Prefix& prefix, RouteSource source) {
-    return with_table(*state_, prefix.address.family,
-                      [&]<class Key>(RibTable<Key>& table, Key) -> Result<bool> {
-                          const Candidates before = table.find(Key::of(prefix));
-                          Candidates after = before;
-                          if (!after.erase(source)) return false;
-                          if (auto changed = state_->change(table, prefix, before, after); !changed)
-                              return tl::unexpected(changed.error());
-                          return true;
-                      });
+    const auto before = take(prefix, source);
+    if (!before) return tl::unexpected(before.error());
+    return before->has_value();
 }
 
 Result<void> Rib::set_usable(NextHopSetId next_hops, bool usable) {
@@ -145,6 +244,59 @@ Result<void> Rib::set_usable(NextHopSetId next_hops, bool usable) {
     }
     s.set_flag(next_hops, usable);
     return {};
+}
+
+// One that is under way already begins anew: what it has told so far may be what is not to be any more.
+void Rib::begin_set_usable(NextHopSetId next_hops, bool usable) {
+    State& s = *state_;
+    if (s.unusable.contains(next_hops) != usable) return;
+    s.set_flag(next_hops, usable);
+    std::erase_if(s.pending, [&](const State::Pending& one) { return one.next_hops == next_hops; });
+    State::Pending begun;
+    begun.next_hops = next_hops;
+    begun.place4.revision = s.table4.revision(next_hops);
+    begun.place6.revision = s.table6.revision(next_hops);
+    if (s.table4.user_at(next_hops, 0) || s.table6.user_at(next_hops, 0)) s.pending.push_back(begun);
+}
+
+// Sets that became usable first: what is to be used comes before what is not goes.
+Result<void> Rib::settle(size_t prefixes) {
+    State& s = *state_;
+    Result<void> result;
+    for (; !s.to_retry.empty() && prefixes > 0; prefixes--) {
+        const Prefix prefix = s.to_retry.back();
+        s.to_retry.pop_back();
+        const auto choice =
+            with_table(s, prefix.address.family, [&]<class Key>(const RibTable<Key>& table, Key) {
+                return s.choose(table.find(Key::of(prefix)));
+            });
+        if (auto told = s.tell(prefix, choice); !told)
+            result = told;
+        else
+            s.refused.erase(prefix);
+    }
+    while (!s.pending.empty() && prefixes > 0) {
+        auto next = std::ranges::find_if(
+            s.pending, [&](const State::Pending& one) { return !s.unusable.contains(one.next_hops); });
+        if (next == s.pending.end()) next = s.pending.begin();
+        if (s.settle_some(s.table4, next->next_hops, next->place4, prefixes, result) &&
+            s.settle_some(s.table6, next->next_hops, next->place6, prefixes, result))
+            s.pending.erase(next);
+    }
+    return result;
+}
+
+bool Rib::settled() const {
+    return state_->pending.empty() && state_->to_retry.empty();
+}
+
+bool Rib::settled(NextHopSetId next_hops) const {
+    return std::ranges::none_of(state_->pending,
+                                [&](const State::Pending& one) { return one.next_hops == next_hops; });
+}
+
+void Rib::retry() {
+    state_->to_retry.assign(state_->refused.begin(), state_->refused.end());
 }
 
 std::vector<Route> Rib::candidates(const Prefix& prefix) const {

@@ -35,9 +35,11 @@ struct Route {
     NextHopSetId next_hops = 0;
 };
 
-/// The best route of `prefix` is now `best` (nullopt: none). Returning an error refuses the change: the RIB
-/// then stays as it was before the call that caused it.
-using BestRouteChanged = std::function<Result<void>(const Prefix& prefix, const std::optional<Route>& best)>;
+/// The best route of `prefix` is now `best` (nullopt: none), and the next best one, with other next hops, has
+/// `second` (0: there is none). Returning an error refuses the change: the RIB then stays as it was before
+/// the call that caused it.
+using BestRouteChanged =
+    std::function<Result<void>(const Prefix& prefix, const std::optional<Route>& best, NextHopSetId second)>;
 
 class Rib {
   public:
@@ -48,9 +50,22 @@ class Rib {
     Result<void> set(const Route& route);
     /// False if the source had no such route.
     Result<bool> erase(const Prefix& prefix, RouteSource source);
+    // The same, for who needs to know what the source had before.
+    Result<std::optional<Route>> exchange(const Route& route);
+    Result<std::optional<Route>> take(const Prefix& prefix, RouteSource source);
     /// A next-hop set became usable or not; best routes are chosen anew where it is a candidate.
     /// Sets are usable until said otherwise.
     Result<void> set_usable(NextHopSetId next_hops, bool usable);
+
+    // The same for a set of a million prefixes, in pieces.
+    /// Best routes are others from now on; of which prefixes is told by settle().
+    void begin_set_usable(NextHopSetId next_hops, bool usable);
+    /// Tells of up to so many prefixes. What is refused is kept, and told again by a call after retry().
+    Result<void> settle(size_t prefixes);
+    [[nodiscard]] bool settled() const;
+    /// Is all told that hangs on this set?
+    [[nodiscard]] bool settled(NextHopSetId next_hops) const;
+    void retry();
 
     /// All candidates of exactly this prefix, best first; unusable ones last.
     [[nodiscard]] std::vector<Route> candidates(const Prefix& prefix) const;

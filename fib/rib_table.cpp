@@ -75,20 +75,21 @@ void RibTable<Key>::count_users(const Key& key, const Candidates& before, const 
     for (const Candidate& candidate : after) {
         Users& users = users_[candidate.next_hops];
         users.live++;
-        if (!uses(before, candidate.next_hops)) users.keys.push_back(key);
+        if (uses(before, candidate.next_hops)) continue;
+        users.keys.push_back(key);
+        // Only here: what goes makes the list no longer, and a whole table that goes is not looked through.
+        if (users.keys.size() > 2 * users.live + 64) weed(candidate.next_hops, users);
     }
     for (const Candidate& candidate : before) {
         Users& users = users_[candidate.next_hops];
         users.live--;
-        if (users.live == 0)
-            users_.erase(candidate.next_hops);
-        else if (users.keys.size() > 2 * users.live + 64)
-            weed(candidate.next_hops, users);
+        if (users.live == 0) users_.erase(candidate.next_hops);
     }
 }
 
 template <class Key>
 void RibTable<Key>::weed(NextHopSetId next_hops, Users& users) {
+    users.revision++;
     std::ranges::sort(users.keys);
     users.keys.erase(std::unique(users.keys.begin(), users.keys.end()), users.keys.end());
     std::erase_if(users.keys, [&](const Key& key) {

@@ -51,6 +51,17 @@ class RibTable {
     void store(const Key& key, const Candidates& before, const Candidates& after);
     /// Prefixes with a candidate of this set, each once.
     std::vector<Key> users_of(NextHopSetId next_hops);
+    /// One of them, or one that was; and the like for each place until there is none. Places hold while
+    /// revision() stays.
+    [[nodiscard]] std::optional<Key> user_at(NextHopSetId next_hops, size_t place) const {
+        const auto found = users_.find(next_hops);
+        if (found == users_.end() || place >= found->second.keys.size()) return std::nullopt;
+        return found->second.keys[place];
+    }
+    [[nodiscard]] uint32_t revision(NextHopSetId next_hops) const {
+        const auto found = users_.find(next_hops);
+        return found == users_.end() ? 0 : found->second.revision;
+    }
     /// The longest prefix around the address whose candidates `accept` takes.
     template <class Accept>
     [[nodiscard]] std::optional<Key> match(const Key& address, Accept accept) const {
@@ -83,6 +94,7 @@ class RibTable {
     struct Users {
         std::vector<Key> keys;
         size_t live = 0;
+        uint32_t revision = 0;  ///< places in `keys` have changed
     };
 
     [[nodiscard]] Candidates unpack(const Slot& slot) const;

@@ -28,7 +28,8 @@ constexpr std::array benchmarks{
     Benchmark{"cpu", true, "what a packet costs one core, against DPDK's l3fwd and testpmd (root)"},
     Benchmark{"fib", true, "lookups, updates and loading, against DPDK's tables"},
     Benchmark{"rfc2544", true, "throughput by search, latency, loss, back-to-back (root)"},
-    Benchmark{"routes", true, "BIRD and FRR with full tables, over netlink and FPM, against the kernel (root)"},
+    Benchmark{"routes", true,
+              "BIRD and FRR with full tables, over netlink and FPM, against the kernel (root)"},
     Benchmark{"compare", false, "what changed between two reports: A.json B.json"}};
 
 void print_usage(std::ostream& out) {

@@ -58,11 +58,11 @@ void look_at(const config::Interface& port, RedirectTargets* targets, PortsRepor
     }
     if (targets) seen.redirects = targets->takes_redirects(ifindex);
     if (!seen.redirects.value_or(true))
-        report.findings.push_back(
-            {"no_redirects", Severity::hindrance, port.name,
-             why_no_redirects(port.name) + ": what other ports have for it leaves by the kernel's stack "
-                                           "(before Linux 6.6 by the daemon)",
-             "a device that takes redirected frames", ""});
+        report.findings.push_back({"no_redirects", Severity::hindrance, port.name,
+                                   why_no_redirects(port.name) +
+                                       ": what other ports have for it leaves by the kernel's stack "
+                                       "(before Linux 6.6 by the daemon)",
+                                   "a device that takes redirected frames", ""});
     look_at_tags(port, report);
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 Cell next_hop_cell(const nlohmann::json& hop, bool weights) {
     const std::string state = text_of(hop, "state", "");
-    Cell cell(next_hop_text(hop, weights));
+    Cell cell((flag_of(hop, "backup") ? "backup " : "") + next_hop_text(hop, weights));
     if (state == "failed" || state == "down" || state == "inactive") {
         const std::string reason = text_of(hop, "reason", "");
         cell.text += " (" + (reason.empty() ? state : "inactive: " + reason) + ")";

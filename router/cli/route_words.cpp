@@ -20,7 +20,7 @@ constexpr std::string_view foreign[] = {"src",    "proto", "protocol", "table", 
                                         "onlink", "mtu",   "advmss",   "pref",    "realm",
                                         "nhid",   "encap", "tos",      "dsfield", "expires"};
 constexpr const char* grammar =
-    "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [blackhole|unreachable|"
+    "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] [blackhole|unreachable|"
     "prohibit] [preference N] [metric N] [counters]";
 
 template <size_t Count>
@@ -71,7 +71,7 @@ class WordParser {
   private:
     Result<void> take_word(const std::string& word) {
         if (is_one_of(word, types)) return take_type(word);
-        if (word == "nexthop") return take_nexthop();
+        if (word == "nexthop" || word == "backup") return take_nexthop(word == "backup");
         if (word == "via") return take_via();
         if (word == "dev" || word == "oif") return take_dev();
         if (word == "weight") {
@@ -122,7 +122,16 @@ class WordParser {
         return {};
     }
 
-    Result<void> take_nexthop() {
+    Result<void> take_nexthop(bool backup) {
+        if (backup && !hop_ && hops_.empty())
+            return fail("", "a backup before any next hop", "the next hops, then \"backup\" and theirs");
+        if (backup) {
+            if (auto good = close_hop(); !good) return good;
+            backup_ = true;
+            hop_ = json::object();
+            return {};
+        }
+        if (backup_) return fail("", "\"nexthop\" behind \"backup\"", "the backups last");
         if (!nexthop_seen_ && hop_) {
             return fail("", "a next hop before the first \"nexthop\"",
                         "each next hop behind a \"nexthop\" of its own");
@@ -185,7 +194,7 @@ class WordParser {
         if (!hop_->contains("via") && !hop_->contains("interface")) {
             return fail("", "a next hop that says neither via nor dev", "via ADDRESS, dev INTERFACE or both");
         }
-        hops_.push_back(std::move(*hop_));
+        (backup_ ? backups_ : hops_).push_back(std::move(*hop_));
         hop_.reset();
         return {};
     }
@@ -205,6 +214,7 @@ class WordParser {
             route["type"] = *type_;
         }
         if (!hops_.empty()) route["next_hops"] = hops_;
+        if (!backups_.empty()) route["backup"] = backups_;
         if (preference_) route["preference"] = *preference_;
         if (metric_) route["metric"] = *metric_;
         if (counters_) route["counters"] = true;
@@ -221,6 +231,8 @@ class WordParser {
     std::string gateway_;      ///< the last one, for errors
     std::optional<json> hop_;  // the one being read
     json hops_ = json::array();
+    json backups_ = json::array();
+    bool backup_ = false;  ///< next hops are backups from here on
     bool nexthop_seen_ = false;
     std::optional<uint64_t> preference_;
     std::optional<uint64_t> metric_;

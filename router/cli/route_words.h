@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The grammar of `pktpit route add …`, which is iproute2's where both have the thing. Pure; any thread.
 ///
-///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [preference N] [metric N] [counters]
-///     TYPE      unicast | blackhole | unreachable | prohibit
-///     PREFIX    192.0.2.0/24 | 192.0.2.1 | default
-///     NEXT-HOP  [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N]
+///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [backup NEXT-HOP]… [preference N] [metric N]
+///     [counters] TYPE      unicast | blackhole | unreachable | prohibit PREFIX    192.0.2.0/24 | 192.0.2.1 |
+///     default NEXT-HOP  [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N]
 ///
 /// A second `via` begins a second next hop, with or without `nexthop`.
 #pragma once

@@ -32,10 +32,10 @@ class CliRoutes::Installer {
   private:
     Result<void> acquire(const config::StaticRoute& route) {
         if (next_hops_ != 0 && !route.counters && !last_.counters && route.type == last_.type &&
-            route.next_hops == last_.next_hops)
+            route.next_hops == last_.next_hops && route.backup == last_.backup)
             return {};
         release();
-        auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops);
+        auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops, route.backup);
         if (!spec) return tl::unexpected(spec.error());
         if (route.counters) {
             const auto counter = counters_.acquire({route.prefix, cli_source});

@@ -88,16 +88,10 @@ void FpmRoutes::accept() {
     auto peer = fpm_accept(listener_);
     if (!peer) return;
     const std::string name = peer->to_string();
-    if (!fpm_may_connect(peer->address, settings_.from)) {
-        counters_.refused++;
-        spdlog::warn("FPM: {} may not connect (/fpm/from)", name);
-        return;
-    }
-    if (session_) {
-        counters_.refused++;
-        spdlog::warn("FPM: {} wants to connect beside {}: one at a time", name, session_->name);
-        return;
-    }
+    if (!fpm_may_connect(peer->address, settings_.from))
+        return refuse_connection(name + " may not connect (/fpm/from)");
+    if (session_)
+        return refuse_connection(name + " wants to connect beside " + session_->name + ": one at a time");
     session_ = std::make_unique<Session>(std::move(*peer));
     counters_.connections++;
     table_.begin_epoch();
@@ -108,6 +102,15 @@ void FpmRoutes::accept() {
     spdlog::info("FPM: {} has connected; {} routes of before are stale until it repeats them", name,
                  table_.stale());
     watcher_.watch(session_->stream.descriptor(), [this] { read(); });
+}
+
+// Whoever may reach the port can do so as often as he likes: the log is told every 10 s at most.
+void FpmRoutes::refuse_connection(const std::string& why) {
+    counters_.refused++;
+    const auto now = Clock::now();
+    if (refusal_told_ && now - *refusal_told_ < std::chrono::seconds(10)) return;
+    refusal_told_ = now;
+    spdlog::warn("FPM: {}; {} refused so far", why, counters_.refused);
 }
 
 void FpmRoutes::disconnect(const std::string& why, bool is_error) {
@@ -158,7 +161,9 @@ void FpmRoutes::mend() {
         const size_t before = table_.routes();
         sweeping_ = !table_.sweep(go_on);
         counters_.swept += before - table_.routes();
-        if (!sweeping_) spdlog::info("FPM: stale routes are gone, {} are left", table_.routes());
+        if (!sweeping_ && counters_.swept != 0)
+            spdlog::info("FPM: stale routes are gone ({} so far), {} are left", counters_.swept,
+                         table_.routes());
     }
 }
 
@@ -172,7 +177,10 @@ void FpmRoutes::tick(Clock::time_point now) {
     if (std::exchange(repeated_, table_.repeated()) != table_.repeated()) quiet_since_ = now;
     if (table_.stale() != 0 && now - *quiet_since_ < std::chrono::seconds(settings_.stale_hold_s)) return;
     quiet_since_.reset();
-    spdlog::info("FPM: {} routes were not repeated and go", table_.stale());
+    if (table_.stale() == 0)
+        spdlog::info("FPM: all routes of before have been repeated or withdrawn");
+    else
+        spdlog::info("FPM: {} routes of before were not repeated and go", table_.stale());
     sweeping_ = true;
     wake();
 }

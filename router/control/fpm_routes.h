@@ -79,6 +79,7 @@ class FpmRoutes : private FpmTable::Listener {
 
     void committed(const config::Fpm& wanted, Fd listener);
     void accept();
+    void refuse_connection(const std::string& why);
     void read();
     void disconnect(const std::string& why, bool is_error);
     void work();
@@ -101,6 +102,7 @@ class FpmRoutes : private FpmTable::Listener {
     uint64_t refused_routes_ = 0;
     std::set<Prefix> told_;  ///< that they are not followed; bounded
     uint64_t not_followed_ = 0;
+    std::optional<Clock::time_point> refusal_told_;
     bool watching_work_ = false;
     bool sweeping_ = false;
     bool repeating_ = false;

@@ -65,8 +65,7 @@ RouteJournal::Routes RouteJournal::load() {
         read_line(text.substr(begin, end - begin), routes);
     if (begin == text.size()) return routes;
     spdlog::warn("{}: the last change was not written to its end, and is left out", path_);
-    if (::truncate(path_.c_str(), static_cast<off_t>(begin)) != 0)
-        spdlog::warn("{}: {}", path_, errno_text(errno));
+    cut(static_cast<long>(begin));
     return routes;
 }
 
@@ -114,7 +113,7 @@ Result<void> RouteJournal::remove(std::span<const config::StaticRoute> routes) {
 }
 
 Result<void> RouteJournal::append(const std::string& line) {
-    const Fd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+    const Fd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640));
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0)
         return tl::unexpected(cannot_keep(path_, errno_text(errno)));
@@ -127,7 +126,12 @@ Result<void> RouteJournal::append(const std::string& line) {
 }
 
 void RouteJournal::take_back() {
-    if (::truncate(path_.c_str(), before_) != 0) spdlog::warn("{}: {}", path_, errno_text(errno));
+    cut(before_);
+}
+
+void RouteJournal::cut(long size) {
+    const Fd file(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file || ::ftruncate(file.get(), size) != 0) spdlog::warn("{}: {}", path_, errno_text(errno));
 }
 
 void RouteJournal::tidy(const Routes& routes) {
@@ -141,7 +145,7 @@ void RouteJournal::tidy(const Routes& routes) {
 // Written beside and renamed over: a reader finds the old routes or the new ones, never half of them.
 Result<void> RouteJournal::rewrite(const Routes& routes) {
     const std::string incoming = path_ + ".incoming";
-    const Fd file(::open(incoming.c_str(), O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0644));
+    const Fd file(::open(incoming.c_str(), O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0640));
     if (!file) return tl::unexpected(cannot_keep(path_, errno_text(errno)));
     std::string text;
     for (const auto& [prefix, route] : routes)

@@ -39,6 +39,8 @@ class RouteJournal {
     Result<void> append(const std::string& line);
     Result<void> rewrite(const Routes& routes);
     void read_line(const std::string& line, Routes& routes);
+    /// The file ends behind `size` bytes from here on.
+    void cut(long size);
 
     std::string path_;
     size_t changes_ = 0;  ///< in the file

@@ -57,7 +57,11 @@ class FileReader {
         if (hops == file_.next_hops.end()) hops = file_.next_hops.find("*");
         if (hops != file_.next_hops.end()) {
             known->second = static_cast<uint32_t>(wanted_.next_hop_sets.size());
-            wanted_.next_hop_sets.push_back({config::RouteType::unicast, hops->second});
+            auto backup = file_.backup.find(std::string(id));
+            if (backup == file_.backup.end()) backup = file_.backup.find("*");
+            wanted_.next_hop_sets.push_back(
+                {config::RouteType::unicast, hops->second,
+                 backup == file_.backup.end() ? std::vector<config::NextHop>() : backup->second});
         }
         return known->second;
     }
@@ -75,8 +79,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
     for (const auto& route : config.routes) {
         wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
                                  route.metric, route.preference});
-        wanted.next_hop_sets.push_back(
-            {route.type, route.next_hops, route.counters ? std::optional(route.prefix) : std::nullopt});
+        wanted.next_hop_sets.push_back({route.type, route.next_hops, route.backup,
+                                        route.counters ? std::optional(route.prefix) : std::nullopt});
     }
     for (const auto& file : config.routes_files) {
         auto found = FileReader(file, wanted).read(config::path_of(file, config));
@@ -93,10 +97,13 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 }
 
 Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
-                               const std::vector<config::NextHop>& next_hops) {
+                               const std::vector<config::NextHop>& next_hops,
+                               const std::vector<config::NextHop>& backup) {
     NextHopSetSpec spec{kind_of(type), {}, 0};
-    for (const auto& hop : next_hops) {
-        NextHopSpec wanted{hop.via, 0, hop.weight};
+    for (size_t i = 0; i < next_hops.size() + backup.size(); i++) {
+        const bool stands_in = i >= next_hops.size();
+        const config::NextHop& hop = stands_in ? backup[i - next_hops.size()] : next_hops[i];
+        NextHopSpec wanted{hop.via, 0, hop.weight, stands_in};
         if (hop.interface) {
             const L3Interface* interface = interfaces.by_name(*hop.interface);
             if (!interface)

@@ -24,6 +24,7 @@ struct WantedRoutes {
     struct NextHops {
         config::RouteType type = config::RouteType::unicast;
         std::vector<config::NextHop> next_hops;
+        std::vector<config::NextHop> backup{};
         std::optional<Prefix> counted_for{};  ///< the route that has it for itself, since it is counted
     };
     std::vector<NextHops> next_hop_sets;
@@ -35,7 +36,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
 
 /// A next-hop set of the configuration in the routing core's terms. Errors: unknown interface.
 Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
-                               const std::vector<config::NextHop>& next_hops);
+                               const std::vector<config::NextHop>& next_hops,
+                               const std::vector<config::NextHop>& backup = {});
 
 /// The same error, naming the route that met it.
 Error for_route(const Prefix& prefix, Error error);

@@ -120,6 +120,7 @@ json show_next_hop(const Routing& routing, const NextHopSpec& hop) {
     if (resolution && resolution->state == Resolution::State::resolved && !resolution->recursive())
         direct.interface = resolution->hops.front().interface;
     json entry = resolved_hop(routing, direct);
+    if (hop.backup) entry["backup"] = true;
     entry["reason"] = nullptr;
     entry["recursive"] = nullptr;
     if (!resolution) return entry;
@@ -295,7 +296,8 @@ json show_route_to(const Routing& routing, const IpAddress& address, const Route
         answer["candidates"].push_back(show_route(routing, candidate, first, counters, protocol_of));
         first = false;
     }
-    const fib::GroupId group = routing.next_hop_sets().group_of(best->next_hops);
+    const fib::GroupId group =
+        routing.image().find(best->prefix).value_or(routing.next_hop_sets().group_of(best->next_hops));
     json members = json::array();
     for (const auto& [id, buckets] : members_of(routing.image(), group)) {
         members.push_back(show_adjacency(routing, id));

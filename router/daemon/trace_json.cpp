@@ -63,7 +63,8 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
     if (const auto best = routing.rib().match(*destination)) {
         lookup["prefix"] = best->prefix.to_string();
         lookup["source"] = fib::to_string(best->source);
-        lookup["group"] = routing.next_hop_sets().group_of(best->next_hops);
+        lookup["group"] =
+            routing.image().find(best->prefix).value_or(routing.next_hop_sets().group_of(best->next_hops));
     }
     if (decision.adjacency != 0) lookup["adjacency"] = show_adjacency(routing, decision.adjacency);
     return lookup;

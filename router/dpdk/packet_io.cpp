@@ -282,6 +282,8 @@ void EthPacketIo::send_held(uint64_t which) {
     while (which != 0) {
         const uint16_t id = egress_[static_cast<size_t>(std::countr_zero(which))];
         const Port* port = find(id);
+        // Of a port that is not there, none: all are dropped.
+        const unsigned most_segments = !port ? 0 : port->multi_segment ? UINT16_MAX : 1;
         uint64_t others = 0;
         uint64_t bytes = 0;
         size_t count = 0;
@@ -293,7 +295,7 @@ void EthPacketIo::send_held(uint64_t which) {
             }
             rte_mbuf* mbuf = held_[index];
             mbuf->ol_flags &= kept_flags;
-            if (!port || (mbuf->nb_segs > 1 && !port->multi_segment)) [[unlikely]] {
+            if (mbuf->nb_segs > most_segments) [[unlikely]] {
                 if (port) held_[index] = mbuf = in_one_segment(mbuf);
                 if (!port || !mbuf) {
                     drop(id, port ? PP_DROP_NO_SLOT : PP_DROP_NO_EGRESS, index);

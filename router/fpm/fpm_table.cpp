@@ -116,6 +116,7 @@ void FpmTable::erase_at(Table<Key>& table, size_t place) {
         table.places[table.slots[place].key] = static_cast<uint32_t>(place);
     }
     table.slots.pop_back();
+    if (table.slots.empty()) table.places = {};  // whose memory was a full table's
     listener_.route_removed(gone.key.prefix());
     release(gone.body);
 }

@@ -73,7 +73,23 @@ class Gateways::Attempt {
         }
         std::vector<WeightedHops> parts;
         unsigned depth = 0;
+        for (const bool backups : {false, true}) {
+            if (!parts.empty()) break;
+            if (!take_parts(spec, backups, parts, depth)) return false;
+        }
+        if (parts.empty()) return true;
+        if (depth > deepest_recursion)
+            end(State::too_deep, route.prefix);
+        else
+            end(State::resolved, route.prefix, combine(parts), depth);
+        return false;
+    }
+
+    /// False: another gateway has to be resolved before.
+    bool take_parts(const NextHopSetSpec& spec, bool backups, std::vector<WeightedHops>& parts,
+                    unsigned& depth) {
         for (const NextHopSpec& hop : spec.next_hops) {
+            if (hop.backup != backups) continue;
             if (hop.is_gateway_alone()) {
                 const Place other = all_.gateways_.find(*hop.via);
                 if (other->second.progress != Gateway::Progress::known) {
@@ -89,12 +105,7 @@ class Gateways::Attempt {
                 parts.push_back({hop.weight, {{hop.interface, hop.via ? *hop.via : gateway_->first, 1}}});
             }
         }
-        if (parts.empty()) return true;
-        if (depth > deepest_recursion)
-            end(State::too_deep, route.prefix);
-        else
-            end(State::resolved, route.prefix, combine(parts), depth);
-        return false;
+        return true;
     }
 
     Gateways& all_;

@@ -43,7 +43,15 @@ Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     const auto entry = ids_.emplace(spec, id).first;
     if (spec.resilient != 0) resilient_.emplace(spec.resilient, id);
     const bool usable = !members->empty();
-    sets_.emplace(id, Set{&entry->first, 1, *group, usable, std::move(hops), std::move(*members)});
+    Set& set = sets_[id];
+    set.spec = &entry->first;
+    set.references = 1;
+    set.group = *group;
+    set.usable = usable;
+    set.hops = std::move(hops);
+    set.members = std::move(*members);
+    set.backups = std::ranges::any_of(spec.next_hops, &NextHopSpec::backup);
+    hold(set);
     if (!usable && usable_changed_) usable_changed_(id, false);
     return id;
 }
@@ -53,6 +61,7 @@ void NextHopSets::release(fib::NextHopSetId id) {
     if (found == sets_.end() || --found->second.references > 0) return;
     image_.remove_group(found->second.group);
     release_members(found->second.members);
+    release_members(found->second.held);
     // The RIB forgets what it knew of the id, since a later set never gets it again.
     if (!found->second.usable && usable_changed_) usable_changed_(id, true);
     unwatch(*found->second.spec, id);
@@ -146,8 +155,8 @@ void NextHopSets::interface_changed(InterfaceId interface) {
 void NextHopSets::neighbour_changed(const Adjacencies::NeighbourKey& key) {
     for (auto& [id, set] : sets_) {
         // With one member there is nothing to share out: its adjacency has been rewritten already.
-        if (set.hops.size() < 2) continue;
-        if (std::ranges::any_of(set.hops, [&](const ResolvedHop& hop) {
+        if (set.hops.size() < 2 && !set.backups) continue;
+        if (set.backups || std::ranges::any_of(set.hops, [&](const ResolvedHop& hop) {
                 return hop.interface == key.first && hop.via == key.second;
             }))
             refresh(id, set);
@@ -160,11 +169,32 @@ bool NextHopSets::failed(const ResolvedHop& hop) const {
     return neighbour && neighbour->state == NeighbourState::failed;
 }
 
-/// The next hops that can be used now, recursion done.
+bool NextHopSets::answers(const ResolvedHop& hop) const {
+    if (!hop.via) return true;
+    const Neighbour* neighbour = adjacencies_.neighbour({hop.interface, *hop.via});
+    return neighbour && neighbour->usable();
+}
+
+/// The next hops that can be used now, recursion done. Backups are preferred while they answer and none of
+/// the others does: one that has come back is not used before its neighbour is known.
 std::vector<ResolvedHop> NextHopSets::resolve(const NextHopSetSpec& spec) {
+    auto hops = resolve(spec, false);
+    if (std::ranges::none_of(spec.next_hops, &NextHopSpec::backup)) return hops;
+    const auto any_answers = [this](const std::vector<ResolvedHop>& some) {
+        return std::ranges::any_of(some, [this](const ResolvedHop& hop) { return answers(hop); });
+    };
+    if (any_answers(hops)) return hops;
+    auto backups = resolve(spec, true);
+    if (backups.empty() || any_answers(backups)) return backups.empty() ? hops : backups;
+    const bool all_failed = std::ranges::all_of(hops, [this](const ResolvedHop& hop) { return failed(hop); });
+    return all_failed ? backups : hops;
+}
+
+std::vector<ResolvedHop> NextHopSets::resolve(const NextHopSetSpec& spec, bool backups) {
     if (spec.kind != PP_ADJ_FORWARD) return {};
     std::vector<WeightedHops> parts;
     for (const auto& hop : spec.next_hops) {
+        if (hop.backup != backups) continue;
         if (hop.is_gateway_alone())
             parts.push_back({hop.weight, gateways_.resolve(*hop.via).hops});
         else if (const L3Interface* interface = interfaces_.find(hop.interface); interface && interface->up)
@@ -217,37 +247,131 @@ void NextHopSets::refresh(const Gateways::SetIds& ids) {
     refresh_those(false);
 }
 
+std::vector<ResolvedHop> NextHopSets::known_hops_of(fib::NextHopSetId id) {
+    const Set& set = sets_.at(id);
+    if (!set.backups) return set.hops;
+    auto hops = resolve(*set.spec, false);
+    const auto backups = resolve(*set.spec, true);
+    hops.insert(hops.end(), backups.begin(), backups.end());
+    return hops;
+}
+
+// A neighbour is asked for only while somebody has its adjacency.
+void NextHopSets::hold(Set& set) {
+    const Members before = std::exchange(set.held, {});
+    if (set.backups) {
+        for (const auto& hop : known_hops_of(ids_.at(*set.spec)))
+            if (hop.via)
+                if (auto adjacency = adjacencies_.acquire(AdjacencyKey::next_hop(hop.interface, *hop.via)))
+                    set.held.emplace_back(*adjacency, hop.weight);
+    }
+    release_members(before);
+}
+
+fib::GroupId NextHopSets::chain(fib::NextHopSetId first, fib::NextHopSetId second) {
+    if (const auto known = chain_ids_.find({first, second}); known != chain_ids_.end()) {
+        chains_.at(known->second).users++;
+        return known->second;
+    }
+    const Set& set = sets_.at(first);
+    auto group = image_.add_group(set.members, set.spec->counter);
+    if (!group) return set.group;
+    chain_ids_.emplace(std::pair{first, second}, *group);
+    chains_.emplace(*group, Chain{first, second, 1});
+    chains_of_[first].insert(*group);
+    chains_of_[second].insert(*group);
+    return *group;
+}
+
+void NextHopSets::release_chain(fib::GroupId group) {
+    const auto found = chains_.find(group);
+    if (found == chains_.end() || --found->second.users > 0) return;
+    for (const auto id : {found->second.first, found->second.second}) {
+        const auto chains = chains_of_.find(id);
+        chains->second.erase(group);
+        if (chains->second.empty()) chains_of_.erase(chains);
+    }
+    chain_ids_.erase({found->second.first, found->second.second});
+    chains_.erase(found);
+    image_.remove_group(group);
+}
+
+void NextHopSets::write_chains(fib::NextHopSetId id) {
+    const auto chains = chains_of_.find(id);
+    if (chains == chains_of_.end()) return;
+    for (const auto group : chains->second)
+        if (!write_chain(group, chains_.at(group))) unwritten_.insert(id);
+}
+
+// Where neither can be used it stays as it is: its routes leave it.
+bool NextHopSets::write_chain(fib::GroupId group, const Chain& chain) {
+    const Set& first = sets_.at(chain.first);
+    const Set& second = sets_.at(chain.second);
+    if (!first.usable && !second.usable) return true;
+    return image_.replace_group(group, first.usable ? first.members : second.members).has_value();
+}
+
+void NextHopSets::drained(fib::NextHopSetId id) {
+    const auto found = sets_.find(id);
+    if (found == sets_.end() || !std::exchange(found->second.draining, false)) return;
+    if (!write(found->second, {})) unwritten_.insert(id);
+}
+
+/// False: no room, all is as it was. Chains are written before what they may name goes.
+bool NextHopSets::write(Set& set, Members members) {
+    if (members == set.members) {
+        release_members(members);
+        return true;
+    }
+    if (!image_.replace_group(set.group, members)) {
+        release_members(members);
+        return false;
+    }
+    const Members before = std::exchange(set.members, std::move(members));
+    write_chains(ids_.at(*set.spec));
+    release_members(before);
+    return true;
+}
+
 void NextHopSets::retry() {
     for (const auto id : std::exchange(unwritten_, {}))
-        if (const auto set = sets_.find(id); set != sets_.end()) refresh(id, set->second);
+        if (const auto set = sets_.find(id); set != sets_.end()) {
+            refresh(id, set->second);
+            write_chains(id);
+        }
 }
 
 void NextHopSets::refresh(fib::NextHopSetId id, Set& set) {
     auto hops = resolve(*set.spec);
+    hold(set);
     auto members = members_of(*set.spec, hops);
     if (!members) {  // no room: the group stays as it is until there is
         unwritten_.insert(id);
         return;
     }
-    if (*members == set.members) {
-        set.hops = std::move(hops);
-        release_members(*members);
-        return;
-    }
     const bool usable = !members->empty();
     const bool was_usable = std::exchange(set.usable, usable);
-    // Routes leave before the group is empty, and come when it is not any more.
-    if (was_usable && !usable && usable_changed_) usable_changed_(id, false);
-    if (!image_.replace_group(set.group, *members)) {
-        release_members(*members);
+    if (!usable) {
+        set.hops.clear();
+        if (!was_usable) return;
+        // Prefixes that have a second best go there with the store of their chain, before any is touched.
+        // All of them leave before the group is empty, and come when it is not any more.
+        set.draining = true;
+        write_chains(id);
+        if (!usable_changed_ || usable_changed_(id, false)) drained(id);
+        return;
+    }
+    const bool was_draining = std::exchange(set.draining, false);
+    if (!write(set, std::move(*members))) {
         set.usable = was_usable;
+        set.draining = was_draining;
         unwritten_.insert(id);
         return;
     }
-    release_members(set.members);
     set.hops = std::move(hops);
-    set.members = std::move(*members);
-    if (!was_usable && usable && usable_changed_) usable_changed_(id, true);
+    if (was_usable) return;
+    write_chains(id);
+    if (usable_changed_) usable_changed_(id, true);
 }
 
 }  // namespace pktpit::router

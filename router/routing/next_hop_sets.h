@@ -25,8 +25,9 @@ namespace pktpit::router {
 
 class NextHopSets {
   public:
-    /// Told when a set becomes usable or stops being so, for Rib::set_usable().
-    using UsableChanged = std::function<void(fib::NextHopSetId id, bool usable)>;
+    /// Told when a set becomes usable or stops being so, for the RIB. False: its routes have not left it yet,
+    /// and drained() will be called when they have.
+    using UsableChanged = std::function<bool(fib::NextHopSetId id, bool usable)>;
 
     /// `routes_around`: where gateways without an interface are looked up, as Rib::for_each_containing().
     NextHopSets(fib::FibImage& image, const InterfaceTable& interfaces, Adjacencies& adjacencies,
@@ -41,12 +42,24 @@ class NextHopSets {
     void release(fib::NextHopSetId id);
 
     [[nodiscard]] fib::GroupId group_of(fib::NextHopSetId id) const { return sets_.at(id).group; }
+    /// The group of prefixes whose best route has `first` and whose second best has `second`: packets leave
+    /// by the one, and from the moment when it cannot be used by the other, with one store for all of these
+    /// prefixes. One user more. Where the image has no room for it: the group of `first`, which has no users
+    /// to count.
+    fib::GroupId chain(fib::NextHopSetId first, fib::NextHopSetId second);
+    /// One user less, if it is a chain's. Of a group that no prefix leads to any more.
+    void release_chain(fib::GroupId group);
+    [[nodiscard]] bool any_chain() const { return !chains_.empty(); }
+    /// The set's routes have left it.
+    void drained(fib::NextHopSetId id);
     [[nodiscard]] bool usable(fib::NextHopSetId id) const { return sets_.at(id).usable; }
     [[nodiscard]] const NextHopSetSpec& spec_of(fib::NextHopSetId id) const { return *sets_.at(id).spec; }
     /// Where packets go now, recursion done; also next hops whose neighbour does not answer.
     [[nodiscard]] const std::vector<ResolvedHop>& hops_of(fib::NextHopSetId id) const {
         return sets_.at(id).hops;
     }
+    /// Those, and the ones that stand in for them or that they stand in for.
+    [[nodiscard]] std::vector<ResolvedHop> known_hops_of(fib::NextHopSetId id);
     /// What a gateway that stands without an interface in some set resolves to; nullptr: there is no such.
     [[nodiscard]] const Resolution* resolution_of(const IpAddress& gateway) const {
         return gateways_.find(gateway);
@@ -76,6 +89,14 @@ class NextHopSets {
         bool usable = false;
         std::vector<ResolvedHop> hops;
         Members members;
+        Members held;           ///< of next hops that are not in use now, so that their neighbours are known
+        bool backups = false;   ///< some next hops are
+        bool draining = false;  ///< not usable, and its routes have not left it: members are as they were
+    };
+    struct Chain {
+        fib::NextHopSetId first = 0;
+        fib::NextHopSetId second = 0;
+        uint32_t users = 0;
     };
     /// A new composition of a resilient set that is waited for.
     struct Coming {
@@ -84,14 +105,20 @@ class NextHopSets {
     };
     void change_resilient(fib::NextHopSetId id, const NextHopSetSpec& wanted);
     void recompose(fib::NextHopSetId id, const NextHopSetSpec& spec);
+    std::vector<ResolvedHop> resolve(const NextHopSetSpec& spec, bool backups);
     std::vector<ResolvedHop> resolve(const NextHopSetSpec& spec);
     Result<Members> members_of(const NextHopSetSpec& spec, const std::vector<ResolvedHop>& hops);
     [[nodiscard]] bool failed(const ResolvedHop& hop) const;
+    [[nodiscard]] bool answers(const ResolvedHop& hop) const;
     void release_members(const Members& members);
     void watch(const NextHopSetSpec& spec, fib::NextHopSetId id);
     void unwatch(const NextHopSetSpec& spec, fib::NextHopSetId id);
     void refresh(const Gateways::SetIds& ids);
     void refresh(fib::NextHopSetId id, Set& set);
+    void hold(Set& set);
+    bool write(Set& set, Members members);
+    void write_chains(fib::NextHopSetId id);
+    bool write_chain(fib::GroupId group, const Chain& chain);
 
     fib::FibImage& image_;
     const InterfaceTable& interfaces_;
@@ -103,6 +130,9 @@ class NextHopSets {
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface
     std::map<uint64_t, fib::NextHopSetId> resilient_;                  ///< by the id of the group
     std::map<fib::NextHopSetId, Coming> coming_;
+    std::map<fib::GroupId, Chain> chains_;
+    std::map<std::pair<fib::NextHopSetId, fib::NextHopSetId>, fib::GroupId> chain_ids_;
+    std::map<fib::NextHopSetId, std::set<fib::GroupId>> chains_of_;  ///< by either of their sets
     std::set<fib::NextHopSetId> unwritten_;  ///< their groups are older than their `hops`: no room
     fib::NextHopSetId next_id_ = 1;
 };

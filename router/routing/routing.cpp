@@ -2,6 +2,7 @@
 #include "router/routing/routing.h"
 
 #include <cstring>
+#include <limits>
 
 namespace pktpit::router {
 namespace {
@@ -26,20 +27,65 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::Ta
             [this](const IpAddress& address, const fib::Rib::VisitContaining& visit) {
                 rib_.for_each_containing(address, visit);
             }),
-      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best) {
-          return write_best(prefix, best);
+      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best, fib::NextHopSetId second) {
+          return write_best(prefix, best, second);
       }) {
-    sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) {
-        if (auto set = rib_.set_usable(id, usable); !set) refused_(set.error());
-    });
+    sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { return usable_changed(id, usable); });
+}
+
+bool Routing::usable_changed(fib::NextHopSetId id, bool usable) {
+    rib_.begin_set_usable(id, usable);
+    draining_.erase(id);
+    if (rib_.settled(id)) return true;
+    if (!there_is_work_) {
+        constexpr size_t all = std::numeric_limits<size_t>::max();
+        if (auto settled = rib_.settle(all); !settled) refused_(settled.error());
+        return true;
+    }
+    if (!usable) draining_.insert(id);
+    there_is_work_();
+    return false;
+}
+
+bool Routing::settle(size_t prefixes) {
+    if (auto settled = rib_.settle(prefixes); !settled) refused_(settled.error());
+    for (auto at = draining_.begin(); at != draining_.end();) {
+        if (!rib_.settled(*at)) {
+            ++at;
+            continue;
+        }
+        sets_.drained(*at);
+        at = draining_.erase(at);
+    }
+    return rib_.settled();
 }
 
 // Ports that hold a part of the table lose what the change could make wrong there before it is made.
-Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::Route>& best) {
-    const auto group = best ? std::optional(sets_.group_of(best->next_hops)) : std::nullopt;
-    if (hot_ && hot_->size() != 0 && image_.find(prefix) != group)
+Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::Route>& best,
+                                 fib::NextHopSetId second) {
+    // What the image has matters only to these two, and is a search in a million.
+    const bool looks = (hot_ && hot_->size() != 0) || sets_.any_chain();
+    std::optional<fib::GroupId> group;
+    if (best && second != 0)
+        group = sets_.chain(best->next_hops, second);
+    else if (best)
+        group = sets_.group_of(best->next_hops);
+    const auto before = looks ? image_.find(prefix) : std::nullopt;
+    auto written =
+        looks && before == group
+            ? Result<void>()
+            : write_changed(prefix, best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID, group);
+    // One user more was counted for what the prefix has now, if it is a chain's.
+    if (!sets_.any_chain()) return written;
+    if (!written && second != 0 && group) sets_.release_chain(*group);
+    if (written && before) sets_.release_chain(*before);
+    return written;
+}
+
+Result<void> Routing::write_changed(const Prefix& prefix, pp_adjacency_kind kind,
+                                    std::optional<fib::GroupId> group) {
+    if (hot_ && hot_->size() != 0)
         if (auto prepared = hot_->before_change(prefix); !prepared) return prepared;
-    const auto kind = best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID;
     const bool host = kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST;
     if (prefix.length == prefix.address.bits()) note_source(prefix.address, host);
     if (port_table_ != PP_FIB_DEFAULT_TABLE) {
@@ -225,12 +271,19 @@ void Routing::neighbour_wish(InterfaceId interface, const IpAddress& address) {
 
 void Routing::resolve_missing() {
     sets_.retry();
+    rib_.retry();
+    if (!rib_.settled()) {
+        if (there_is_work_)
+            there_is_work_();
+        else
+            (void)settle(std::numeric_limits<size_t>::max());
+    }
     for (const auto& [interface, address] : adjacencies_.unresolved())
         resolve_(interface, address);
 }
 
 void Routing::resolve_missing_of(fib::NextHopSetId id) {
-    for (const auto& hop : sets_.hops_of(id)) {
+    for (const auto& hop : sets_.known_hops_of(id)) {
         if (!hop.via) continue;
         const Neighbour* known = adjacencies_.neighbour({hop.interface, *hop.via});
         if (!known || !known->usable()) resolve_(hop.interface, *hop.via);
@@ -255,24 +308,24 @@ void Routing::install_connected(const Prefix& prefix) {
 }
 
 Result<void> Routing::set_route(const fib::Route& route) {
-    const auto before = this->route(route.prefix, route.source);
     sets_.add_reference(route.next_hops);
-    if (auto set = rib_.set(route); !set) {
+    const auto before = rib_.exchange(route);
+    if (!before) {
         sets_.release(route.next_hops);
-        return set;
+        return tl::unexpected(before.error());
     }
     sets_.route_changed(route.prefix);
-    if (before) sets_.release(before->next_hops);
+    if (*before) sets_.release((*before)->next_hops);
     return {};
 }
 
 Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source) {
-    const auto before = route(prefix, source);
-    auto erased = rib_.erase(prefix, source);
-    if (!erased || !*erased) return erased;
+    const auto before = rib_.take(prefix, source);
+    if (!before) return tl::unexpected(before.error());
+    if (!*before) return false;
     sets_.route_changed(prefix);
-    if (before) sets_.release(before->next_hops);
-    return erased;
+    sets_.release((*before)->next_hops);
+    return true;
 }
 
 std::optional<fib::Route> Routing::route(const Prefix& prefix, fib::RouteSource source) const {

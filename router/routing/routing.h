@@ -68,6 +68,14 @@ class Routing {
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
     /// Asks again for next hops that are not resolved, and for room that was missing. Call every few seconds.
     void resolve_missing();
+    // What becomes of many prefixes at once (their next hops can be used no more, or again) in pieces: groups
+    // are right at once, and with them all prefixes that have a backup or a second best route; each of the
+    // others when its turn comes.
+    /// Such work is left to settle() from now on, and this is called when there is some. Without: done at
+    /// once.
+    void leave_work(std::function<void()> there_is_work) { there_is_work_ = std::move(there_is_work); }
+    /// Up to so many prefixes; true when nothing is left.
+    bool settle(size_t prefixes);
     /// Asks for those of one set, which somebody has just begun to use.
     void resolve_missing_of(fib::NextHopSetId id);
     /// Every 100 ms.
@@ -94,7 +102,11 @@ class Routing {
     [[nodiscard]] bool is_broadcast(const IpAddress& address) const;
 
   private:
-    Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best);
+    Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best,
+                            fib::NextHopSetId second);
+    Result<void> write_changed(const Prefix& prefix, pp_adjacency_kind kind,
+                               std::optional<fib::GroupId> group);
+    bool usable_changed(fib::NextHopSetId id, bool usable);
     Result<void> write_host(const Prefix& prefix, std::optional<fib::GroupId> group);
     void note_source(const IpAddress& address, bool own);
     Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group);
@@ -113,6 +125,8 @@ class Routing {
     Adjacencies adjacencies_;
     NextHopSets sets_;
     fib::Rib rib_;
+    std::function<void()> there_is_work_;
+    std::set<fib::NextHopSetId> draining_;  ///< their routes are leaving them
     ConnectedWishes connected_;
     std::set<IpAddress> sources_;  ///< noted in the image
     std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;

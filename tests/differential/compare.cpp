@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "router/forward/batch.h"
+#include "tests/unit/forward/plain_rig.h"
 
 namespace pktpit::test {
 namespace {
@@ -78,13 +79,20 @@ Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& fram
     const router::ImageView image{port_stage.memory().data(), &port_stage.geometry()};
     const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
     c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
-    // Workers decide by batches, which have a short way for the usual packet.
+    // Workers decide by batches, and about plain packets another way.
     const router::IngressFrame in{port, slice, static_cast<uint32_t>(frame.size())};
     router::Decision batched;
     router::Forwarder(image).forward({&in, 1}, {&batched, 1});
     if (!same(batched, c.decision)) {
         c.difference = fmt::format("a batch says {}, or other bytes; one by one {}",
                                    router::name_of(batched.verdict), router::name_of(c.decision.verdict));
+        return c;
+    }
+    for (const auto variant : router::test::cpu_variants()) {
+        const router::test::PlainFrame plain{port, Bytes(slice.begin(), slice.end()), in.frame_length};
+        c.difference = router::test::PlainRig(image, variant).difference({&plain, 1});
+        if (c.difference.empty()) continue;
+        c.difference = fmt::format("the plain way ({}): {}", fib::to_string(variant), c.difference);
         return c;
     }
     c.outcome = port_stage.run(port, frame, c.decision.route_counter);

@@ -39,12 +39,16 @@ class RandomRib : public testing::TestWithParam<uint32_t> {
   protected:
     RandomRib()
         : random_(GetParam()),
-          rib_([this](const Prefix& prefix, const std::optional<Route>& best) -> Result<void> {
+          rib_([this](const Prefix& prefix, const std::optional<Route>& best,
+                      NextHopSetId second) -> Result<void> {
               if (refuse_ > 0 && --refuse_ == 0) return fail(prefix.to_string(), "refused");
-              if (best)
+              if (best) {
                   fib_[prefix] = best->next_hops;
-              else
+                  seconds_[prefix] = second;
+              } else {
                   fib_.erase(prefix);
+                  seconds_.erase(prefix);
+              }
               return {};
           }) {}
 
@@ -57,6 +61,7 @@ class RandomRib : public testing::TestWithParam<uint32_t> {
 
     std::mt19937 random_;
     std::map<Prefix, NextHopSetId> fib_;
+    std::map<Prefix, NextHopSetId> seconds_;
     uint32_t refuse_ = 0;
     Model model_;
     Rib rib_;
@@ -122,6 +127,66 @@ TEST_P(RandomRib, AgreesWithTheModel) {
         if (HasFailure()) return;
     }
     EXPECT_GT(refused, 50u);
+}
+
+// Sets that become usable or not while prefixes of earlier ones are still being told of, and routes that
+// change in between; some of what is told is refused.
+TEST_P(RandomRib, InPiecesAgreesInTheEnd) {
+    size_t while_unsettled = 0;
+    for (int round = 0; round < 300; round++) {
+        for (int step = 0; step < 40; step++) {
+            Model wanted = model_;
+            refuse_ = below(10) == 0 ? 1 + below(3) : 0;
+            const uint32_t draw = below(12);
+            bool good = true;
+            if (draw < 4) {
+                const Route route{prefix(), static_cast<RouteSource>(below(route_source_count)),
+                                  static_cast<uint8_t>(below(3)), below(3), 1 + below(5)};
+                wanted.routes[{route.prefix, route.source}] = route;
+                good = rib_.set(route).has_value();
+            } else if (draw < 7) {
+                const Prefix gone = prefix();
+                const auto source = static_cast<RouteSource>(below(route_source_count));
+                wanted.routes.erase({gone, source});
+                good = rib_.erase(gone, source).has_value();
+            } else if (draw < 9) {
+                const NextHopSetId next_hops = 1 + below(5);
+                const bool usable = below(2);
+                if (usable)
+                    wanted.unusable.erase(next_hops);
+                else
+                    wanted.unusable.insert(next_hops);
+                rib_.begin_set_usable(next_hops, usable);
+            } else {
+                (void)rib_.settle(1 + below(3));
+            }
+            if (good) model_ = wanted;
+            while_unsettled += !rib_.settled();
+            for (const auto& [key, route] : model_.routes) {
+                const auto best = rib_.best(key.first);
+                const auto expected = model_.best(key.first);
+                ASSERT_EQ(best.has_value(), expected.has_value()) << "the RIB itself is never late";
+                if (best) {
+                    ASSERT_EQ(best->source, expected->source);
+                }
+            }
+        }
+        refuse_ = 0;
+        if (below(2)) continue;
+        (void)rib_.settle(1000);
+        rib_.retry();
+        ASSERT_TRUE(rib_.settle(1000));
+        ASSERT_TRUE(rib_.settled());
+        ASSERT_EQ(fib_, model_.fib()) << "round " << round;
+        for (const auto& [prefix, best] : fib_) {
+            NextHopSetId second = 0;
+            for (const Route& route : rib_.candidates(prefix))
+                if (!model_.unusable.contains(route.next_hops) && route.next_hops != best && second == 0)
+                    second = route.next_hops;
+            ASSERT_EQ(seconds_.at(prefix), second) << prefix.to_string();
+        }
+    }
+    EXPECT_GT(while_unsettled, 1000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRib, testing::Range(1u, 6u));

@@ -127,6 +127,8 @@ class PktpitRouter:
         if self.user:
             options = ("--user", self.user, *options)
         environment = os.environ if self.run_folder == SOCKETS else {**os.environ, "RUNTIME_DIRECTORY": str(self.run_folder)}
+        if "strace" in before:  # LeakSanitizer cannot look while somebody else does
+            environment = {**environment, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         with open(self.log_file, "ab") as log:
             self.process = self.namespace.start(*FIRST, *before, DAEMON, "--config", self.file, *options,
                                                 stdout=log, stderr=subprocess.STDOUT, env=environment)

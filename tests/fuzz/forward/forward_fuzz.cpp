@@ -56,7 +56,7 @@ void check_length(const Decision& decision, uint32_t length) {
     must(behind_tags <= std::max(decision.mtu, 46U));
 }
 
-/// Of workers, with its short way for the usual packet.
+/// Of workers, for what is not plain (plain_fuzz has what is).
 void check_batch(const Decision& alone, const IngressFrame& in) {
     static Forwarder forwarder(image());
     Decision decision;

@@ -45,6 +45,27 @@ TEST(RouteJson, OneNextHopInTheRouteItself) {
     EXPECT_EQ(route.next_hops[0].weight, 3);
 }
 
+TEST(RouteJson, Backups) {
+    for (const char* backup :
+         {R"("198.51.100.7")", R"({"via": "198.51.100.7"})", R"([{"via": "198.51.100.7"}])"}) {
+        const auto route =
+            good((R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": )" + std::string(backup) + "}")
+                     .c_str());
+        ASSERT_EQ(route.backup.size(), 1U) << backup;
+        EXPECT_EQ(route.backup[0].via->to_string(), "198.51.100.7");
+    }
+    const auto with = [](const char* backup) {
+        return bad(R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": )" + std::string(backup) + "}");
+    };
+    EXPECT_EQ(with("7"), Places{"/backup"});
+    EXPECT_EQ(with("[]"), Places{"/backup"});
+    EXPECT_EQ(with(R"("banana")"), Places{"/backup/0/via"});
+    EXPECT_EQ(with(R"("192.0.2.7")"), Places{"/backup/0"}) << "the next hop itself";
+    EXPECT_EQ(with(R"("2001:db8::7")"), Places{"/prefix"});
+    EXPECT_EQ(bad(R"({"prefix": "10.0.0.0/8", "type": "blackhole", "backup": "192.0.2.7"})"),
+              Places{"/backup"});
+}
+
 TEST(RouteJson, NextHopsAndNumbers) {
     const auto route =
         good(R"({"prefix": "2001:db8::/32", "counters": true, "preference": 255, "metric": 4294967295,

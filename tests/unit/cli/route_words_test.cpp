@@ -53,6 +53,19 @@ TEST(RouteWords, SeveralNextHops) {
         R"({"prefix": "10.0.0.0/8", "next_hops": [{"interface": "eth0"}, {"interface": "eth1", "weight": 65535}]})");
 }
 
+TEST(RouteWords, Backups) {
+    expect_route("10.0.0.0/8 via 192.0.2.1 backup via 198.51.100.1 weight 3 backup dev eth1 metric 5",
+                 R"({"prefix": "10.0.0.0/8", "metric": 5, "next_hops": [{"via": "192.0.2.1"}],
+            "backup": [{"via": "198.51.100.1", "weight": 3}, {"interface": "eth1"}]})");
+    expect_route("10.0.0.0/8 nexthop via 192.0.2.1 nexthop via 192.0.2.2 backup via 192.0.2.3",
+                 R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "192.0.2.2"}],
+                     "backup": [{"via": "192.0.2.3"}]})");
+    for (const char* wrong : {"10.0.0.0/8 backup via 192.0.2.1", "10.0.0.0/8 via 192.0.2.1 backup",
+                              "10.0.0.0/8 via 192.0.2.1 backup via 192.0.2.2 nexthop via 192.0.2.3",
+                              "blackhole 10.0.0.0/8 backup via 192.0.2.1"})
+        EXPECT_FALSE(parse_route_words(split(wrong), Family::ipv4)) << wrong;
+}
+
 TEST(RouteWords, NumbersOfTheRoute) {
     expect_route(
         "10.0.0.0/8 via 192.0.2.1 preference 255 metric 4294967295",

@@ -27,6 +27,31 @@ std::string with_route(const std::string& route) {
     return with_routes(R"("routes": [)" + route + "]");
 }
 
+TEST(Meaning, Backups) {
+    expect_cases(
+        with_route,
+        {
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "198.51.100.7"})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "2001:db8:0:1::7"})",
+             "/routes/0/backup", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": [{"via": "192.0.2.7"}]})",
+             "/routes/0/backup/0", "is a next hop, too", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "backup": "192.0.2.7"})", "/routes/0/backup",
+             "\"blackhole\"", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "192.0.2.1"})", "/routes/0/backup", "",
+             "", ""},
+        });
+    expect_cases([](const std::string& file) { return with_routes(R"("routes_files": [)" + file + "]"); },
+                 {
+                     {R"({"path": "t", "next_hops": {"1": "192.0.2.7"}, "backup": {"*": "198.51.100.7"}})",
+                      "", "", "", ""},
+                     {R"({"path": "t", "next_hops": {"1": "192.0.2.7"}, "backup": {"2": "198.51.100.7"}})",
+                      "/routes_files/0/backup/2", "no next hops", "", ""},
+                     {R"({"path": "t", "next_hops": {"1": "192.0.2.7"}, "backup": {"1": "2001:db8:0:1::7"}})",
+                      "/routes_files/0/backup/1", "other address family", "", ""},
+                 });
+}
+
 TEST(Meaning, ParentsAndVlans) {
     expect_cases(
         with_interfaces,

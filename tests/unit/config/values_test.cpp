@@ -98,7 +98,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                            RouteType::unicast,
                            {{ip("2001:db8:0:1::2"), std::nullopt, 2}, {ip("fe80::2"), "v200", 1}},
                            10,
-                           0}));
+                           0,
+                           false,
+                           {{ip("fe80::3"), "v200", 1}}}));
     EXPECT_EQ(c.routes[2], (StaticRoute{prefix("172.16.0.0/12"), RouteType::prohibit, {}, 10, 0}));
     EXPECT_EQ(c.routes[3],
               (StaticRoute{prefix("100.64.0.0/10"), RouteType::unicast, {{std::nullopt, "eth1", 1}}, 10, 0}));
@@ -109,6 +111,8 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(path_of(file, c), "/etc/pktpit/table.txt");
     EXPECT_EQ(file.preference, 9);
     EXPECT_EQ(file.next_hops.size(), 3U);
+    EXPECT_THAT(file.backup.at("1"), ElementsAre(NextHop{ip("192.0.2.5"), std::nullopt, 1}));
+    EXPECT_THAT(file.backup.at("*"), ElementsAre(NextHop{ip("198.51.100.10"), std::nullopt, 1}));
     EXPECT_THAT(file.next_hops.at("1"), ElementsAre(NextHop{ip("192.0.2.3"), std::nullopt, 1}));
     EXPECT_THAT(file.next_hops.at("2"), ElementsAre(NextHop{ip("192.0.2.4"), "eth0", 1}));
     EXPECT_THAT(file.next_hops.at("*"),

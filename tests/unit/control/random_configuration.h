@@ -57,6 +57,11 @@ class RandomConfiguration {
             if (std::ranges::find(route.next_hops, hop) == route.next_hops.end())
                 route.next_hops.push_back(hop);
         }
+        if (one_in(3)) {
+            config::NextHop hop{address(gateway()), {}, static_cast<uint16_t>(1 + below(3))};
+            if (one_in(2) && !config.interfaces.empty()) hop.interface = some_interface(config);
+            route.backup.push_back(hop);
+        }
         return route;
     }
     /// A host on one of the nets that interfaces may have.

@@ -79,8 +79,9 @@ class ImageReader {
 std::string words_of(const NextHopSetSpec& spec, const ImageReader& reader) {
     std::string words = fmt::format("kind {}{}", static_cast<int>(spec.kind), spec.counter ? " counted" : "");
     for (const auto& hop : spec.next_hops)
-        words += fmt::format(" via {} on {} weight {}", hop.via ? hop.via->to_string() : "-",
-                             reader.interface(hop.interface), hop.weight);
+        words +=
+            fmt::format(" {}via {} on {} weight {}", hop.backup ? "backup " : "",
+                        hop.via ? hop.via->to_string() : "-", reader.interface(hop.interface), hop.weight);
     return words;
 }
 

@@ -199,6 +199,30 @@ TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
     EXPECT_EQ(counter_of("10.0.0.0/8"), 0U);
 }
 
+TEST_F(StaticRoutesTest, BackupsComeFromRoutesAndFiles) {
+    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 2\n");
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"*", "192.0.2.12"}});
+    config.routes_files[0].backup["1"] = {{ip("192.0.2.13"), {}, 1}};
+    config.routes_files[0].backup["*"] = {{ip("192.0.2.14"), {}, 1}};
+    config::StaticRoute own;
+    own.prefix = prefix("12.0.0.0/8");
+    own.next_hops = {{ip("192.0.2.11"), {}, 1}};
+    own.backup = {{ip("192.0.2.15"), {}, 1}};
+    config.routes.push_back(own);
+    ASSERT_TRUE(install());
+    const auto backup_of = [&](const char* text) {
+        const auto route = routing.route(prefix(text), fib::RouteSource::config).value();
+        const auto& hops = routing.next_hop_sets().spec_of(route.next_hops).next_hops;
+        return hops.size() == 2 && !hops[0].backup && hops[1].backup ? hops[1].via->to_string() : "";
+    };
+    EXPECT_EQ(backup_of("10.0.0.0/8"), "192.0.2.13");
+    EXPECT_EQ(backup_of("11.0.0.0/8"), "192.0.2.14");
+    EXPECT_EQ(backup_of("12.0.0.0/8"), "192.0.2.15");
+    config.routes[0].backup.clear();
+    ASSERT_TRUE(install());
+    EXPECT_EQ(backup_of("12.0.0.0/8"), "") << "a reload takes it away";
+}
+
 TEST_F(StaticRoutesTest, UnknownInterfaceIsAnError) {
     config.routes.push_back({prefix("10.0.0.0/8"), config::RouteType::unicast, {{{}, "nowhere", 1}}, 10, 0});
     const auto refused = install();

@@ -17,7 +17,7 @@ using test::prefix;
 class RibTest : public testing::Test {
   protected:
     RibTest()
-        : rib_([this](const Prefix& changed, const std::optional<Route>& best) -> Result<void> {
+        : rib_([this](const Prefix& changed, const std::optional<Route>& best, NextHopSetId) -> Result<void> {
               told_++;
               if (refuse_after_ > 0 && --refuse_after_ == 0) return fail(changed.to_string(), "table full");
               if (best) {
@@ -56,7 +56,7 @@ TEST_F(RibTest, PreferenceThenMetricThenSource) {
     EXPECT_EQ(candidates("10.0.0.0/8"), (std::vector<NextHopSetId>{3, 4, 2, 1}));
     EXPECT_EQ(fib_, (std::map<Prefix, NextHopSetId>{{prefix("10.0.0.0/8"), 3}}));
     EXPECT_EQ(rib_.best(prefix("10.0.0.0/8"))->source, config);
-    EXPECT_EQ(told_, 3) << "4 never was the best";
+    EXPECT_EQ(told_, 4) << "4 never was the best, but the second best is told, too";
     EXPECT_EQ(rib_.size(Family::ipv4), 1u);
     EXPECT_EQ(rib_.size(Family::ipv6), 0u);
     EXPECT_EQ(rib_.size(kernel), 1u);

@@ -151,5 +151,17 @@ TEST_P(Plain, a_batch_reads_nothing_of_the_one_before) {
     EXPECT_EQ(rig.plain, 64U * 65 / 2);
 }
 
+// Vectors that begin with a later run end behind the batch.
+TEST_P(Plain, a_batch_of_several_ports_reads_nothing_of_the_one_before) {
+    PlainRig rig(image.view(), GetParam());
+    for (size_t size = 64; size != 0; size--) {
+        std::vector<PlainFrame> frames(size, plain_frame(1, frame(arriving, Ipv4{})));
+        for (size_t i = 0; i < size; i++)
+            if (i % 7 > 4) frames[i] = plain_frame(2, frame(arriving, Ipv6{}));
+        ASSERT_EQ(rig.difference(frames), "") << size;
+    }
+    EXPECT_GE(rig.plain, 64U * 65 / 2 * 5 / 7);
+}
+
 }  // namespace
 }  // namespace pktpit::router::test
