@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "router/control/control_plane.h"
 
@@ -99,6 +100,8 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
         cli_routes_.refresh();
     routing_.resolve_missing();
     if (!first) ports_.mend(transaction);
+    // Ports forward by the whole table from their first packet on.
+    (void)routing_.settle(std::numeric_limits<size_t>::max());
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
