@@ -22,7 +22,7 @@ import pytest
 from lib.namespaces import end, run
 from lib.packets import token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL, real_data
-from lib.stream import assert_nothing_lost
+from lib.stream import assert_none_lost, assert_nothing_lost
 from lib.tools import compiled
 from lib.waiting import wait_for
 
@@ -468,8 +468,7 @@ def test_reload(build_net, stream):
         net.router.reload()
         assert {port["name"]: port["forwarding"] for port in offload(net)["ports"]}["p1"] == wanted
         running.flows_again(3000)
-    result = running.finish()
-    assert result["lost"] == 0, result
+    assert_none_lost(running.finish())
 
 
 @requirement("a smaller budget by a reload evicts what is too much; 0 entries are split")

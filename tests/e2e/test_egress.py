@@ -185,7 +185,7 @@ def test_losses_have_names(build_net, stream, way, tmp_path):
         wait_for(lambda: port(net, "p2")["sent_by"] == way, 3, f"p2 is sent to by the {way}")
         before = named(net)
         running = stream(net.a, net.b, rate=200000)
-        running.flows_again(100000)
+        running.flows_again(100000, deadline=50)
         all_are_accounted_for(net, running.finish(), before)
 
 

@@ -12,7 +12,7 @@ from lib.packets import goes_to
 from lib.tools import compiled
 from lib.waiting import wait_for
 
-pytestmark = pytest.mark.pktpit
+pytestmark = pytest.mark.pktpit("backups and groups are Pktpit's own")
 requirement = pytest.mark.requirement
 
 RATE = 20000

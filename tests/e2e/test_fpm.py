@@ -14,7 +14,8 @@ from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("Linux has no FPM"),
-              pytest.mark.xdp("zebra needs the ports' own devices and addresses, the control plane is the same")]
+              pytest.mark.xdp("zebra needs the ports' own devices and addresses, the control plane is the same"),
+              pytest.mark.says_who_decides("whose routes they are is the same to every port stage")]
 PORT = 2620
 FPM = {"listen": f"127.0.0.1:{PORT}", "stale_hold_s": 3}
 NET = {"config": {"fpm": FPM}}

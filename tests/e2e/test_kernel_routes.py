@@ -149,7 +149,8 @@ def test_resilient_group_keeps_idle_timer(net):
     began = time.monotonic()
     group("1/2")
     while time.monotonic() - began < idle - 0.7:
-        assert not where("c"), "flows moved at once"
+        moved = where("c")  # for longer than expected where there is no CPU for it
+        assert not moved or time.monotonic() - began >= idle, "flows moved at once"
     wait_for(lambda: 16 <= len(where("c")) <= 48, 5, "about half of the flows go to the member that came")
     assert time.monotonic() - began >= idle
     stays = where("b")

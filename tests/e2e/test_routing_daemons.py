@@ -19,7 +19,8 @@ from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("about Pktpit beside routing daemons"),
-              pytest.mark.xdp("the daemons need the ports' own devices and addresses")]
+              pytest.mark.xdp("the daemons need the ports' own devices and addresses"),
+              pytest.mark.says_who_decides("whose routes they are is the same to every port stage")]
 EXAMPLES = ROOT / "docs" / "examples"
 
 # The examples' eth0 is the port to host a, their eth1 that to host b.

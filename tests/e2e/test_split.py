@@ -6,7 +6,7 @@ import time
 
 import pytest
 from lib.packets import token, udp4, udp6, wait_for_crossing
-from lib.stream import assert_nothing_lost
+from lib.stream import assert_none_lost, assert_nothing_lost
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -90,14 +90,12 @@ def test_reload_under_load(build_net, stream):
     net = start(build_net)
     running = stream(net.a, net.b, rate=10000)
     running.flows_again(2000)
-    lost = running.finish
     for wanted in ("split", "inline", "split"):
         net.router.config["interfaces"]["p1"]["forwarding"] = wanted
         net.router.write()
         net.router.reload()
         running.flows_again(2000)
-    result = lost()
-    assert result["lost"] == 0, result
+    assert_none_lost(running.finish())
 
 
 @requirement("a reload that is refused after a port changed sides leaves it as it was, and forwarding")
