@@ -28,7 +28,7 @@ MAY = {
     "offload/peer_ops": [],
     "offload/model": ["base/json", "fib", "fib/tables", "offload/pci", "offload/peer_ops"],
     "router/forward": ["bpf", "fib"],
-    "router/kernel": [],
+    "router/kernel": ["fib"],
     "router/fpm": ["fib", "router/kernel"],
     "router/check": ["config", "fib", "fib/tables"],
     "router/hot": ["bpf", "fib"],

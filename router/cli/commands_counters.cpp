@@ -156,6 +156,10 @@ int show_counters(const Session& session) {
         if (count.is_number_unsigned() && count != 0) slow.add_row({name, count.dump()});
     }
     if (!slow.empty()) out << '\n' << slow.render(session.terminal);
+    Table kernel({{"KERNEL ROUTES"}, {"COUNT", Align::right}});
+    for (const auto& [name, count] : part_of(*body, "kernel_routes").items())
+        if (count.is_number_unsigned() && count != 0) kernel.add_row({name, count.dump()});
+    if (!kernel.empty()) out << '\n' << kernel.render(session.terminal);
     return exit_ok;
 }
 

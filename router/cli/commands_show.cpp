@@ -43,6 +43,18 @@ std::string nic_line(const std::string& name, const json& nic) {
     return line + (bounced.empty() ? "" : "; bounced through main memory to " + bounced) + "\n";
 }
 
+/// "kernel routes: reading, 412345 so far"; nothing where they are not followed.
+std::string kernel_routes_line(const json& body) {
+    const auto& progress = part_of(body, "kernel_routes");
+    const std::string state = text_of(progress, "state");
+    const std::string routes = std::to_string(number_of(progress, "routes"));
+    const auto waiting = number_of(progress, "waiting");
+    if (state == "reading") return "kernel routes: reading, " + routes + " so far\n";
+    if (state != "complete") return "";
+    return "kernel routes: complete, " + routes +
+           (waiting == 0 ? "\n" : ", " + std::to_string(waiting) + " changes wait\n");
+}
+
 }  // namespace
 
 int show_version(const Session& session) {
@@ -58,7 +70,7 @@ int show_version(const Session& session) {
                          << ", up " << format_duration(real_of(*body, "uptime")) << ", configuration "
                          << number_of(*body, "generation") << "\nmap layout " << number_of(*body, "abi")
                          << ", FIB layout " << number_of(*body, "layout") << '\n'
-                         << modelled_line(*body);
+                         << kernel_routes_line(*body) << modelled_line(*body);
     return exit_ok;
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "router/control/control_plane.h"
 
@@ -79,7 +80,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
                                        Transaction& transaction) {
     // What earlier changes have brought about may not have been read yet.
     if (auto followed = follow_kernel(); !followed) return followed;
-    // The last step of a way back. With a million routes of the kernel it takes a second.
+    // The last step of a way back.
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
@@ -89,6 +90,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     apply_routing(wanted, transaction);
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = kernel_routes_.configure(wanted.kernel_routes, transaction); !done) return done;
+    if (first) read_kernel_routes();
     if (auto done = fpm_routes_.configure(wanted.fpm, transaction); !done) return done;
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = install_wanted_routes(routing_, route_counters_, routes, transaction); !done) return done;
@@ -98,6 +100,8 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
         cli_routes_.refresh();
     routing_.resolve_missing();
     if (!first) ports_.mend(transaction);
+    // Ports forward by the whole table from their first packet on.
+    (void)routing_.settle(std::numeric_limits<size_t>::max());
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
@@ -106,6 +110,19 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
     // The last step: from here on there is no way back to what an earlier daemon has left.
     return first ? take_over(wanted, transaction) : Result<void>();
+}
+
+// A data path that an earlier daemon has left forwards by its own table until its programs are swapped: that
+// has to wait until the new table is as good. Else what there is of it is better than nothing.
+void ControlPlane::read_kernel_routes() {
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages || stages->previous_ports().empty()) return;
+    constexpr std::chrono::seconds longest{20};
+    const auto end = std::chrono::steady_clock::now() + longest;
+    kernel_routes_.read_now([&] { return !go_on(true) || std::chrono::steady_clock::now() >= end; });
+    if (const auto status = kernel_routes_.status(); status.followed && !status.complete && go_on(true))
+        spdlog::warn("kernel routes: they change faster than they can be read: taking over with {} of them",
+                     status.routes);
 }
 
 // A start that lasts long is not waited for.

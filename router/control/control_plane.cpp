@@ -4,6 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/turn.h"
 
 namespace pktpit::router {
 namespace {
@@ -56,9 +59,27 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
       fpm_routes_(routing_, environment.watcher),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
-      installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {}
+      installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {
+    // What a link or a neighbour means for a million prefixes is done in turns, too.
+    routing_.leave_work([this, &watcher = environment.watcher] { settle_routing(watcher); });
+}
 
 ControlPlane::~ControlPlane() = default;
+
+void ControlPlane::settle_routing(DescriptorWatcher& watcher) {
+    if (std::exchange(turn_is_due_, true)) return;
+    watcher.after_others([&watcher, self = std::weak_ptr(self_)] {
+        const auto here = self.lock();
+        if (!here) return;
+        ControlPlane& control = **here;
+        control.turn_is_due_ = false;
+        constexpr std::chrono::milliseconds turn_time{4};
+        constexpr size_t prefixes_per_step = 128;
+        Turn turn = Turn::lasting(turn_time);
+        while (!control.routing_.settle(prefixes_per_step))
+            if (turn.over_after_much()) return control.settle_routing(watcher);
+    });
+}
 
 Result<void> ControlPlane::read_kernel() {
     auto dumped = kernel_.dump([this](const KernelEvent& event) { state_.consume(event); });

@@ -103,6 +103,7 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const Ports& ports() const { return ports_; }
     [[nodiscard]] const FpmRoutes& fpm_routes() const { return fpm_routes_; }
     [[nodiscard]] const KernelState& kernel_state() const { return state_; }
+    [[nodiscard]] KernelRoutes::Status kernel_routes_status() const { return kernel_routes_.status(); }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
     [[nodiscard]] const Routing& routing() const { return routing_; }
@@ -120,6 +121,7 @@ class ControlPlane : private KernelListener {
 
     // apply.cpp
     [[nodiscard]] Result<void> go_on(bool first) const;
+    void read_kernel_routes();
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     void apply_routing(const config::Config& wanted, Transaction& transaction);
@@ -131,6 +133,7 @@ class ControlPlane : private KernelListener {
     Result<void> remove_former_addresses(const std::vector<uint32_t>& released, const config::Config& wanted);
     void refresh_views();
     void watch_drift();
+    void settle_routing(DescriptorWatcher& watcher);
     Result<void> release_route_counters();
 
     // apply_interfaces.cpp
@@ -175,6 +178,9 @@ class ControlPlane : private KernelListener {
     FpmRoutes fpm_routes_;
     CliRoutes cli_routes_;
     InstalledRoutes installed_;
+    bool turn_is_due_ = false;
+    /// The loop may hold a turn that was asked for longer than this lives.
+    std::shared_ptr<ControlPlane*> self_ = std::make_shared<ControlPlane*>(this);
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
     std::set<DriftItem> drift_told_;
     std::set<std::pair<InterfaceId, IpAddress>> asked_anew_;      ///< while the kernel forgets them

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Who calls back when a descriptor becomes readable: the daemon's event loop. One thread.
+/// Who calls back when a descriptor becomes readable, and when nothing else is to be done: the daemon's event
+/// loop. One thread.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,9 @@ class DescriptorWatcher {
     virtual void watch(int descriptor, std::function<void()> readable) = 0;
     /// Must be called before the descriptor is closed; also from within a callback, its own or another one's.
     virtual void unwatch(int descriptor) = 0;
+    /// Calls back once, when all that is ready now has been handled. Work that lasts long does a turn of it
+    /// (base/turn.h) and asks for the next one.
+    virtual void after_others(std::function<void()> turn) = 0;
 };
 
 }  // namespace pktpit::router

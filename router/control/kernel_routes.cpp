@@ -2,6 +2,7 @@
 #include "router/control/kernel_routes.h"
 
 #include <linux/rtnetlink.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace pktpit::router {
 namespace {
 
 constexpr auto kernel_source = fib::RouteSource::kernel;
+constexpr std::chrono::milliseconds turn_time{4};
 
 RouteFilter filter_of(const config::KernelRoutes& settings) {
     RouteFilter filter{settings.enabled, settings.table, {}};
@@ -33,73 +35,167 @@ Result<void> KernelRoutes::configure(const config::KernelRoutes& wanted, Transac
         if (!connected) return tl::unexpected(connected.error());
         next = std::move(*connected);
     }
-    transaction.on_rollback("kernel routes", [this, before = connection_] { exchange(before); });
+    transaction.on_rollback("kernel routes", [this, before = connection_] {
+        exchange(before);
+        close_former();
+    });
+    transaction.on_commit("kernel routes", [this] { close_former(); });
     exchange(next);
     return {};
 }
 
 Result<std::shared_ptr<KernelRoutes::Connection>> KernelRoutes::connect(const config::KernelRoutes& wanted) {
-    const RouteFilter filter = filter_of(wanted);
-    auto kernel = open_(filter);
-    if (!kernel) return tl::unexpected(kernel.error());
     auto next = std::make_shared<Connection>();
-    next->kernel = std::move(*kernel);
-    next->state = std::make_unique<KernelState>(filter, *this);
     next->settings = wanted;
-    const struct Silence {
-        bool& silent;
-        ~Silence() { silent = false; }
-    } silence{silent_};
-    silent_ = true;
-    const auto dumped = next->kernel->dump([&](const KernelEvent& event) { next->state->consume(event); });
-    next->state->settle();
-    if (!dumped) return tl::unexpected(dumped.error());
+    next->filter = filter_of(wanted);
+    auto kernel = open_(next->filter);
+    if (!kernel) return tl::unexpected(kernel.error());
+    next->kernel = std::move(*kernel);
+    next->state = std::make_unique<KernelState>(next->filter, *this);
     return next;
 }
 
-void KernelRoutes::exchange(std::shared_ptr<Connection> next) {
+void KernelRoutes::exchange(const std::shared_ptr<Connection>& next) {
     if (next == connection_) return refresh();
-    if (next)
-        watcher_.watch(next->kernel->descriptor(), [connection = next] {
-            if (auto followed = follow(*connection->kernel, *connection->state); !followed)
-                spdlog::warn("kernel routes: {}; reading them all again", followed.error().to_string());
-        });
-    close(connection_);
-    connection_ = std::move(next);
+    if (next) {
+        watcher_.watch(next->kernel->descriptor(), [this] { ask_for_turn(); });
+        if (!std::exchange(next->begun, true)) next->kernel->begin_dump();
+    }
+    unwatch(connection_);
+    if (connection_) former_.push_back(connection_);
+    std::erase(former_, next);
+    connection_ = next;
+    forgotten_ = {};
+    losses_told_ = 0;
+    recovering_ = false;
     refresh();
 }
 
-void KernelRoutes::close(const std::shared_ptr<Connection>& connection) {
+void KernelRoutes::unwatch(const std::shared_ptr<Connection>& connection) {
     if (connection) watcher_.unwatch(connection->kernel->descriptor());
 }
 
+/// There is no way back to them.
+void KernelRoutes::close_former() {
+    for (const auto& former : former_)
+        former->kernel.reset();
+}
+
 void KernelRoutes::refresh() {
-    std::vector<Prefix> gone;
-    for (const Family family : {Family::ipv4, Family::ipv6})
-        routing_.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
-            if (route.source == kernel_source &&
-                (!connection_ || !connection_->state->routes().find(route.prefix)))
-                gone.push_back(route.prefix);
-            return true;
-        });
-    for (const auto& prefix : gone)
-        (void)routing_.erase_route(prefix, kernel_source);
-    if (!connection_) return;
-    connection_->state->routes().for_each(
-        [this](const Prefix& prefix, const KernelRoute& route) { install(prefix, route); });
+    refreshing_ = connection_ != nullptr;
+    refreshed_ = {};
+    ask_for_turn();
+}
+
+void KernelRoutes::ask_for_turn() {
+    if (std::exchange(turn_is_due_, true)) return;
+    watcher_.after_others([self = std::weak_ptr(self_)] {
+        const auto here = self.lock();
+        if (!here) return;
+        KernelRoutes& routes = **here;
+        routes.turn_is_due_ = false;
+        Turn turn = Turn::lasting(turn_time);
+        if (routes.work(turn)) routes.ask_for_turn();
+    });
+}
+
+void KernelRoutes::read_now(const std::function<bool()>& enough) {
+    while (connection_ && !connection_->state->is_complete() && !enough()) {
+        Turn turn = Turn::lasting(std::chrono::milliseconds(50));
+        if (work(turn)) continue;
+        // It will be read again in a while.
+        pollfd readable{connection_->kernel->descriptor(), POLLIN, 0};
+        ::poll(&readable, 1, 20);
+    }
+}
+
+bool KernelRoutes::work(Turn& turn) {
+    const auto began = Turn::Clock::now();
+    bool more = false;
+    if (connection_) {
+        // However much there is to follow, the rest has its part of each turn.
+        Turn first = refreshing_ || !former_.empty() ? turn.half() : turn;
+        const auto followed = follow(*connection_->kernel, *connection_->state, first);
+        if (!followed)
+            spdlog::warn("kernel routes: {}", followed.error().to_string());
+        else
+            more = *followed;
+        tell_losses();
+    }
+    more |= install_again(turn);
+    more |= forget_former(turn);
+    ++turns_;
+    longest_turn_ = std::max(
+        longest_turn_, std::chrono::duration_cast<std::chrono::microseconds>(Turn::Clock::now() - began));
+    return more;
+}
+
+bool KernelRoutes::install_again(Turn& turn) {
+    if (!refreshing_) return false;
+    refreshing_ = connection_->state->routes().for_each(
+        [this](const Prefix& prefix, const KernelRoute& route) { install(prefix, route); }, refreshed_, turn);
+    return refreshing_;
+}
+
+bool KernelRoutes::forget_former(Turn& turn) {
+    if (connection_ && !connection_->state->is_complete()) return false;  // asks for turns itself
+    while (!former_.empty()) {
+        const auto forget = [this](const Prefix& prefix) {
+            if (!connection_ || !connection_->state->routes().find(prefix))
+                (void)routing_.erase_route(prefix, kernel_source);
+        };
+        if (former_.front()->state->routes().for_each_told(forget, forgotten_, turn)) return true;
+        former_.erase(former_.begin());
+        forgotten_ = {};
+    }
+    return false;
+}
+
+// Once a burst, and once when it is over.
+void KernelRoutes::tell_losses() {
+    const KernelCounters counters = connection_->kernel->counters();
+    if (std::exchange(losses_told_, counters.overflows) != counters.overflows &&
+        !std::exchange(recovering_, true)) {
+        spdlog::warn(
+            "kernel routes: messages of the kernel were lost, since {} KiB of them had not been read "
+            "yet. They are all read again; forwarding goes on by what is known. If it happens often, the "
+            "daemon gets too little of its CPU",
+            counters.receive_buffer / 1024);
+    }
+    if (recovering_ && !counters.reading && connection_->state->is_complete()) {
+        recovering_ = false;
+        spdlog::info("kernel routes: complete again, {} prefixes; {} messages were dropped so far",
+                     connection_->state->routes().prefixes(), counters.drops);
+    }
+}
+
+KernelRoutes::Status KernelRoutes::status() const {
+    Status status;
+    status.turns = turns_;
+    status.longest_turn = longest_turn_;
+    for (const auto& former : former_)
+        status.waiting += former->state->routes().prefixes();
+    if (!connection_) return status;
+    const RouteTable& routes = connection_->state->routes();
+    status.followed = true;
+    status.routes = routes.prefixes();
+    status.netlink = connection_->kernel->counters();
+    status.complete = connection_->state->is_complete() && !status.netlink.reading;
+    status.waiting += status.netlink.waiting + routes.unsettled() + (refreshing_ ? routes.prefixes() : 0);
+    return status;
 }
 
 void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
-    if (!silent_) install(prefix, route);
+    install(prefix, route);
 }
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
-    if (!silent_) (void)routing_.erase_route(prefix, kernel_source);
+    (void)routing_.erase_route(prefix, kernel_source);
 }
 
 // What Pktpit can do with the kernel's route; nothing for what has to stay the kernel's business.
 std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const KernelRoute& route) const {
-    if (!filter_of(connection_->settings).wants(route.protocol)) return std::nullopt;
+    if (!connection_->filter.wants(route.protocol)) return std::nullopt;
     // The kernel's own routes to connected nets follow from addresses, which are followed already.
     if (route.protocol == RTPROT_KERNEL && connection_->settings.protocols.empty()) return std::nullopt;
     if (route.unsupported || prefix.address.is_multicast() ||
@@ -145,7 +241,7 @@ void KernelRoutes::rule_changed(const RuleEvent& rule) {
 
 // What the kernel would do otherwise, once of each route.
 void KernelRoutes::tell_not_followed(const Prefix& prefix, const KernelRoute& route) {
-    if (!filter_of(connection_->settings).wants(route.protocol)) return;
+    if (!connection_->filter.wants(route.protocol)) return;
     std::string what;
     if (route.unsupported)
         what =

@@ -3,15 +3,31 @@
 /// `kernel`.
 ///
 /// It has a netlink connection of its own, so that another table can be followed after a reload without
-/// disturbing what is known of links and neighbours. One thread.
+/// disturbing what is known of links and neighbours, and so that these are never behind a million routes. One
+/// thread, in turns of a few milliseconds: after each of them everybody else has theirs.
+///
+/// What holds between two turns:
+///
+/// Links, addresses and neighbours are as the kernel has them now, routes as it had them a while ago. A route
+/// whose device is down or gone is not used, whatever the table says: next-hop sets follow the interfaces.
+/// One whose device is not known stays in the table; refresh() installs it when the interface has come.
+///
+/// Every route of source `kernel` in the RIB is one that the table, or a former one, has told; RIB and image
+/// agree. A prefix goes from its former route to the next in one step.
+///
+/// What a former table had and the new one has not goes when the new one has been read to its end; where
+/// there is no new one, at once.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/turn.h"
 #include "config/config.h"
 #include "router/control/descriptor_watcher.h"
 #include "router/control/transaction.h"
@@ -27,20 +43,37 @@ class KernelRoutes : public KernelListener {
   public:
     KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open)
         : routing_(routing), watcher_(watcher), open_(std::move(open)) {}
-    ~KernelRoutes() override { close(connection_); }
+    ~KernelRoutes() override { unwatch(connection_); }
     KernelRoutes(const KernelRoutes&) = delete;
     KernelRoutes& operator=(const KernelRoutes&) = delete;
 
-    /// Follows the kernel after these settings; the RIB holds what the kernel has when it returns.
+    /// Follows the kernel after these settings. What it has is read in the turns that follow.
     Result<void> configure(const config::KernelRoutes& wanted, Transaction& transaction);
-    /// Interfaces came or went: which kernel routes can be used is decided anew.
+    /// Reads on until the table is complete, or `enough` says that it has lasted too long. For a start that
+    /// takes over a data path, which forwards by its own table until then.
+    void read_now(const std::function<bool()>& enough);
+    /// Interfaces came or went: which kernel routes can be used is decided anew, in turns.
     void refresh();
+
+    /// For people. Counts of the connection begin anew with each one.
+    struct Status {
+        bool followed = false;
+        bool complete = false;  ///< the whole table has been read, and no resync is under way
+        size_t routes = 0;      ///< prefixes that the table has now
+        size_t waiting = 0;     ///< messages, and prefixes, that are to be handled in turns to come
+        uint64_t turns = 0;
+        std::chrono::microseconds longest_turn{0};
+        KernelCounters netlink;
+    };
+    [[nodiscard]] Status status() const;
 
   private:
     struct Connection {
-        std::unique_ptr<Kernel> kernel;
+        std::unique_ptr<Kernel> kernel;  ///< null: a former one's, which is not followed any more
         std::unique_ptr<KernelState> state;
         config::KernelRoutes settings;
+        RouteFilter filter;
+        bool begun = false;
     };
     void route_set(const Prefix& prefix, const KernelRoute& route) override;
     void route_removed(const Prefix& prefix) override;
@@ -49,17 +82,33 @@ class KernelRoutes : public KernelListener {
     [[nodiscard]] std::optional<NextHopSetSpec> usable(const Prefix& prefix, const KernelRoute& route) const;
     void install(const Prefix& prefix, const KernelRoute& route);
     Result<std::shared_ptr<Connection>> connect(const config::KernelRoutes& wanted);
-    void exchange(std::shared_ptr<Connection> next);
-    void close(const std::shared_ptr<Connection>& connection);
+    void exchange(const std::shared_ptr<Connection>& next);
+    void unwatch(const std::shared_ptr<Connection>& connection);
+    void close_former();
+    void ask_for_turn();
+    bool work(Turn& turn);
+    bool install_again(Turn& turn);
+    bool forget_former(Turn& turn);
+    void tell_losses();
 
     Routing& routing_;
     DescriptorWatcher& watcher_;
     OpenKernel open_;
     std::shared_ptr<Connection> connection_;
+    std::vector<std::shared_ptr<Connection>> former_;  ///< whose routes may be in the RIB
+    RouteTable::Cursor forgotten_;                     ///< of the first of them
+    bool refreshing_ = false;
+    RouteTable::Cursor refreshed_;
+    bool turn_is_due_ = false;
+    uint64_t turns_ = 0;
+    std::chrono::microseconds longest_turn_{0};
+    uint64_t losses_told_ = 0;
+    bool recovering_ = false;  ///< messages were lost, and the resync is not complete yet
     uint64_t refused_ = 0;
     std::set<std::pair<Prefix, std::string>> not_followed_;  ///< told already; bounded
     std::set<RuleEvent> rules_told_;
-    bool silent_ = false;  ///< while a new connection fills its table, before it is the one that counts
+    /// The loop may hold a turn that was asked for longer than this lives.
+    std::shared_ptr<KernelRoutes*> self_ = std::make_shared<KernelRoutes*>(this);
 };
 
 }  // namespace pktpit::router

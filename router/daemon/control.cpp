@@ -95,6 +95,31 @@ json tpid_text(uint16_t tpid) {
     return text;
 }
 
+json progress_of(const KernelRoutes::Status& status) {
+    return {{"state", !status.followed  ? "off"
+                      : status.complete ? "complete"
+                                        : "reading"},
+            {"routes", status.routes},
+            {"waiting", status.waiting}};
+}
+
+json counters_of(const KernelRoutes::Status& status) {
+    const KernelCounters& netlink = status.netlink;
+    return {{"routes", status.routes},
+            {"waiting", status.waiting},
+            {"turns", status.turns},
+            {"longest_turn_us", static_cast<uint64_t>(status.longest_turn.count())},
+            {"events", netlink.events},
+            {"ignored", netlink.ignored},
+            {"malformed", netlink.malformed},
+            {"unsupported", netlink.unsupported},
+            {"overflows", netlink.overflows},
+            {"drops", netlink.drops},
+            {"resyncs", netlink.resyncs},
+            {"dumps_repeated", netlink.dumps_repeated},
+            {"most_waiting", netlink.most_waiting}};
+}
+
 json stand_in_of(const StandIn& state) {
     return {{"now", state.now}, {"times", state.times}, {"packets", state.packets}};
 }
@@ -121,7 +146,8 @@ json Daemon::version() {
                        {"instance", control_->config().instance},
                        {"pid", getpid()},
                        {"uptime", uptime.count()},
-                       {"generation", control_->generation()}});
+                       {"generation", control_->generation()},
+                       {"kernel_routes", progress_of(control_->kernel_routes_status())}});
 }
 
 json Daemon::ports() {
@@ -245,6 +271,7 @@ json Daemon::counters() {
             {"ports", std::move(ports)},
             {"totals", counts_of(totals)},
             {"slow_path", std::move(slow_path)},
+            {"kernel_routes", counters_of(control_->kernel_routes_status())},
             {"routes", show_route_counters(control_->route_counters())}};
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace pktpit::router {
 namespace {
@@ -101,9 +102,10 @@ bool EventLoop::asked_to_stop() {
 
 void EventLoop::run() {
     running_ = true;
-    std::array<epoll_event, 16> events{};
+    std::array<epoll_event, 64> events{};
     while (running_) {
-        const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+        const int patience = turns_.empty() ? -1 : 0;
+        const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), patience);
         if (count < 0 && errno != EINTR) throw std::system_error(errno, std::system_category(), "epoll_wait");
         for (int i = 0; i < count && running_; i++) {
             // Another callback of this turn may have ended the watch, and this one may end its own.
@@ -112,7 +114,13 @@ void EventLoop::run() {
             const auto callback = found->second;
             (*callback)();
         }
+        if (running_) take_turns();
     }
+}
+
+void EventLoop::take_turns() {
+    for (const auto& turn : std::exchange(turns_, {}))
+        turn();
 }
 
 }  // namespace pktpit::router

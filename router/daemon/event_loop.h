@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The daemon's loop: file descriptors, a tick, signals, and closures that other threads hand over.
-/// Everything that owns state runs on the one thread inside run(); post() is the only way in from outside.
+/// The daemon's loop: file descriptors, a tick, signals, closures that other threads hand over, and behind
+/// all of these work that lasts long, in turns. Everything that owns state runs on the one thread inside
+/// run(); post() is the only way in from outside.
 #pragma once
 
 #include <chrono>
@@ -24,6 +25,7 @@ class EventLoop : public DescriptorWatcher {
 
     void watch(int descriptor, Callback readable) override;
     void unwatch(int descriptor) override;
+    void after_others(Callback turn) override { turns_.push_back(std::move(turn)); }
     /// May be called several times, for ticks of different periods.
     void on_tick(std::chrono::milliseconds period, Callback tick);
     void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
@@ -40,6 +42,7 @@ class EventLoop : public DescriptorWatcher {
 
   private:
     void read_signals();
+    void take_turns();
 
     Fd epoll_;
     Fd wakeup_;
@@ -48,6 +51,7 @@ class EventLoop : public DescriptorWatcher {
     std::map<int, Callback> signals_;
     std::mutex mutex_;  ///< of posted_ alone
     std::vector<Callback> posted_;
+    std::vector<Callback> turns_;
     bool running_ = false;
 };
 

@@ -117,7 +117,8 @@ int run(const Options& options, router::Prepared prepared, const std::string& so
         std::optional<gid_t> group) {
     router::EventLoop loop;
     auto daemon = router::Daemon::open(loop, prepared, [](const router::RouteFilter& filter) {
-        return router::NetlinkKernel::open({.routes = filter});
+        // Who follows routes asks nothing about neighbours.
+        return router::NetlinkKernel::open({.routes = filter, .neighbours = !filter.enabled});
     });
     if (!daemon) return refuse(daemon.error());
 

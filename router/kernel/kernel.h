@@ -3,7 +3,7 @@
 /// events; a few requests go out. The netlink implementation is router/kernel/netlink.h; tests inject their
 /// own, so that the control plane is tested without root.
 ///
-/// One thread: events are delivered from poll() and dump(), on the caller's thread. KernelState
+/// One thread: events are delivered from poll(), work() and dump(), on the caller's thread. KernelState
 /// (router/kernel/kernel_state.h) turns the events into tables and into changes of them.
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "base/turn.h"
 #include "router/kernel/route_writer.h"
 
 namespace pktpit::router {
@@ -131,12 +132,14 @@ struct NextHopEvent {
         0};  ///< of a resilient one: a flow without packets for so long may move
 };
 
-/// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`), then
-/// the events that came meanwhile. At ResyncEnd: everything not mentioned since ResyncBegin no longer exists.
-/// A second ResyncBegin without ResyncEnd starts over: the first attempt failed, and nothing is to be
-/// concluded from what it left out.
+/// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`); behind
+/// the end the events that came meanwhile. At ResyncEnd: everything not mentioned since ResyncBegin no longer
+/// exists, unless the dump was not complete: then nothing is to be concluded from what it left out, and
+/// another one follows. So it is with a second ResyncBegin without ResyncEnd.
 struct ResyncBegin {};
-struct ResyncEnd {};
+struct ResyncEnd {
+    bool complete = true;
+};
 
 using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
                                  NextHopEvent, RuleEvent>;
@@ -155,17 +158,42 @@ struct RouteFilter {
     }
 };
 
+/// What a connection has seen, for people. Since it was opened.
+struct KernelCounters {
+    uint64_t events = 0;
+    uint64_t ignored = 0;  ///< of other tables, of kinds that are not followed
+    uint64_t malformed = 0;
+    uint64_t unsupported = 0;
+    uint64_t overflows = 0;       ///< times that messages were lost: each is followed by a resync
+    uint64_t drops = 0;           ///< messages that the kernel has dropped then
+    uint64_t resyncs = 0;         ///< dumps that were read to their end, the first one included
+    uint64_t dumps_repeated = 0;  ///< of one kind of object, since changes came in between
+    uint64_t waiting = 0;         ///< messages that have been read and not been handled yet
+    uint64_t most_waiting = 0;    ///< the largest `waiting` was
+    uint64_t receive_buffer = 0;  ///< bytes
+    bool reading = false;         ///< a dump is under way
+};
+
 class Kernel {
   public:
+    using Deliver = std::function<void(const KernelEvent&)>;
     virtual ~Kernel() = default;
 
-    /// File descriptor that becomes readable when poll() has something to do.
+    /// File descriptor that becomes readable when poll() or work() has something to do.
     [[nodiscard]] virtual int descriptor() const = 0;
     /// Dumps everything, between ResyncBegin and ResyncEnd; called once at the start, and by poll() itself
     /// when the kernel says that it lost events (ENOBUFS).
-    virtual Result<void> dump(const std::function<void(const KernelEvent&)>& deliver) = 0;
+    virtual Result<void> dump(const Deliver& deliver) = 0;
     /// Delivers pending events, at most a batch; never blocks.
-    virtual Result<void> poll(const std::function<void(const KernelEvent&)>& deliver) = 0;
+    virtual Result<void> poll(const Deliver& deliver) = 0;
+
+    /// The same in turns, for tables that take longer than others can wait: begin_dump(), and the dump is
+    /// read by work(), as after lost events. work() delivers what is pending until there is nothing more
+    /// (false) or the turn is over (true). After an Error it goes on, too: it reads everything again after a
+    /// while.
+    virtual void begin_dump() = 0;
+    virtual Result<bool> work(const Deliver& deliver, Turn& turn) = 0;
+    [[nodiscard]] virtual KernelCounters counters() const { return {}; }
 
     /// Asks the kernel to resolve (or re-verify) a neighbour: RTM_NEWNEIGH with NTF_USE.
     virtual Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) = 0;

@@ -22,7 +22,11 @@ void KernelState::consume(const KernelEvent& event) {
     // The dump of links is complete once anything else comes.
     if (dumping_links_ && !std::holds_alternative<LinkEvent>(event) &&
         !std::holds_alternative<ResyncBegin>(event)) {
-        apply_dumped_links();
+        const auto* end = std::get_if<ResyncEnd>(&event);
+        if (!end || end->complete)
+            apply_dumped_links();
+        else  // it broke off among them
+            dumping_links_ = false;
     }
     std::visit([this](const auto& of_kind) { on(of_kind); }, event);
 }
@@ -172,13 +176,17 @@ void KernelState::on(const NextHopEvent& event) {
 void KernelState::on(const ResyncBegin&) {
     ++generation_;
     resyncing_ = true;
+    complete_ = false;
     dumping_links_ = true;
     dumped_links_.clear();
     routes_.begin_resync();
 }
 
-void KernelState::on(const ResyncEnd&) {
+void KernelState::on(const ResyncEnd& end) {
     if (!std::exchange(resyncing_, false)) return;
+    routes_.end_resync(end.complete);
+    if (!end.complete) return;
+    complete_ = true;
     // Without the routes' consequences: the dump of routes came later, and knows better.
     for (auto& [ifindex, device] : devices_) {
         std::erase_if(device.neighbours, [&](const auto& entry) {
@@ -192,7 +200,6 @@ void KernelState::on(const ResyncEnd&) {
             return gone;
         });
     }
-    routes_.end_resync();
     listener_.resynced();
 }
 
@@ -243,6 +250,15 @@ Result<void> follow(Kernel& kernel, KernelState& state) {
     auto done = kernel.poll([&state](const KernelEvent& event) { state.consume(event); });
     state.settle();
     return done;
+}
+
+Result<bool> follow(Kernel& kernel, KernelState& state, Turn& turn) {
+    // Events come first, since what they replace need not be removed before; but not all of the turn.
+    Turn first = state.routes().unsettled() > 0 ? turn.half() : turn;
+    auto more = kernel.work([&state](const KernelEvent& event) { state.consume(event); }, first);
+    const bool unsettled = state.settle(turn);
+    if (more) return *more || unsettled;
+    return more;
 }
 
 }  // namespace pktpit::router

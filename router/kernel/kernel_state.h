@@ -4,8 +4,9 @@
 ///
 /// Drive it with follow() below: kernel events → consume(), and settle() after each batch.
 ///
-/// Between ResyncBegin and ResyncEnd routes are compared silently, and every difference is told at ResyncEnd:
-/// a route that is still there is never told as removed, and forwarding goes on with the old ones meanwhile.
+/// Between ResyncBegin and ResyncEnd what is new is told as it comes, and what does not come is kept: a route
+/// that is still there is never told as removed, and forwarding goes on with the old ones meanwhile. After a
+/// complete resync settle() tells what is gone.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,15 @@ class KernelState {
     KernelState(RouteFilter filter, KernelListener& listener);
 
     void consume(const KernelEvent& event);
-    /// Tells the route changes that follow from link, address and nexthop-object events since the last call.
-    void settle() { routes_.settle(); }
+    /// Tells the route changes that follow from link, address and nexthop-object events and from a resync.
+    /// True: there are more, since the turn is over.
+    bool settle(Turn& turn) { return routes_.settle(turn); }
+    void settle() {
+        Turn turn = Turn::whole();
+        (void)settle(turn);
+    }
+    /// A resync has told all that there is, and no other one is under way or owed.
+    [[nodiscard]] bool is_complete() const { return complete_; }
 
     [[nodiscard]] const LinkEvent* link(uint32_t ifindex) const;
     [[nodiscard]] const LinkEvent* link(std::string_view name) const;
@@ -57,7 +65,7 @@ class KernelState {
     void on(const RuleEvent& event) { listener_.rule_changed(event); }
     void on(const NextHopEvent& event);
     void on(const ResyncBegin&);
-    void on(const ResyncEnd&);
+    void on(const ResyncEnd& end);
     void apply(const LinkEvent& link);
     void remove_device(uint32_t ifindex);
     void address_gone(const Device& device, const AddressEvent& address);
@@ -71,11 +79,14 @@ class KernelState {
     std::vector<LinkEvent> dumped_links_;
     bool dumping_links_ = false;
     bool resyncing_ = false;
+    bool complete_ = false;
     uint32_t generation_ = 0;
 };
 
-/// One turn: kernel.poll() into the state, then settle(). An Error is the kernel's; the state stays usable,
-/// and the kernel adapter has arranged to resync.
+/// All that is pending: kernel.poll() into the state, then settle(). An Error is the kernel's; the state
+/// stays usable, and the kernel adapter has arranged to resync.
 Result<void> follow(Kernel& kernel, KernelState& state);
+/// The same, as much of it as a turn allows. True: there is more.
+Result<bool> follow(Kernel& kernel, KernelState& state, Turn& turn);
 
 }  // namespace pktpit::router

@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -23,11 +24,14 @@ namespace {
 using netlink::Received;
 using netlink::Request;
 
-constexpr unsigned events_per_poll = 1024;
-constexpr unsigned attempts_per_dump = 10;  ///< of one kind of object, when the kernel says it was disturbed
-constexpr unsigned attempts_per_resync =
-    3;  ///< when events were lost meanwhile; then poll() returns, and retries
-constexpr long retry_after_ns = 100'000'000;
+using std::chrono::milliseconds;
+
+constexpr unsigned events_per_step = 512;
+constexpr unsigned attempts_per_kind = 10;  ///< when the kernel says that a dump was disturbed
+constexpr unsigned attempts_at_routes = 3;
+constexpr unsigned attempts_per_resync = 3;  ///< when events were lost meanwhile; then it waits
+constexpr milliseconds first_patience{100};
+constexpr milliseconds longest_patience{10'000};
 
 Request link_dump() {
     Request request(RTM_GETLINK, 0);
@@ -72,7 +76,7 @@ Request route_dump(uint8_t family, uint32_t table) {
 NetlinkKernel::NetlinkKernel(NetlinkOptions options) : options_(std::move(options)) {}
 
 NetlinkKernel::~NetlinkKernel() {
-    if (retry_timer_ >= 0) close(retry_timer_);
+    if (timer_ >= 0) close(timer_);
     if (epoll_ >= 0) close(epoll_);
 }
 
@@ -89,11 +93,10 @@ Result<void> NetlinkKernel::start() {
     if (!requests) return tl::unexpected(requests.error());
     events_ = std::move(*events);
     requests_ = std::move(*requests);
-    events_->set_receive_buffer(options_.receive_buffer);
-    // Without it (before Linux 4.20) the kernel dumps every table; hand_on() filters in any case.
-    requests_->set_option(NETLINK_GET_STRICT_CHK, 1);
+    counters_.receive_buffer = events_->set_receive_buffer(options_.receive_buffer);
 
-    std::vector<unsigned> groups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_NEIGH};
+    std::vector<unsigned> groups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR};
+    if (options_.neighbours) groups.push_back(RTNLGRP_NEIGH);
     if (options_.routes.enabled) {
         groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,
                                      RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP});
@@ -105,10 +108,10 @@ Result<void> NetlinkKernel::start() {
     }
 
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
-    retry_timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (epoll_ < 0 || retry_timer_ < 0)
+    timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_ < 0 || timer_ < 0)
         return fail("netlink", std::string("epoll, timerfd: ") + std::strerror(errno));
-    for (const int descriptor : {events_->descriptor(), retry_timer_}) {
+    for (const int descriptor : {events_->descriptor(), timer_}) {
         epoll_event interest{};
         interest.events = EPOLLIN;
         if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &interest) != 0) {
@@ -118,11 +121,17 @@ Result<void> NetlinkKernel::start() {
     return {};
 }
 
-void NetlinkKernel::owe_resync(bool owed) {
-    resync_owed_ = owed;
+void NetlinkKernel::owe_resync(milliseconds after) {
+    owed_ = after.count() != 0;
     itimerspec when{};
-    if (owed) when.it_value.tv_nsec = retry_after_ns;
-    timerfd_settime(retry_timer_, 0, &when, nullptr);
+    when.it_value.tv_sec = after.count() / 1000;
+    when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
+    timerfd_settime(timer_, 0, &when, nullptr);
+}
+
+bool NetlinkKernel::resync_is_due() {
+    uint64_t expirations = 0;
+    return read(timer_, &expirations, sizeof expirations) == sizeof expirations;
 }
 
 void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& deliver) {
@@ -150,120 +159,205 @@ void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& d
     deliver(*parsed);
 }
 
+Result<void> NetlinkKernel::dump(const Deliver& deliver) {
+    begin_dump();
+    return poll(deliver);
+}
+
 Result<void> NetlinkKernel::poll(const Deliver& deliver) {
-    if (resync_owed_) return dump(deliver);
-    for (unsigned count = 0; count < events_per_poll; ++count) {
-        const auto received = events_->receive();
-        if (!received) return tl::unexpected(received.error());
-        if (*received == Received::nothing) break;
-        if (*received == Received::overflow) {
-            ++counters_.overflows;
-            return dump(deliver);
-        }
-        netlink::for_each_message(events_->datagram(), [&](auto message) { hand_on(message, deliver); });
+    do {
+        if (auto done = step(deliver); !done) return done;
+    } while (phase_ != Phase::follow);
+    // Not what comes meanwhile: that would be without end where more comes than can be handled.
+    for (size_t left = queue_.size(); left > 0; --left) {
+        hand_on(queue_.front(), deliver);
+        queue_.pop();
     }
     return {};
 }
 
-Result<void> NetlinkKernel::dump(const Deliver& deliver) {
-    Result<void> done;
-    for (unsigned attempt = 0; attempt < attempts_per_resync; ++attempt) {
-        // What has been lost lies behind what is still queued; and the dump says it all.
-        discard_events();
-        kept_.clear();
-        lost_during_dump_ = false;
-        deliver(ResyncBegin{});
-        done = dump_once(deliver);
-        if (done && !lost_during_dump_) {
-            keep_events();
-            if (!lost_during_dump_) {
-                replay_kept_events(deliver);
-                deliver(ResyncEnd{});
-                ++counters_.resyncs;
-                owe_resync(false);
-                return {};
-            }
+Result<bool> NetlinkKernel::work(const Deliver& deliver, Turn& turn) {
+    for (;;) {
+        if (auto done = step(deliver); !done) return tl::unexpected(done.error());
+        if (phase_ != Phase::follow) {
+            if (turn.over_after_much()) return true;
+            continue;
         }
-        if (!done) break;
-        ++counters_.dumps_repeated;
-    }
-    owe_resync(true);
-    if (!done) return done;
-    return fail("netlink", "the kernel's tables change faster than they can be read", {},
-                "read again in 100 ms; a larger receive buffer helps");
-}
-
-Result<void> NetlinkKernel::dump_once(const Deliver& deliver) {
-    auto done = dump_kind(link_dump, deliver);
-    if (done) done = dump_kind(address_dump, deliver);
-    if (done) done = dump_kind(neighbour_dump, deliver);
-    if (done && options_.routes.enabled) done = dump_routes(deliver);
-    return done;
-}
-
-Result<void> NetlinkKernel::dump_routes(const Deliver& deliver) {
-    const uint32_t table = options_.routes.table;
-    auto done = dump_kind(nexthop_dump, deliver);
-    if (done) done = dump_kind(rule_dump, deliver);
-    if (done) done = dump_kind([table] { return route_dump(AF_INET, table); }, deliver);
-    if (done) done = dump_kind([table] { return route_dump(AF_INET6, table); }, deliver);
-    return done;
-}
-
-Result<void> NetlinkKernel::dump_kind(const std::function<Request()>& make_request, const Deliver& deliver) {
-    for (unsigned attempt = 0; attempt < attempts_per_dump; ++attempt) {
-        Request request = make_request();
-        const auto undisturbed = requests_->dump(
-            request, [&](auto message) { hand_on(message, deliver); }, [this] { keep_events(); });
-        if (!undisturbed) return tl::unexpected(undisturbed.error());
-        // Repeated on top of what was delivered: an object that is gone by now has its event kept for the
-        // replay.
-        if (*undisturbed) return {};
-        ++counters_.dumps_repeated;
-    }
-    return fail("netlink", "a dump was disturbed by changes ten times in a row");
-}
-
-void NetlinkKernel::discard_events() {
-    // Only an empty queue ends the kernel's congestion state, in which it drops events without another
-    // ENOBUFS.
-    for (auto received = events_->receive(); received && *received != Received::nothing;) {
-        received = events_->receive();
+        for (unsigned count = 0; count < events_per_step && !queue_.empty(); ++count) {
+            hand_on(queue_.front(), deliver);
+            queue_.pop();
+            if (turn.over()) return true;
+        }
+        if (queue_.empty() && drained_) return false;
     }
 }
 
-void NetlinkKernel::keep_events() {
-    while (true) {
+void NetlinkKernel::begin_dump() {
+    owe_resync(milliseconds(0));
+    // What has been lost lies behind what is still queued; and the dump says it all.
+    queue_.clear();
+    phase_ = Phase::discard;
+}
+
+/// Events out of the socket, and the next piece of what stands before they can be handled.
+Result<void> NetlinkKernel::step(const Deliver& deliver) {
+    if (owed_ && phase_ == Phase::follow && resync_is_due()) begin_dump();
+    if (phase_ != Phase::discard) {
+        if (auto taken = take_events(); !taken) return taken;
+    }
+    switch (phase_) {
+        case Phase::discard:
+            if (auto discarded = discard_events(); !discarded) return discarded;
+            return phase_ == Phase::dump ? start_dump(deliver) : Result<void>();
+        case Phase::dump:
+            return read_dump(deliver);
+        case Phase::follow:
+            break;
+    }
+    return {};
+}
+
+Result<void> NetlinkKernel::take_events() {
+    drained_ = false;
+    for (unsigned count = 0; count < events_per_step && !drained_; ++count) {
         const auto received = events_->receive();
-        if (!received || *received == Received::nothing) return;
-        if (*received == Received::foreign) continue;
-        if (*received == Received::overflow || kept_.size() > options_.replay_limit) {
-            lost_during_dump_ = true;
-            kept_.clear();
-            ++counters_.overflows;
-            discard_events();
-            return;
+        if (!received) return tl::unexpected(received.error());
+        drained_ = *received == Received::nothing;
+        if (*received == Received::nothing || *received == Received::foreign) continue;
+        if (*received == Received::overflow || queue_.bytes() > options_.queue_limit) {
+            lose();
+            break;
         }
-        const auto bytes = events_->datagram();
-        kept_.insert(kept_.end(), bytes.begin(), bytes.end());
-        kept_.resize(MNL_ALIGN(kept_.size()));
+        if (phase_ == Phase::dump) look_for_disturbance(events_->datagram());
+        queue_.append(events_->datagram());
     }
+    counters_.most_waiting = std::max<uint64_t>(counters_.most_waiting, queue_.size());
+    return {};
 }
 
-void NetlinkKernel::replay_kept_events(const Deliver& deliver) {
-    netlink::for_each_message(kept_, [&](auto message) { hand_on(message, deliver); });
-    kept_.clear();
-    kept_.shrink_to_fit();
+void NetlinkKernel::lose() {
+    ++counters_.overflows;
+    counters_.most_waiting = std::max<uint64_t>(counters_.most_waiting, queue_.size());
+    if (phase_ == Phase::dump) ++lost_in_a_row_;
+    begin_dump();
 }
 
-std::vector<std::pair<std::string, uint64_t>> NetlinkKernel::counters() const {
-    return {{"events", counters_.events},
-            {"ignored", counters_.ignored},
-            {"malformed", counters_.malformed},
-            {"unsupported", counters_.unsupported},
-            {"overflows", counters_.overflows},
-            {"resyncs", counters_.resyncs},
-            {"dumps_repeated", counters_.dumps_repeated}};
+/// Only an empty queue ends the kernel's congestion state, in which it drops events without another ENOBUFS.
+Result<void> NetlinkKernel::discard_events() {
+    for (unsigned count = 0; count < events_per_step; ++count) {
+        const auto received = events_->receive();
+        if (!received) return tl::unexpected(received.error());
+        if (*received == Received::nothing) {
+            phase_ = Phase::dump;
+            break;
+        }
+    }
+    return {};
+}
+
+std::vector<NetlinkKernel::DumpKind> NetlinkKernel::kinds() const {
+    std::vector<DumpKind> kinds{{link_dump, attempts_per_kind}, {address_dump, attempts_per_kind}};
+    if (options_.neighbours) kinds.push_back({neighbour_dump, attempts_per_kind});
+    if (!options_.routes.enabled) return kinds;
+    const uint32_t table = options_.routes.table;
+    kinds.push_back({nexthop_dump, attempts_per_kind, true});
+    kinds.push_back({rule_dump, attempts_per_kind, true});
+    kinds.push_back({[table] { return route_dump(AF_INET, table); }, attempts_at_routes, true});
+    // fib6_dump_table() begins at the root again when the tree has changed, and skips as many routes as it
+    // has dumped: where one of those is gone, one is left out that it has not.
+    kinds.push_back({[table] { return route_dump(AF_INET6, table); }, attempts_at_routes, true, AF_INET6});
+    return kinds;
+}
+
+Result<void> NetlinkKernel::start_dump(const Deliver& deliver) {
+    auto socket = netlink::Socket::open();
+    deliver(ResyncBegin{});
+    kinds_ = kinds();
+    kind_ = attempt_ = 0;
+    complete_ = true;
+    disturbed_ = false;
+    if (!socket) return give_up(socket.error(), deliver);
+    dumps_ = std::move(*socket);
+    // Without it (before Linux 4.20) the kernel dumps every table; hand_on() filters in any case.
+    dumps_->set_option(NETLINK_GET_STRICT_CHK, 1);
+    Request request = kinds_.front().request();
+    if (auto begun = dumps_->begin_dump(request); !begun) return give_up(begun.error(), deliver);
+    return {};
+}
+
+Result<void> NetlinkKernel::read_dump(const Deliver& deliver) {
+    if (lost_in_a_row_ >= attempts_per_resync) {
+        return give_up({"netlink",
+                        "the kernel's tables change faster than they can be read",
+                        {},
+                        "they are read again in a while; a larger receive buffer helps"},
+                       deliver);
+    }
+    const auto state = dumps_->read_dump([&](auto message) { hand_on(message, deliver); });
+    if (!state) return give_up(state.error(), deliver);
+    if (*state == netlink::Socket::DumpState::goes_on) return {};
+    return next_kind(disturbed_ || *state == netlink::Socket::DumpState::ended_disturbed, deliver);
+}
+
+/// Repeated on top of what was delivered: of an object that is gone by now an event waits in the queue.
+Result<void> NetlinkKernel::next_kind(bool disturbed, const Deliver& deliver) {
+    disturbed_ = false;
+    const DumpKind& kind = kinds_[kind_];
+    if (disturbed && ++attempt_ < kind.attempts) {
+        ++counters_.dumps_repeated;
+    } else {
+        if (disturbed && !kind.may_be_partial)
+            return give_up({"netlink", "a dump was disturbed by changes ten times in a row", {}, {}},
+                           deliver);
+        complete_ &= !disturbed;
+        attempt_ = 0;
+        ++kind_;
+    }
+    if (kind_ < kinds_.size()) {
+        Request request = kinds_[kind_].request();
+        if (auto begun = dumps_->begin_dump(request); !begun) return give_up(begun.error(), deliver);
+        return {};
+    }
+    dumps_.reset();
+    phase_ = Phase::follow;
+    lost_in_a_row_ = 0;
+    ++counters_.resyncs;
+    patience_ =
+        complete_ ? milliseconds(0) : std::clamp(2 * patience_, 10 * first_patience, longest_patience);
+    if (!complete_) owe_resync(patience_);
+    deliver(ResyncEnd{complete_});
+    return {};
+}
+
+/// Events are followed meanwhile, as well as can be.
+Result<void> NetlinkKernel::give_up(Error error, const Deliver& deliver) {
+    dumps_.reset();
+    phase_ = Phase::follow;
+    lost_in_a_row_ = 0;
+    patience_ = std::clamp(2 * patience_, first_patience, longest_patience);
+    owe_resync(patience_);
+    deliver(ResyncEnd{false});
+    return tl::unexpected(std::move(error));
+}
+
+void NetlinkKernel::look_for_disturbance(std::span<const std::byte> datagram) {
+    if (kinds_[kind_].deletions_matter == 0) return;
+    netlink::for_each_message(datagram, [this](auto message) {
+        nlmsghdr header;
+        rtmsg route;
+        if (message.size() < sizeof header + sizeof route) return;
+        std::memcpy(&header, message.data(), sizeof header);
+        std::memcpy(&route, message.data() + sizeof header, sizeof route);
+        disturbed_ |= header.nlmsg_type == RTM_DELROUTE && route.rtm_family == kinds_[kind_].deletions_matter;
+    });
+}
+
+KernelCounters NetlinkKernel::counters() const {
+    KernelCounters counters = counters_;
+    counters.waiting = queue_.size();
+    if (counters.overflows != 0) counters.drops = events_->drops();
+    counters.reading = phase_ != Phase::follow;
+    return counters;
 }
 
 }  // namespace pktpit::router

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Kernel over rtnetlink: two sockets, one for events, one for requests and dumps, in the network namespace
-/// of the thread that opened it. Used by the daemon's loop; one thread. Reads and changes links, addresses
-/// and neighbours; never changes routes. Needs CAP_NET_ADMIN for its requests, and to force the size of its
+/// Kernel over rtnetlink: sockets for events, for requests and for dumps, in the network namespace of the
+/// thread that opened it. Used by the daemon's loop; one thread. Reads and changes links, addresses and
+/// neighbours; never changes routes. Needs CAP_NET_ADMIN for its requests, and to force the size of its
 /// receive buffer.
 ///
-/// Resync: on ENOBUFS, poll() empties the event socket (what is left there is older than what was lost),
-/// dumps, and replays the events that came during the dump before ResyncEnd. They are moved out of the socket
-/// while the dump is read, so that a dump of a million routes does not overflow it again.
+/// Events are moved out of the socket at once and handled from a queue: the socket's is small, and the kernel
+/// drops what does not fit. On ENOBUFS both are emptied (what is left there is older than what was lost) and
+/// everything is dumped. Events that come during the dump wait in the queue until it has been read: they say
+/// what has changed since.
+///
+/// A dump that changes come in between of (NLM_F_DUMP_INTR) is repeated a few times, for routes on top of
+/// what was delivered. If it never goes undisturbed, as while a daemon replaces a full table, what it has
+/// said counts, what it has not said does not (ResyncEnd::complete), and another one is made when a while has
+/// passed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "router/kernel/kernel.h"
+#include "router/kernel/message_queue.h"
 #include "router/kernel/socket.h"
 
 namespace pktpit::router {
@@ -24,8 +31,9 @@ struct NetlinkOptions {
     RouteFilter routes;  ///< not enabled: routes and nexthop objects are neither dumped nor followed
     /// Of the event socket, in bytes; the kernel doubles it. An event costs about 1 KiB of it.
     size_t receive_buffer = size_t{32} << 20;
-    /// Bytes of events kept during a dump; more start the dump over.
-    size_t replay_limit = size_t{256} << 20;
+    /// Bytes of events that may wait to be handled; with more everything is dumped instead.
+    size_t queue_limit = size_t{256} << 20;
+    bool neighbours = true;  ///< dumped and followed
 };
 
 class NetlinkKernel : public Kernel {
@@ -34,8 +42,11 @@ class NetlinkKernel : public Kernel {
     ~NetlinkKernel() override;
 
     [[nodiscard]] int descriptor() const override { return epoll_; }
-    Result<void> dump(const std::function<void(const KernelEvent&)>& deliver) override;
-    Result<void> poll(const std::function<void(const KernelEvent&)>& deliver) override;
+    Result<void> dump(const Deliver& deliver) override;
+    Result<void> poll(const Deliver& deliver) override;
+    void begin_dump() override;
+    Result<bool> work(const Deliver& deliver, Turn& turn) override;
+    [[nodiscard]] KernelCounters counters() const override;
 
     Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) override;
@@ -49,31 +60,31 @@ class NetlinkKernel : public Kernel {
                                uint16_t protocol) override;
     Result<void> remove_vlan_link(const std::string& name) override;
 
-    /// Name and value: events, ignored, malformed, unsupported, overflows, resyncs, dumps_repeated.
-    [[nodiscard]] std::vector<std::pair<std::string, uint64_t>> counters() const;
-
   private:
-    using Deliver = std::function<void(const KernelEvent&)>;
-    struct Counters {
-        uint64_t events = 0;
-        uint64_t ignored = 0;
-        uint64_t malformed = 0;
-        uint64_t unsupported = 0;
-        uint64_t overflows = 0;
-        uint64_t resyncs = 0;
-        uint64_t dumps_repeated = 0;
+    enum class Phase : uint8_t { follow, discard, dump };
+    struct DumpKind {
+        std::function<netlink::Request()> request;
+        unsigned attempts;
+        bool may_be_partial = false;  ///< after so many attempts; else the dump fails
+        uint8_t deletions_matter =
+            0;  ///< of routes of this family: they disturb, and the kernel does not say
     };
 
     explicit NetlinkKernel(NetlinkOptions options);
     Result<void> start();
     void hand_on(std::span<const std::byte> message, const Deliver& deliver);
-    Result<void> dump_once(const Deliver& deliver);
-    Result<void> dump_kind(const std::function<netlink::Request()>& request, const Deliver& deliver);
-    Result<void> dump_routes(const Deliver& deliver);
-    void discard_events();
-    void keep_events();
-    void replay_kept_events(const Deliver& deliver);
-    void owe_resync(bool owed);
+    Result<void> step(const Deliver& deliver);
+    Result<void> take_events();
+    Result<void> discard_events();
+    void look_for_disturbance(std::span<const std::byte> datagram);
+    void lose();
+    [[nodiscard]] std::vector<DumpKind> kinds() const;
+    Result<void> start_dump(const Deliver& deliver);
+    Result<void> read_dump(const Deliver& deliver);
+    Result<void> next_kind(bool disturbed, const Deliver& deliver);
+    Result<void> give_up(Error error, const Deliver& deliver);
+    void owe_resync(std::chrono::milliseconds after);
+    [[nodiscard]] bool resync_is_due();
     Result<void> ask(netlink::Request& request, const std::string& what, int harmless = 0);
     Result<void> put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                                uint16_t state);
@@ -82,12 +93,21 @@ class NetlinkKernel : public Kernel {
     NetlinkOptions options_;
     std::unique_ptr<netlink::Socket> events_;
     std::unique_ptr<netlink::Socket> requests_;
+    std::unique_ptr<netlink::Socket> dumps_;  ///< made anew for each: an abandoned dump cannot be taken back
     int epoll_ = -1;
-    int retry_timer_ = -1;  ///< makes descriptor() readable while a resync is owed
-    bool resync_owed_ = false;
-    bool lost_during_dump_ = false;
-    std::vector<std::byte> kept_;
-    Counters counters_;
+    int timer_ = -1;  ///< makes descriptor() readable when work() has something to do beside events
+    netlink::MessageQueue queue_;
+    Phase phase_ = Phase::follow;
+    std::vector<DumpKind> kinds_;  ///< of the dump, those yet to be read
+    size_t kind_ = 0;
+    unsigned attempt_ = 0;                   ///< at this kind
+    bool disturbed_ = false;                 ///< by an event
+    bool complete_ = true;                   ///< the dump, so far
+    bool owed_ = false;                      ///< another resync, when the timer says so
+    bool drained_ = false;                   ///< there were no more events when they were taken last
+    unsigned lost_in_a_row_ = 0;             ///< dumps during which events were lost
+    std::chrono::milliseconds patience_{0};  ///< until the next resync that is owed
+    KernelCounters counters_;
 };
 
 }  // namespace pktpit::router

@@ -138,16 +138,12 @@ Result<void> NetlinkKernel::check_existing(uint32_t ifindex, const InterfaceAddr
     header.ifa_family = family_of(address.address);
     header.ifa_index = ifindex;
     std::optional<InterfaceAddress> found;
-    const auto dumped = requests_->dump(
-        request,
-        [&](auto message) {
-            const auto event = parse(message);
-            const auto* existing = event ? std::get_if<AddressEvent>(&*event) : nullptr;
-            if (!existing || existing->ifindex != ifindex || existing->address.address != address.address)
-                return;
-            if (found != address) found = existing->address;
-        },
-        [] {});
+    const auto dumped = requests_->dump(request, [&](auto message) {
+        const auto event = parse(message);
+        const auto* existing = event ? std::get_if<AddressEvent>(&*event) : nullptr;
+        if (!existing || existing->ifindex != ifindex || existing->address.address != address.address) return;
+        if (found != address) found = existing->address;
+    });
     if (!dumped) return tl::unexpected(dumped.error());
     if (!found || found == address) return {};
     return fail("netlink",

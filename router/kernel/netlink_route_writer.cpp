@@ -153,19 +153,16 @@ Result<std::vector<HostRoute>> NetlinkRouteWriter::installed() {
             auto& header = request.header<rtmsg>();
             header.rtm_family = family;
             header.rtm_protocol = route_protocol;
-            const auto undisturbed = requests_->dump(
-                request,
-                [&](auto message) {
-                    const auto event = parse(message);
-                    const RouteEvent* route = route_in(event);
-                    if (!route || route->protocol != route_protocol || route->metric != metric_) return;
-                    HostRoute one{route->prefix, route->table, route->type, {}};
-                    for (const auto& hop : route->next_hops)
-                        one.next_hops.push_back({hop.ifindex, hop.gateway, hop.weight});
-                    std::ranges::sort(one.next_hops);
-                    found.push_back(std::move(one));
-                },
-                [] {});
+            const auto undisturbed = requests_->dump(request, [&](auto message) {
+                const auto event = parse(message);
+                const RouteEvent* route = route_in(event);
+                if (!route || route->protocol != route_protocol || route->metric != metric_) return;
+                HostRoute one{route->prefix, route->table, route->type, {}};
+                for (const auto& hop : route->next_hops)
+                    one.next_hops.push_back({hop.ifindex, hop.gateway, hop.weight});
+                std::ranges::sort(one.next_hops);
+                found.push_back(std::move(one));
+            });
             if (!undisturbed) return tl::unexpected(undisturbed.error());
             if (*undisturbed) break;
         }

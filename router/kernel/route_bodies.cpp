@@ -86,7 +86,6 @@ void RouteBodies::forget(Id id) {
 void RouteBodies::clear_changed() {
     for (Slot& slot : slots_)
         slot.changed = false;
-    any_changed_ = false;
 }
 
 void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
@@ -96,7 +95,7 @@ void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
         RouteBody edited = slot.body;
         const Edit done = edit(edited);
         if (done == Edit::keep) continue;
-        slot.changed = any_changed_ = true;
+        slot.changed = news_ = true;
         if (done == Edit::touch) continue;
         forget(id);
         slot.gone = done == Edit::gone;

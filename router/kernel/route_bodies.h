@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "router/kernel/kernel.h"
@@ -50,7 +51,8 @@ class RouteBodies {
     [[nodiscard]] bool is_gone(Id id) const { return slots_[id].gone; }
     /// Edited since the last clear_changed(), or marked with touch().
     [[nodiscard]] bool is_changed(Id id) const { return slots_[id].changed; }
-    [[nodiscard]] bool any_changed() const { return any_changed_; }
+    /// Some have been edited since the last call of this.
+    [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
     void clear_changed();
     [[nodiscard]] size_t size() const { return index_.size(); }
 
@@ -73,7 +75,7 @@ class RouteBodies {
     std::vector<Slot> slots_ = std::vector<Slot>(1);
     std::vector<Id> free_;
     std::unordered_map<RouteBody, Id, Hash> index_;
-    bool any_changed_ = false;
+    bool news_ = false;
 };
 
 }  // namespace pktpit::router

@@ -56,20 +56,29 @@ void RouteTable::drop(Alternatives& alternatives, Unwanted unwanted) {
 
 void RouteTable::apply(const RouteEvent& event) {
     if (event.table != filter_.table) return;
-    if (event.removed && !entries_.contains(event.prefix)) return;
-    Entry& entry = entries_[event.prefix];
-    drop(entry.alternatives, [&](const Alternative& alternative) {
-        // Events come after the dump of routes is complete: what it left out is gone, and must not be taken
-        // for the route that an event replaces.
-        const bool stale = resyncing_ && !event.dumped && alternative.generation != generation_;
-        return stale || bodies_.is_gone(alternative.body);
+    if (event.prefix.address.is_v4())
+        apply(entries4_, event);
+    else
+        apply(entries6_, event);
+}
+
+template <class Key>
+void RouteTable::apply(RouteEntries<Key>& entries, const RouteEvent& event) {
+    const Key key = Key::of(event.prefix);
+    RouteEntry<Key>* entry = event.removed ? entries.find(key) : &entries.find_or_add(key);
+    if (!entry) return;
+    Alternatives& alternatives = scratch_;
+    entry->load(alternatives);
+    drop(alternatives, [&](const Alternative& alternative) {
+        // What a complete dump left out is gone, and must not be taken for the route that an event replaces.
+        return is_stale(alternative) || bodies_.is_gone(alternative.body);
     });
     if (event.removed) {
-        erase(entry.alternatives, event);
+        erase(alternatives, event);
     } else {
-        insert(entry.alternatives, event);
+        insert(alternatives, event);
     }
-    if (!resyncing_ && !tell(event.prefix, entry)) entries_.erase(event.prefix);
+    tell(entries, *entry, alternatives);
 }
 
 RouteTable::Alternatives::iterator RouteTable::find_same(Alternatives& alternatives, uint32_t metric,
@@ -178,10 +187,10 @@ bool RouteTable::usable(BodyId id) const {
     return !route.next_hops.empty() || is_terminal(route.type);
 }
 
-const RouteTable::Alternative* RouteTable::best(const Entry& entry) const {
+const RouteTable::Alternative* RouteTable::best(const Alternatives& alternatives) const {
     const Alternative* chosen = nullptr;
-    for (const Alternative& alternative : entry.alternatives) {
-        if (!usable(alternative.body)) continue;
+    for (const Alternative& alternative : alternatives) {
+        if (is_stale(alternative) || !usable(alternative.body)) continue;
         const auto key = [&](const Alternative& of) {
             return std::pair{of.metric, rank(bodies_[of.body].preference)};
         };
@@ -226,31 +235,67 @@ KernelRoute RouteTable::resolve(const Alternative& alternative) const {
     return route;
 }
 
-bool RouteTable::tell(const Prefix& prefix, Entry& entry) {
-    drop(entry.alternatives,
-         [&](const Alternative& alternative) { return bodies_.is_gone(alternative.body); });
-    const Alternative* chosen = best(entry);
+template <class Key>
+void RouteTable::tell(RouteEntries<Key>& entries, RouteEntry<Key>& entry, Alternatives& alternatives) {
+    entry.store(alternatives);
+    const Alternative* chosen = best(alternatives);
     if (!chosen) {
-        if (entry.told != RouteBodies::none) listener_.route_removed(prefix);
+        const bool known = entry.told != RouteBodies::none;
         bodies_.release(std::exchange(entry.told, RouteBodies::none));
-        return !entry.alternatives.empty();
+        const Key key = entry.key;
+        if (alternatives.empty()) entries.erase(key);
+        if (known) listener_.route_removed(key.prefix());
+        return;
     }
     if (entry.told == chosen->body && entry.told_metric == chosen->metric &&
         !bodies_.is_changed(chosen->body)) {
-        return true;
+        return;
     }
     bodies_.release(std::exchange(entry.told, bodies_.share(chosen->body)));
     entry.told_metric = chosen->metric;
-    listener_.route_set(prefix, resolve(*chosen));
-    return true;
+    listener_.route_set(entry.key.prefix(), resolve(*chosen));
 }
 
-void RouteTable::settle() {
-    if (resyncing_ || !bodies_.any_changed()) return;
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-        entry = tell(entry->first, entry->second) ? std::next(entry) : entries_.erase(entry);
+// What changes during a walk may concern prefixes that it has passed: another one follows. Beginning anew, it
+// would never come to the last ones while devices flap.
+bool RouteTable::settle(Turn& turn) {
+    if (resyncing_) return false;
+    if (bodies_.take_news()) {
+        again_ = walking_;
+        walking_ = true;
+    }
+    while (walking_) {
+        if (settle(entries4_, walk_.next4, turn) || settle(entries6_, walk_.next6, turn)) return true;
+        walk_ = {};
+        walking_ = std::exchange(again_, false);
     }
     bodies_.clear_changed();
+    return false;
+}
+
+template <class Key>
+bool RouteTable::settle(RouteEntries<Key>& entries, uint32_t& next, Turn& turn) {
+    const auto concerned = [this](const Alternative& alternative) {
+        return is_stale(alternative) || bodies_.is_changed(alternative.body);
+    };
+    while (next < entries.end()) {
+        RouteEntry<Key>& entry = entries[next++];
+        if (entry.any(concerned)) {
+            entry.load(scratch_);
+            drop(scratch_, [this](const Alternative& alternative) {
+                return is_stale(alternative) || bodies_.is_gone(alternative.body);
+            });
+            tell(entries, entry, scratch_);
+        }
+        if (turn.over()) return true;
+    }
+    return false;
+}
+
+size_t RouteTable::unsettled() const {
+    if (!walking_) return 0;
+    const auto left = [](size_t end, size_t next) { return end > next ? end - next : 0; };
+    return left(entries4_.end(), walk_.next4) + left(entries6_.end(), walk_.next6);
 }
 
 void RouteTable::begin_resync() {
@@ -258,30 +303,73 @@ void RouteTable::begin_resync() {
     ++generation_;
 }
 
-void RouteTable::end_resync() {
+void RouteTable::end_resync(bool complete) {
     if (!resyncing_) return;
     resyncing_ = false;
-    std::erase_if(nexthops_, [&](const auto& entry) { return entry.second.generation != generation_; });
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-        drop(entry->second.alternatives,
-             [&](const Alternative& alternative) { return alternative.generation != generation_; });
-        entry = tell(entry->first, entry->second) ? std::next(entry) : entries_.erase(entry);
+    walking_ = true;
+    walk_ = {};
+    if (!complete) return;
+    valid_from_ = generation_;
+    if (std::erase_if(nexthops_, [&](const auto& entry) { return entry.second.generation != generation_; }) ==
+        0)
+        return;
+    bodies_.for_each([](const RouteBody& body) {
+        return body.nexthop_id != 0 ? RouteBodies::Edit::touch : RouteBodies::Edit::keep;
+    });
+}
+
+template <class Entry>
+std::optional<KernelRoute> RouteTable::what_counts(const Entry& entry) const {
+    if (!entry.rest) {
+        if (entry.empty() || is_stale(entry.first) || !usable(entry.first.body)) return std::nullopt;
+        return resolve(entry.first);
     }
-    bodies_.clear_changed();
+    Alternatives alternatives;
+    entry.load(alternatives);
+    const Alternative* chosen = best(alternatives);
+    return chosen ? std::optional(resolve(*chosen)) : std::nullopt;
 }
 
 std::optional<KernelRoute> RouteTable::find(const Prefix& prefix) const {
-    const auto entry = entries_.find(prefix);
-    if (entry == entries_.end()) return std::nullopt;
-    const Alternative* chosen = best(entry->second);
-    if (!chosen) return std::nullopt;
-    return resolve(*chosen);
+    if (prefix.address.is_v4()) {
+        const auto* entry = entries4_.find(fib::PrefixKey4::of(prefix));
+        return entry ? what_counts(*entry) : std::nullopt;
+    }
+    const auto* entry = entries6_.find(fib::PrefixKey6::of(prefix));
+    return entry ? what_counts(*entry) : std::nullopt;
 }
 
-void RouteTable::for_each(const std::function<void(const Prefix&, const KernelRoute&)>& visit) const {
-    for (const auto& [prefix, entry] : entries_) {
-        if (const Alternative* chosen = best(entry)) visit(prefix, resolve(*chosen));
+void RouteTable::for_each(const Visit& visit) const {
+    Cursor cursor;
+    Turn turn = Turn::whole();
+    (void)for_each(visit, cursor, turn);
+}
+
+template <class Entries, class VisitEntry>
+bool RouteTable::walk(const Entries& entries, uint32_t& next, Turn& turn, VisitEntry visit) {
+    while (next < entries.end()) {
+        visit(entries[next++]);
+        if (turn.over()) return true;
     }
+    return false;
+}
+
+bool RouteTable::for_each(const Visit& visit, Cursor& cursor, Turn& turn) const {
+    const auto visit_entry = [&](const auto& entry) {
+        if (entry.empty()) return;
+        if (const auto route = what_counts(entry)) visit(entry.key.prefix(), *route);
+    };
+    return walk(entries4_, cursor.next4, turn, visit_entry) ||
+           walk(entries6_, cursor.next6, turn, visit_entry);
+}
+
+bool RouteTable::for_each_told(const std::function<void(const Prefix&)>& visit, Cursor& cursor,
+                               Turn& turn) const {
+    const auto visit_entry = [&](const auto& entry) {
+        if (entry.told != RouteBodies::none) visit(entry.key.prefix());
+    };
+    return walk(entries4_, cursor.next4, turn, visit_entry) ||
+           walk(entries6_, cursor.next6, turn, visit_entry);
 }
 
 }  // namespace pktpit::router

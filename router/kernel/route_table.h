@@ -2,6 +2,11 @@
 /// The kernel's routes of one table, as the kernel has them: several for a prefix, by metric and order; and
 /// which of them counts. Follows what the kernel does without telling: routes that vanish with a device, an
 /// address or a nexthop object. Used by KernelState alone; one thread; pure.
+///
+/// What follows from one device for a million prefixes is told in turns (settle()). Between two of them the
+/// listener knows of each prefix either what counted before or what counts now: never anything else, and
+/// never a removal of what is replaced. Events are told at once all the while, whatever turns are yet to
+/// come.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +16,7 @@
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_listener.h"
 #include "router/kernel/route_bodies.h"
+#include "router/kernel/route_entries.h"
 
 namespace pktpit::router {
 
@@ -34,37 +40,41 @@ class RouteTable {
     /// IPv4 routes with this preferred source go.
     void source_removed(const IpAddress& address);
 
-    /// Tells the listener what followed from the calls above, and from nexthop objects: one scan of the
-    /// table, and only if there is something. Not during a resync.
-    void settle();
+    /// Tells the listener what followed from the calls above, from nexthop objects and from a resync, by a
+    /// walk over all prefixes, and only if there is something. Not during a resync. True: there is more to
+    /// tell.
+    bool settle(Turn& turn);
     void begin_resync();
-    /// Drops what the dump did not mention, and tells the listener every difference.
-    void end_resync();
+    /// What the dump did not mention is gone, if it was complete: settle() tells.
+    void end_resync(bool complete);
 
     /// What counts for a prefix.
     [[nodiscard]] std::optional<KernelRoute> find(const Prefix& prefix) const;
-    [[nodiscard]] size_t prefixes() const { return entries_.size(); }
+    [[nodiscard]] size_t prefixes() const { return entries4_.size() + entries6_.size(); }
+    /// Prefixes that a walk under way has not come to.
+    [[nodiscard]] size_t unsettled() const;
     [[nodiscard]] size_t nexthops() const { return nexthops_.size(); }
     /// Every prefix with the route that counts; in no order.
-    void for_each(const std::function<void(const Prefix&, const KernelRoute&)>& visit) const;
+    using Visit = std::function<void(const Prefix&, const KernelRoute&)>;
+    void for_each(const Visit& visit) const;
+    /// The same in turns: from the cursor on, which is left where it stopped. True: there is more. What is
+    /// added meanwhile may be left out, since the listener is told of it.
+    struct Cursor {
+        uint32_t next4 = 0;
+        uint32_t next6 = 0;
+    };
+    bool for_each(const Visit& visit, Cursor& cursor, Turn& turn) const;
+    /// So every prefix of which the listener knows a route.
+    bool for_each_told(const std::function<void(const Prefix&)>& visit, Cursor& cursor, Turn& turn) const;
 
   private:
     using BodyId = RouteBodies::Id;
-    struct Alternative {
-        uint32_t metric = 0;
-        BodyId body = RouteBodies::none;
-        uint32_t generation = 0;
-    };
-    struct Entry {
-        std::vector<Alternative> alternatives;  ///< of one metric: in the kernel's order
-        uint32_t told_metric = 0;
-        BodyId told = RouteBodies::none;  ///< what the listener knows; held
-    };
+    using Alternative = RouteAlternative;
+    using Alternatives = RouteAlternatives;
     struct NextHop {
         NextHopEvent object;
         uint32_t generation = 0;
     };
-    using Alternatives = std::vector<Alternative>;
 
     RouteBody body_of(const RouteEvent& event) const;
     void insert(Alternatives& alternatives, const RouteEvent& event);
@@ -74,21 +84,39 @@ class RouteTable {
     Alternatives::iterator find_same(Alternatives& alternatives, uint32_t metric, const RouteBody& body);
     Alternatives::iterator find_replaced(Alternatives& alternatives, uint32_t metric, const RouteBody& body);
     void set_body(Alternative& alternative, RouteBody body);
-    [[nodiscard]] const Alternative* best(const Entry& entry) const;
+    [[nodiscard]] const Alternative* best(const Alternatives& alternatives) const;
+    template <class Entry>
+    [[nodiscard]] std::optional<KernelRoute> what_counts(const Entry& entry) const;
     [[nodiscard]] KernelRoute resolve(const Alternative& alternative) const;
     [[nodiscard]] bool usable(BodyId body) const;
     void collect(uint32_t id, uint32_t weight, KernelRoute& route) const;
-    /// False: the entry is empty and may be erased.
-    bool tell(const Prefix& prefix, Entry& entry);
+    template <class Key>
+    void apply(RouteEntries<Key>& entries, const RouteEvent& event);
+    /// Of the entry's `alternatives` as they are now, which it stores; erases it where nothing is left.
+    template <class Key>
+    void tell(RouteEntries<Key>& entries, RouteEntry<Key>& entry, Alternatives& alternatives);
+    template <class Key>
+    bool settle(RouteEntries<Key>& entries, uint32_t& next, Turn& turn);
+    template <class Entries, class VisitEntry>
+    static bool walk(const Entries& entries, uint32_t& next, Turn& turn, VisitEntry visit);
+    [[nodiscard]] bool is_stale(const Alternative& alternative) const {
+        return alternative.generation < valid_from_;
+    }
     void remove_nexthop(uint32_t id);
 
     RouteFilter filter_;
     KernelListener& listener_;
     RouteBodies bodies_;
-    std::unordered_map<Prefix, Entry> entries_;
+    RouteEntries<fib::PrefixKey4> entries4_;
+    RouteEntries<fib::PrefixKey6> entries6_;
     std::unordered_map<uint32_t, NextHop> nexthops_;
     uint32_t generation_ = 0;
     bool resyncing_ = false;
+    uint32_t valid_from_ = 0;  ///< what is of an older generation, a complete dump has left out: it is gone
+    bool walking_ = false;     ///< there is something to tell, from `walk_` on
+    bool again_ = false;       ///< and then from the beginning
+    Cursor walk_;
+    mutable Alternatives scratch_;  ///< of the entry that is worked at; here, since it is of every event
 };
 
 }  // namespace pktpit::router

@@ -3,11 +3,14 @@
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "router/kernel/attributes.h"
 
@@ -96,10 +99,7 @@ size_t Socket::set_receive_buffer(size_t bytes) {
     if (setsockopt(descriptor(), SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof wanted) != 0) {
         setsockopt(descriptor(), SOL_SOCKET, SO_RCVBUF, &wanted, sizeof wanted);
     }
-    int got = 0;
-    socklen_t length = sizeof got;
-    getsockopt(descriptor(), SOL_SOCKET, SO_RCVBUF, &got, &length);
-    return static_cast<size_t>(got);
+    return receive_buffer();
 }
 
 Result<Received> Socket::receive() {
@@ -165,38 +165,56 @@ Result<Answer> Socket::transact(Request& request, const std::function<void(Bytes
     return *answer;
 }
 
-Result<bool> Socket::dump(Request& request, const std::function<void(Bytes)>& each,
-                          const std::function<void()>& between) {
-    request.message()->nlmsg_flags |= NLM_F_DUMP;
-    if (auto sent = send(request); !sent) return tl::unexpected(sent.error());
-    bool done = false;
-    bool undisturbed = true;
-    Answer answer;
-    while (!done) {
+Result<bool> Socket::dump(Request& request, const std::function<void(Bytes)>& each) {
+    if (auto begun = begin_dump(request); !begun) return tl::unexpected(begun.error());
+    for (;;) {
         if (auto ready = wait(); !ready) return tl::unexpected(ready.error());
-        const auto received = receive();
-        if (!received) return tl::unexpected(received.error());
-        if (*received == Received::overflow) return fail("netlink", "a part of a dump was lost");
-        for_each_message(datagram(), [&](Bytes message) {
-            nlmsghdr header;
-            std::memcpy(&header, message.data(), sizeof header);
-            if (header.nlmsg_seq != sequence_) return;
-            undisturbed &= !(header.nlmsg_flags & NLM_F_DUMP_INTR);
-            if (header.nlmsg_type == NLMSG_DONE || header.nlmsg_type == NLMSG_ERROR) {
-                answer = answer_of(message, header);
-                done = true;
-            } else {
-                each(message);
-            }
-        });
-        between();
+        const auto state = read_dump(each);
+        if (!state) return tl::unexpected(state.error());
+        if (*state != DumpState::goes_on) return *state == DumpState::ended;
     }
+}
+
+Result<void> Socket::begin_dump(Request& request) {
+    request.message()->nlmsg_flags |= NLM_F_DUMP;
+    undisturbed_ = true;
+    return send(request);
+}
+
+Result<Socket::DumpState> Socket::read_dump(const std::function<void(Bytes)>& each) {
+    const auto received = receive();
+    if (!received) return tl::unexpected(received.error());
+    if (*received == Received::overflow) return fail("netlink", "a part of a dump was lost");
+    std::optional<Answer> end;
+    for_each_message(datagram(), [&](Bytes message) {
+        nlmsghdr header;
+        std::memcpy(&header, message.data(), sizeof header);
+        if (header.nlmsg_seq != sequence_) return;
+        if (header.nlmsg_flags & NLM_F_DUMP_INTR) undisturbed_ = false;
+        if (header.nlmsg_type == NLMSG_DONE || header.nlmsg_type == NLMSG_ERROR)
+            end = answer_of(message, header);
+        else
+            each(message);
+    });
+    if (!end) return DumpState::goes_on;
     // A table that does not exist, or a family that the kernel was built without, has nothing to dump.
-    if (answer.error != 0 && answer.error != ENOENT && answer.error != EOPNOTSUPP &&
-        answer.error != EAFNOSUPPORT) {
-        return fail("netlink", "the kernel refuses a dump: " + answer.to_string());
-    }
-    return undisturbed;
+    if (end->error != 0 && end->error != ENOENT && end->error != EOPNOTSUPP && end->error != EAFNOSUPPORT)
+        return fail("netlink", "the kernel refuses a dump: " + end->to_string());
+    return undisturbed_ ? DumpState::ended : DumpState::ended_disturbed;
+}
+
+size_t Socket::receive_buffer() const {
+    int got = 0;
+    socklen_t length = sizeof got;
+    getsockopt(descriptor(), SOL_SOCKET, SO_RCVBUF, &got, &length);
+    return static_cast<size_t>(got);
+}
+
+uint32_t Socket::drops() const {
+    std::array<uint32_t, SK_MEMINFO_VARS> memory{};
+    socklen_t length = sizeof memory;
+    if (getsockopt(descriptor(), SOL_SOCKET, SO_MEMINFO, memory.data(), &length) != 0) return 0;
+    return memory[SK_MEMINFO_DROPS];
 }
 
 void for_each_message(Bytes datagram, const std::function<void(Bytes)>& visit) {

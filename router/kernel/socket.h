@@ -73,10 +73,19 @@ class Socket {
     /// kernel could not be asked.
     Result<Answer> transact(Request& request,
                             const std::function<void(std::span<const std::byte>)>& each = {});
-    /// Sends a dump request and hands each message on. `between`: called after each datagram.
+    /// Sends a dump request and hands each message on.
     /// The value: did the dump survive undisturbed (no NLM_F_DUMP_INTR)?
-    Result<bool> dump(Request& request, const std::function<void(std::span<const std::byte>)>& each,
-                      const std::function<void()>& between);
+    Result<bool> dump(Request& request, const std::function<void(std::span<const std::byte>)>& each);
+
+    /// The same in pieces: begin_dump(), then read_dump(), a datagram at a time and without blocking, until
+    /// it has ended. One dump at a time; nothing else may be asked by this socket meanwhile.
+    enum class DumpState : uint8_t { goes_on, ended, ended_disturbed };
+    Result<void> begin_dump(Request& request);
+    Result<DumpState> read_dump(const std::function<void(std::span<const std::byte>)>& each);
+    /// Bytes of kernel memory that its queue may take (as the kernel counts them).
+    [[nodiscard]] size_t receive_buffer() const;
+    /// Messages that the kernel has dropped since they did not fit into the queue.
+    [[nodiscard]] uint32_t drops() const;
 
   private:
     explicit Socket(mnl_socket* socket);
@@ -85,6 +94,7 @@ class Socket {
 
     mnl_socket* socket_;
     uint32_t sequence_ = 0;
+    bool undisturbed_ = true;  ///< the dump, so far
     size_t received_ = 0;
     std::vector<std::byte> buffer_;
 };

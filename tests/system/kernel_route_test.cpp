@@ -285,6 +285,83 @@ TEST_F(SystemRoutes, OverflowEndsInTheKernelsState) {
     for (const auto& [p, route] : recorder.routes)
         present += p.length == 32;
     EXPECT_EQ(present, 1250U);
+    const KernelCounters counters = kernel->counters();
+    EXPECT_GE(counters.overflows, 1U);
+    EXPECT_GE(counters.drops, 1U);
+    EXPECT_GE(counters.resyncs, 2U);
+    EXPECT_EQ(counters.waiting, 0U);
+    EXPECT_TRUE(state->is_complete());
+}
+
+class InTurns : public SystemRoutes {
+  protected:
+    void open(const NetlinkOptions& options = with_routes()) {
+        kernel = std::move(*NetlinkKernel::open(options));
+        state = std::make_unique<KernelState>(options.routes, recorder);
+        kernel->begin_dump();
+    }
+    /// True: there is more to do at once.
+    bool turn(uint64_t steps) {
+        Turn turn = Turn::of_steps(steps);
+        const auto more = follow(*kernel, *state, turn);
+        EXPECT_TRUE(more) << more.error().to_string();
+        return more && *more;
+    }
+};
+
+TEST_F(InTurns, TheTableIsReadWhileItChanges) {
+    const std::string path = ::testing::TempDir() + "pktpit-turns-" + std::to_string(getpid());
+    std::ofstream before(path);
+    for (unsigned i = 0; i < 20'000; ++i)
+        before << "route add 100.80." << i / 256 << '.' << i % 256 << "/32 via 10.0.0.2\n";
+    before.close();
+    run("ip -batch " + path);
+    write_batch(path);
+    open();
+    FILE* changing = popen(("ip -batch " + path).c_str(), "r");
+    ASSERT_NE(changing, nullptr);
+    unsigned turns = 0;
+    size_t largest = 0;
+    size_t before_turn = recorder.routes.size();
+    while (turn(2)) {
+        ++turns;
+        largest = std::max(largest, recorder.routes.size() - std::min(before_turn, recorder.routes.size()));
+        before_turn = recorder.routes.size();
+    }
+    EXPECT_EQ(pclose(changing), 0);
+    std::remove(path.c_str());
+    EXPECT_GT(turns, 10U);
+    EXPECT_LT(largest, 5'000U) << "most of the table was told in one turn";
+    expect_in_step();
+    EXPECT_TRUE(state->is_complete());
+    EXPECT_EQ(recorder.resyncs, 1U) << "events that came meanwhile were lost";
+}
+
+TEST_F(InTurns, DumpOfIpv6ThatRoutesVanishDuringIsRepeated) {
+    const std::string path = ::testing::TempDir() + "pktpit-turns-" + std::to_string(getpid());
+    std::ofstream batch(path);
+    for (unsigned i = 0; i < 5'000; ++i)
+        batch << "route add 2001:db8:" << std::hex << i << "::/48 via 2001:db8:a::2\n" << std::dec;
+    batch.close();
+    run("ip -6 -batch " + path);
+    std::remove(path.c_str());
+    open();
+    const auto six = [&] {
+        return std::count_if(recorder.routes.begin(), recorder.routes.end(),
+                             [](const auto& entry) { return entry.first.address.is_v6(); });
+    };
+    while (six() < 500)
+        ASSERT_TRUE(turn(1));
+    ASSERT_LT(six(), 4'000) << "the dump is over";
+    // Linux skips as many routes as it has dumped, and so one that it has not.
+    for (const char* gone : {"1", "2", "3"})
+        run(std::string("ip -6 route del 2001:db8:") + gone + "::/48");
+    while (turn(64)) {
+    }
+    EXPECT_GE(kernel->counters().dumps_repeated, 1U);
+    EXPECT_TRUE(state->is_complete());
+    expect_in_step();
+    EXPECT_FALSE(recorder.routes.contains(prefix("2001:db8:2::/48")));
 }
 
 TEST_F(SystemRoutes, OverflowWhileLinksAndAddressesChange) {

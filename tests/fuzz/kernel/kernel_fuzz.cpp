@@ -2,7 +2,7 @@
 // A datagram of netlink messages, parsed and followed. Must hold: no read outside the message, whatever its
 // lengths say (AddressSanitizer watches each message in an allocation of its own); and the listener always
 // knows exactly what the tables hold. A message of type NLMSG_NOOP (1) begins a resync, NLMSG_DONE (3) ends
-// it.
+// it, NLMSG_ERROR (2) breaks it off; from NLMSG_OVERRUN (4) on changes are settled one step at a time.
 #include <linux/netlink.h>
 
 #include <cstdint>
@@ -65,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Mirror mirror;
     KernelState state(RouteFilter{true, 254, {}}, mirror);
     bool resyncing = false;
+    bool in_turns = false;
     netlink::for_each_message({reinterpret_cast<const std::byte*>(data), size}, [&](auto message) {
         const auto exact = std::make_unique<std::byte[]>(message.size());
         std::memcpy(exact.get(), message.data(), message.size());
@@ -76,11 +77,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         } else if (header.nlmsg_type == NLMSG_DONE) {
             state.consume(ResyncEnd{});
             resyncing = false;
+        } else if (header.nlmsg_type == NLMSG_ERROR) {
+            state.consume(ResyncEnd{false});
+            resyncing = false;
+        } else if (header.nlmsg_type == NLMSG_OVERRUN) {
+            in_turns = true;
         } else if (const auto event = parse({exact.get(), message.size()})) {
             state.consume(*event);
         }
-        state.settle();
-        if (!resyncing) compare(state, mirror);
+        Turn turn = in_turns ? Turn::of_steps(1) : Turn::whole();
+        const bool more = state.settle(turn);
+        if (!resyncing && !more) compare(state, mirror);
     });
+    if (resyncing) state.consume(ResyncEnd{});
+    state.settle();
+    compare(state, mirror);
     return 0;
 }

@@ -40,8 +40,12 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         config::Forwarding forwarding = config::Forwarding::inline_;
     };
 
-    MemoryDataplane(Host& host, Faults& faults, bool with_own_devices)
-        : host_(host), faults_(faults), with_own_devices_(with_own_devices), counts_(faults) {}
+    MemoryDataplane(Host& host, Faults& faults, bool with_own_devices, uint32_t node_bytes = 128 << 10)
+        : host_(host),
+          faults_(faults),
+          with_own_devices_(with_own_devices),
+          counts_(faults),
+          node_bytes_(node_bytes) {}
 
     [[nodiscard]] std::span<std::byte> image_memory() const override { return aligned_; }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
@@ -146,6 +150,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     bool with_own_devices_;
     FaultyCounters counts_;
     const std::map<uint32_t, uint16_t> previous_;
+    uint32_t node_bytes_;
     pp_fib_geometry geometry_ = fib::plan_geometry({.ports = PP_MAX_PORTS,
                                                     .vlans = 64,
                                                     .groups = 256,
@@ -153,7 +158,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
                                                     .adjacencies = 256,
                                                     .tables = 4,
                                                     .roots = 0,
-                                                    .node_bytes = 128 << 10});
+                                                    .node_bytes = node_bytes_});
     std::vector<std::byte> memory_{geometry_.image_bytes + 64};
     std::span<std::byte> aligned_{memory_.data() + (64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64),
                                   geometry_.image_bytes};

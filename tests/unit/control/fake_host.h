@@ -26,9 +26,11 @@ class HostKernel : public Kernel {
     HostKernel(Host& host, RouteFilter filter);
     ~HostKernel() override;
     [[nodiscard]] int descriptor() const override { return descriptor_; }
-    using Deliver = std::function<void(const KernelEvent&)>;
     Result<void> dump(const Deliver& deliver) override;
     Result<void> poll(const Deliver& deliver) override;
+    void begin_dump() override { dump_is_due_ = true; }
+    Result<bool> work(const Deliver& deliver, Turn& turn) override;
+    [[nodiscard]] KernelCounters counters() const override { return counters_; }
     Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) override;
     Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
@@ -47,7 +49,9 @@ class HostKernel : public Kernel {
     Host& host_;
     RouteFilter filter_;
     int descriptor_;
-    std::deque<KernelEvent> events_;
+    std::deque<KernelEvent> events_;  ///< also those of a dump that is under way
+    bool dump_is_due_ = false;
+    KernelCounters counters_;
 };
 
 class Host : public HostSwitches {
@@ -189,6 +193,25 @@ inline Result<void> HostKernel::poll(const Deliver& deliver) {
     for (const auto& event : std::exchange(events_, {}))
         deliver(event);
     return {};
+}
+
+// A dump's events wait among the others, and are delivered in the same turns.
+inline Result<bool> HostKernel::work(const Deliver& deliver, Turn& turn) {
+    if (std::exchange(dump_is_due_, false)) {
+        std::deque<KernelEvent> dumped;
+        if (auto done = dump([&](const KernelEvent& event) { dumped.push_back(event); }); !done) {
+            dump_is_due_ = true;
+            return tl::unexpected(done.error());
+        }
+        events_ = std::move(dumped);
+    }
+    while (!events_.empty()) {
+        const KernelEvent event = std::move(events_.front());
+        events_.pop_front();
+        deliver(event);
+        if (turn.over()) return true;
+    }
+    return false;
 }
 
 inline Result<void> HostKernel::probe_neighbour(uint32_t, const IpAddress& address) {

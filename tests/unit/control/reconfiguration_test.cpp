@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/unit/control/fake_loop.h"
 #include "tests/unit/control/random_configuration.h"
 #include "tests/unit/control/snapshot.h"
 
@@ -19,22 +20,6 @@ namespace {
 using fake::difference;
 using fake::Faults;
 using fake::Snapshot;
-
-class Watcher : public DescriptorWatcher {
-  public:
-    void watch(int descriptor, std::function<void()> readable) override {
-        callbacks_[descriptor] = std::move(readable);
-    }
-    void unwatch(int descriptor) override { callbacks_.erase(descriptor); }
-    void call_all() {
-        for (const auto& [descriptor, callback] : std::map(callbacks_))
-            callback();
-    }
-    [[nodiscard]] size_t size() const { return callbacks_.size(); }
-
-  private:
-    std::map<int, std::function<void()>> callbacks_;
-};
 
 class SlowPathLimits : public SlowPathControl {
   public:
@@ -122,7 +107,7 @@ class World {
         faults.disarm();
         for (int turn = 0; turn < 3; turn++) {
             ASSERT_TRUE(control->follow_kernel());
-            watcher.call_all();
+            watcher.settle();
         }
     }
     Snapshot snapshot() {
@@ -148,7 +133,7 @@ class World {
     fake::HostKernel kernel{host, RouteFilter{}};
     fake::MemoryDataplane dataplane;
     SlowPathLimits slow_path;
-    Watcher watcher;
+    fake::Loop watcher;
     std::unique_ptr<ControlPlane> control;
     config::Config first, second;
 };

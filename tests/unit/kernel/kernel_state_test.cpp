@@ -378,20 +378,20 @@ TEST_F(State, RouteReplacedDuringResync) {
     const char* to = "192.0.2.0/24";
     feed({link(2, "eth0"), route(to, {"10.0.0.1@2"})});
     // The dump has it as it was after a replacement that was lost; the event of the next one follows.
-    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.2@2"})),
-          replacing(route(to, {"10.0.0.3@2"})), ResyncEnd{}});
+    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.2@2"})), ResyncEnd{},
+          replacing(route(to, {"10.0.0.3@2"}))});
     EXPECT_EQ(way(to), "10.0.0.3@2");
     feed({removed(route(to, {"10.0.0.3@2"}))});
     EXPECT_EQ(way(to), "none") << "nothing older was left behind";
     // The dump has what the event says already.
-    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.5@2"})), route(to, {"10.0.0.5@2"}),
-          ResyncEnd{}});
+    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.5@2"})), ResyncEnd{},
+          route(to, {"10.0.0.5@2"})});
     EXPECT_EQ(way(to), "10.0.0.5@2");
     feed({removed(route(to, {"10.0.0.5@2"}))});
     EXPECT_EQ(way(to), "none");
     // In the dump, and removed after it.
-    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.5@2"})),
-          removed(route(to, {"10.0.0.5@2"})), ResyncEnd{}});
+    feed({ResyncBegin{}, link(2, "eth0"), dumped(route(to, {"10.0.0.5@2"})), ResyncEnd{},
+          removed(route(to, {"10.0.0.5@2"}))});
     EXPECT_EQ(way(to), "none");
 }
 

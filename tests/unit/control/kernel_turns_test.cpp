@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's routes in the RIB are followed in turns: a table that is read, exchanged for another one, or
+// left, with the RIB and links looked at between any two of them.
+#include <gtest/gtest.h>
+#include <linux/rtnetlink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "router/control/control_plane.h"
+#include "tests/unit/control/fake_dataplane.h"
+#include "tests/unit/control/fake_host.h"
+#include "tests/unit/control/fake_loop.h"
+
+namespace pktpit::router {
+namespace {
+
+using fake::Faults;
+
+class SlowPathNothing : public SlowPathControl {
+  public:
+    void set_limits(const config::Icmp&, uint32_t, uint32_t) override {}
+    void interface_gone(InterfaceId) override {}
+    void neighbour_resolved(const L3Interface&, const IpAddress&) override {}
+    void neighbour_failed(const L3Interface&, const IpAddress&) override {}
+};
+
+class KernelTurnsInRib : public testing::Test {
+  protected:
+    static constexpr unsigned many = 60'000;
+
+    KernelTurnsInRib() {
+        spdlog::set_level(spdlog::level::off);
+        host.add_device("eth0");
+        host.add_device("eth1");
+        config::Interface port;
+        for (const char* name : {"eth0", "eth1"}) {
+            port.name = name;
+            port.addresses = {
+                InterfaceAddress::parse(name[3] == '0' ? "10.0.0.1/24" : "10.1.0.1/24").value()};
+            config.interfaces[name] = port;
+        }
+        config.kernel_routes.enabled = true;
+        control = ControlPlane::make({kernel, dataplane, host, slow_path, loop,
+                                      [this](const RouteFilter& filter) -> Result<std::unique_ptr<Kernel>> {
+                                          return std::make_unique<fake::HostKernel>(host, filter);
+                                      },
+                                      path})
+                      .value();
+    }
+    ~KernelTurnsInRib() override {
+        control.reset();
+        std::filesystem::remove(path);
+        spdlog::set_level(spdlog::level::info);
+    }
+    void start() {
+        ASSERT_TRUE(control->read_kernel());
+        ASSERT_TRUE(control->apply(config, true));
+        ASSERT_TRUE(control->follow_kernel());
+    }
+    RouteEvent route(unsigned number, const char* device, uint32_t table = 254) {
+        RouteEvent event;
+        event.prefix = Prefix::of(IpAddress::v4(0x64000000 + (number << 8)), 24);
+        event.table = table;
+        event.protocol = RTPROT_STATIC;
+        event.type = RTN_UNICAST;
+        event.creates = true;
+        event.next_hops = {{host.device(device)->link.ifindex,
+                            IpAddress::parse(device[3] == '0' ? "10.0.0.9" : "10.1.0.9").value(), 1, false}};
+        return event;
+    }
+    [[nodiscard]] size_t in_rib() const { return control->routing().rib().size(fib::RouteSource::kernel); }
+    [[nodiscard]] KernelRoutes::Status status() const { return control->kernel_routes_status(); }
+
+    std::string path = testing::TempDir() + "kernel_turns_" + std::to_string(getpid()) + ".json";
+    Faults faults;
+    fake::Host host{faults};
+    fake::HostKernel kernel{host, RouteFilter{}};
+    fake::MemoryDataplane dataplane{host, faults, false, 8 << 20};
+    SlowPathNothing slow_path;
+    fake::Loop loop;
+    config::Config config;
+    std::unique_ptr<ControlPlane> control;
+};
+
+TEST_F(KernelTurnsInRib, ports_forward_before_the_table_has_been_read_and_status_says_how_far_it_is) {
+    for (unsigned i = 0; i < many; ++i)
+        host.routes.push_back(route(i, "eth0"));
+    start();
+    EXPECT_TRUE(control->ports().all().at("eth0").attachment.has_value());
+    EXPECT_EQ(in_rib(), 0U);
+    EXPECT_TRUE(status().followed);
+    EXPECT_FALSE(status().complete);
+    loop.once();
+    EXPECT_GT(in_rib(), 0U);
+    EXPECT_LT(in_rib(), many) << "all in one turn";
+    EXPECT_FALSE(status().complete);
+    EXPECT_GT(loop.settle(), 1U);
+    EXPECT_EQ(in_rib(), many);
+    EXPECT_TRUE(status().complete);
+    EXPECT_EQ(status().waiting, 0U);
+    EXPECT_GT(status().turns, 1U);
+    EXPECT_FALSE(loop.has_turns()) << "turns are asked for though nothing is to be done";
+}
+
+TEST_F(KernelTurnsInRib, a_link_is_down_at_once_and_its_routes_go_in_turns) {
+    for (unsigned i = 0; i < many; ++i)
+        host.routes.push_back(route(i, "eth0"));
+    start();
+    loop.settle();
+    const auto to = IpAddress::parse("100.0.7.1").value();
+    ASSERT_TRUE(control->routing().rib().match(to).has_value());
+    LinkEvent down = host.device("eth0")->link;
+    down.up = down.running = down.admin_up = false;
+    host.tell(down);
+    ASSERT_TRUE(control->follow_kernel());
+    // What routes say does not matter any more: nothing leaves by a link that is down.
+    EXPECT_FALSE(control->routing().rib().match(to).has_value());
+    EXPECT_EQ(in_rib(), many);
+    loop.once();
+    EXPECT_GT(in_rib(), 0U);
+    EXPECT_GT(status().waiting, 0U);
+    // A route by another link comes before the others have gone.
+    host.tell(route(7, "eth1"));
+    loop.settle();
+    EXPECT_EQ(in_rib(), 1U);
+    EXPECT_TRUE(control->routing().rib().match(to).has_value());
+}
+
+TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_when_that_has_come) {
+    start();
+    loop.settle();
+    host.add_device("late");
+    RouteEvent early = route(1, "eth1");
+    early.next_hops[0].ifindex = host.device("late")->link.ifindex;
+    host.tell(early);
+    loop.settle();
+    EXPECT_EQ(in_rib(), 0U);
+    config::Interface port;
+    port.name = "late";
+    port.addresses = {InterfaceAddress::parse("10.1.0.2/24").value()};
+    config.interfaces["late"] = port;
+    ASSERT_TRUE(control->apply(config, false));
+    loop.settle();
+    EXPECT_EQ(in_rib(), 1U);
+}
+
+TEST_F(KernelTurnsInRib, another_table_takes_over_when_it_has_been_read_and_what_both_have_is_never_gone) {
+    for (unsigned i = 0; i < many; ++i) {
+        host.routes.push_back(route(i, "eth0"));
+        if (i % 2 == 0) host.routes.push_back(route(i, "eth1", 100));
+    }
+    start();
+    loop.settle();
+    config.kernel_routes.table = 100;
+    ASSERT_TRUE(control->apply(config, false));
+    EXPECT_EQ(in_rib(), many) << "the former table's routes stay until the new one has been read";
+    const auto shared = IpAddress::parse("100.0.8.1").value();
+    const auto former = IpAddress::parse("100.0.9.1").value();
+    bool read = false;
+    do {
+        loop.once();
+        ASSERT_TRUE(control->routing().rib().match(shared).has_value());
+        if (!status().complete) {
+            EXPECT_EQ(in_rib(), many);
+        }
+        read |= status().complete;
+    } while (loop.has_turns());
+    EXPECT_TRUE(read);
+    EXPECT_EQ(in_rib(), many / 2);
+    EXPECT_FALSE(control->routing().rib().match(former).has_value());
+}
+
+TEST_F(KernelTurnsInRib, settings_that_change_again_and_again_leave_what_the_last_ones_want) {
+    for (unsigned i = 0; i < many; ++i) {
+        host.routes.push_back(route(i, "eth0"));
+        if (i % 3 == 0) host.routes.push_back(route(i, "eth1", 100));
+        if (i % 5 == 0) host.routes.push_back(route(i, "eth1", 200));
+    }
+    start();
+    const struct {
+        bool enabled;
+        uint32_t table;
+        size_t routes;
+    } steps[] = {{true, 100, (many + 2) / 3}, {false, 254, 0},       {true, 254, many}, {true, 200, many / 5},
+                 {true, 100, (many + 2) / 3}, {true, 200, many / 5}, {false, 254, 0}};
+    for (const auto& step : steps) {
+        config.kernel_routes.enabled = step.enabled;
+        config.kernel_routes.table = step.table;
+        ASSERT_TRUE(control->apply(config, false));
+        for (unsigned turn = 0; turn < 2; ++turn)  // not to the end
+            loop.once();
+    }
+    loop.settle();
+    EXPECT_EQ(in_rib(), 0U);
+    EXPECT_EQ(host.connections.size(), 1U) << "former connections are closed";
+    config.kernel_routes.enabled = true;
+    config.kernel_routes.table = 200;
+    ASSERT_TRUE(control->apply(config, false));
+    loop.settle();
+    EXPECT_EQ(in_rib(), many / 5);
+}
+
+TEST_F(KernelTurnsInRib, a_turn_that_was_asked_for_does_nothing_when_the_daemon_has_gone) {
+    start();
+    ASSERT_TRUE(loop.has_turns());
+    control.reset();
+    loop.settle();
+}
+
+}  // namespace
+}  // namespace pktpit::router
