@@ -69,6 +69,12 @@ PP_FIB_INLINE __m512i pp_element_masks(__m512i entry) {
     return _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width));
 }
 
+/* By an entry's top 4 bits (group id or node, and its kind): log2 of an element's bytes, and the bits that are
+ * an element; of a group id none, so that nothing is read but the nodes' first bytes. */
+#define PP_BY_KIND(decided, ids1, ids2, entries)                                                             \
+    _mm512_setr_epi32(decided, decided, decided, decided, decided, decided, decided, decided, ids1, ids2,    \
+                      entries, entries, entries, entries, entries, entries)
+
 /* What the first two steps left undecided. */
 PP_FIB_INLINE __m512i pp_third_step4_avx512(const struct pp_batch* b, __m512i address, __m512i entry) {
     __mmask16 node = _mm512_movepi32_mask(entry);
@@ -81,31 +87,38 @@ PP_FIB_INLINE __m512i pp_third_step4_avx512(const struct pp_batch* b, __m512i ad
  * them. */
 PP_FIB_INLINE void pp_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
-    __u32 words[PP_BATCH] __attribute__((aligned(64)));
-    __m512i entries[PP_VECTORS], bits[PP_VECTORS];
-    for (unsigned v = 0; v < PP_VECTORS; v++)
-        entries[v] = pp_root_entries(root, addresses + v * PP_VECTOR);
+    __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
+    __m512i entries[PP_VECTORS];
+    PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
-        __m512i bits8 = _mm512_and_si512(
-            _mm512_srli_epi32(_mm512_loadu_si512(addresses + v * PP_VECTOR), 8), _mm512_set1_epi32(255));
-        __m512i offset =
-            _mm512_maskz_mov_epi32(_mm512_movepi32_mask(entries[v]), pp_element_offsets(entries[v], bits8));
-        /* The aligned word around the element, which never lies in two cache lines. */
-        _mm512_store_si512(words + v * PP_VECTOR, _mm512_andnot_si512(_mm512_set1_epi32(3), offset));
-        bits[v] = _mm512_slli_epi32(_mm512_and_si512(offset, _mm512_set1_epi32(3)), 3);
+        __m512i entry = pp_root_entries(root, addresses + v * PP_VECTOR);
+        __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
+        __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
+        __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
+        __m512i width = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0, 1, 2));
+        __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+        __m512i element = _mm512_sllv_epi32(_mm512_srlv_epi32(bits8, shift), width);
+        _mm512_store_si512(offsets + v * PP_VECTOR,
+                           _mm512_maskz_add_epi32(_mm512_movepi32_mask(entry), place, element));
+        entries[v] = entry;
     }
     __m512i any = _mm512_setzero_si512();
+    PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
-        __m512i word = _mm512_srlv_epi32(pp_words_at(b->nodes, words + v * PP_VECTOR), bits[v]);
-        __m512i value = _mm512_mask_and_epi32(entries[v], _mm512_movepi32_mask(entries[v]), word,
-                                              pp_element_masks(entries[v]));
-        any = _mm512_or_si512(any, value);
-        entries[v] = value;
+        __m512i mask =
+            _mm512_permutexvar_epi32(_mm512_srli_epi32(entries[v], 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
+        __m512i word = pp_words_at(b->nodes, offsets + v * PP_VECTOR);
+        __mmask16 node = _mm512_movepi32_mask(entries[v]);
+        entries[v] = _mm512_mask_and_epi32(entries[v], node, word, mask);
+        any = _mm512_or_si512(any, entries[v]);
     }
-    if (_mm512_movepi32_mask(any))
+    if (_mm512_movepi32_mask(any)) {
+        PP_UNROLL_16
         for (unsigned v = 0; v < PP_VECTORS; v++)
             entries[v] =
                 pp_third_step4_avx512(b, _mm512_loadu_si512(addresses + v * PP_VECTOR), entries[v]);
+    }
+    PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++)
         _mm512_storeu_si512(groups + v * PP_VECTOR, entries[v]);
 }
