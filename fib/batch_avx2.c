@@ -39,12 +39,13 @@ PP_FIB_INLINE __m256i pp_elements(__m256i entry, __m256i words) {
     return _mm256_blendv_epi8(entry, element, _mm256_srai_epi32(entry, 31));
 }
 
-/* Two steps for all; ids of any width, so that no table has a slow way. A third where a node is found after
- * them. */
+/* Two steps for all addresses; ids of any width, so that no table has a slow way. A third where a node is
+ * found after them. */
 PP_FIB_INLINE void pp_root_batch4_avx2(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
     __u32 offsets[PP_BATCH] __attribute__((aligned(32)));
     __m256i entries[PP_VECTORS];
+    __u64 nodes = 0;
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
         const pp_half* upper = (const pp_half*)(addresses + v * PP_VECTOR) + 1;
@@ -53,16 +54,15 @@ PP_FIB_INLINE void pp_root_batch4_avx2(const struct pp_batch* b, const __u32* ad
         __m256i bits8 = _mm256_and_si256(_mm256_srli_epi32(address, 8), _mm256_set1_epi32(255));
         _mm256_store_si256((__m256i*)offsets + v, pp_element_offsets(entries[v], bits8));
     }
-    __m256i any = _mm256_setzero_si256();
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
         const __u32* at = offsets + v * PP_VECTOR;
         __m256i words = _mm256_set_m128i(pp_four_at(b->nodes, at + 4), pp_four_at(b->nodes, at));
         entries[v] = pp_elements(entries[v], words);
-        any = _mm256_or_si256(any, entries[v]);
         _mm256_storeu_si256((__m256i*)groups + v, entries[v]);
+        nodes |= (__u64)(__u32)_mm256_movemask_ps(_mm256_castsi256_ps(entries[v])) << (v * PP_VECTOR);
     }
-    if (_mm256_movemask_ps(_mm256_castsi256_ps(any))) pp_third_step4(b, addresses, groups, PP_BATCH);
+    pp_third_step4_lanes(b, addresses, groups, nodes);
 }
 
 PP_READS_WIDE void pp_batch4_avx2(const struct pp_batch* batch, const __u32* addresses, __u32* groups,

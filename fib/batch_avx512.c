@@ -66,52 +66,66 @@ PP_FIB_INLINE __m512i pp_element_masks(__m512i entry) {
     _mm512_setr_epi32(decided, decided, decided, decided, decided, decided, decided, decided, ids1, ids2,    \
                       entries, entries, entries, entries, entries, entries)
 
-/* What the first two steps left undecided. */
-PP_FIB_INLINE __m512i pp_third_step4_avx512(const struct pp_batch* b, __m512i address, __m512i entry) {
-    __mmask16 node = _mm512_movepi32_mask(entry);
-    __m512i bits8 = _mm512_and_si512(address, _mm512_set1_epi32(255));
-    __m512i value = pp_gather(node, pp_element_offsets(entry, bits8), b->nodes);
-    return _mm512_mask_and_epi32(entry, node, value, pp_element_masks(entry));
+/* Where the elements for the next 8 bits lie; of group ids the nodes' first bytes. */
+PP_FIB_INLINE __m512i pp_next_offsets(__m512i entry, __m512i bits8) {
+    __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
+    __m512i width = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0, 1, 2));
+    __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+    __m512i element = _mm512_sllv_epi32(_mm512_srlv_epi32(bits8, shift), width);
+    return _mm512_maskz_add_epi32(_mm512_movepi32_mask(entry), place, element);
 }
 
-/* Two steps for all; ids of any width, so that no table has a slow way. A third where a node is found after
- * them. */
+/* The elements at these offsets where the entry is a node, else the entry. */
+PP_FIB_INLINE __m512i pp_next_entries(const unsigned char* nodes, __m512i entry, const __u32* offsets) {
+    __m512i mask =
+        _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
+    return _mm512_mask_and_epi32(entry, _mm512_movepi32_mask(entry), pp_words_at(nodes, offsets), mask);
+}
+
+/* What two steps left undecided: few are taken one by one, more by vectors, which take them for all. */
+#define PP_FEW_LANES 4
+PP_FIB_INLINE void pp_third_step4_avx512(const struct pp_batch* b, const __u32* addresses,
+                                         const __m512i* entries, __u32* groups) {
+    __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
+    __u64 nodes = 0;
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++)
+        nodes |= (__u64)_mm512_movepi32_mask(entries[v]) << (v * PP_VECTOR);
+    if (_mm_popcnt_u64(nodes) <= PP_FEW_LANES)
+        return pp_third_step4_lanes(b, addresses, groups, nodes);
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
+        __m512i bits8 = _mm512_and_si512(address, _mm512_set1_epi32(255));
+        _mm512_store_si512(offsets + v * PP_VECTOR, pp_next_offsets(entries[v], bits8));
+    }
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++)
+        _mm512_storeu_si512(groups + v * PP_VECTOR,
+                            pp_next_entries(b->nodes, entries[v], offsets + v * PP_VECTOR));
+}
+
+/* Two steps for all addresses; ids of any width, so that no table has a slow way. A third where a node is
+ * found after them. */
 PP_FIB_INLINE void pp_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
     __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
     __m512i entries[PP_VECTORS];
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
-        __m512i entry = pp_root_entries4(root, addresses + v * PP_VECTOR);
+        entries[v] = pp_root_entries4(root, addresses + v * PP_VECTOR);
         __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
         __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
-        __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
-        __m512i width = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0, 1, 2));
-        __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
-        __m512i element = _mm512_sllv_epi32(_mm512_srlv_epi32(bits8, shift), width);
-        _mm512_store_si512(offsets + v * PP_VECTOR,
-                           _mm512_maskz_add_epi32(_mm512_movepi32_mask(entry), place, element));
-        entries[v] = entry;
+        _mm512_store_si512(offsets + v * PP_VECTOR, pp_next_offsets(entries[v], bits8));
     }
     __m512i any = _mm512_setzero_si512();
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
-        __m512i mask =
-            _mm512_permutexvar_epi32(_mm512_srli_epi32(entries[v], 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
-        __m512i word = pp_words_at(b->nodes, offsets + v * PP_VECTOR);
-        __mmask16 node = _mm512_movepi32_mask(entries[v]);
-        entries[v] = _mm512_mask_and_epi32(entries[v], node, word, mask);
+        entries[v] = pp_next_entries(b->nodes, entries[v], offsets + v * PP_VECTOR);
+        _mm512_storeu_si512(groups + v * PP_VECTOR, entries[v]);
         any = _mm512_or_si512(any, entries[v]);
     }
-    if (_mm512_movepi32_mask(any)) {
-        PP_UNROLL_16
-        for (unsigned v = 0; v < PP_VECTORS; v++)
-            entries[v] =
-                pp_third_step4_avx512(b, _mm512_loadu_si512(addresses + v * PP_VECTOR), entries[v]);
-    }
-    PP_UNROLL_16
-    for (unsigned v = 0; v < PP_VECTORS; v++)
-        _mm512_storeu_si512(groups + v * PP_VECTOR, entries[v]);
+    if (__builtin_expect(_mm512_movepi32_mask(any), 0)) pp_third_step4_avx512(b, addresses, entries, groups);
 }
 
 PP_READS_WIDE void pp_batch4_avx512(const struct pp_batch* batch, const __u32* addresses, __u32* groups,

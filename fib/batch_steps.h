@@ -49,6 +49,17 @@ PP_FIB_INLINE void pp_third_step4(const struct pp_batch* b, const __u32* address
     }
 }
 
+/* The same of the few addresses that are set in `lanes`. */
+PP_FIB_INLINE void pp_third_step4_lanes(const struct pp_batch* b, const __u32* addresses, __u32* groups,
+                                        __u64 lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        __u32 i = (__u32)__builtin_ctzll(lanes);
+        __u32 entry = groups[i];
+        __u32 value = pp_load_wide(b->nodes, pp_element_offset(entry, addresses[i] & 0xff));
+        groups[i] = value & pp_element_mask(PP_FIB_KIND(entry));
+    }
+}
+
 #ifdef __clang__
 #define PP_UNROLL_16 _Pragma("clang loop unroll_count(16)")
 #else
