@@ -54,6 +54,7 @@ PP_FIB_INLINE void pp_root_batch4_avx2(const struct pp_batch* b, const __u32* ad
         __m256i bits8 = _mm256_and_si256(_mm256_srli_epi32(address, 8), _mm256_set1_epi32(255));
         _mm256_store_si256((__m256i*)offsets + v, pp_element_offsets(entries[v], bits8));
     }
+    PP_THROUGH_MEMORY(offsets);
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
         const __u32* at = offsets + v * PP_VECTOR;

@@ -26,6 +26,10 @@ PP_FIB_INLINE __m128i pp_four_indexed(const unsigned char* root, const pp_half* 
 #undef PP_WORD
 }
 
+/* Offsets reach the loads through memory: left alone, the compiler takes them out of the vector one by one, which
+ * takes two instructions each and ports that the insertions need. */
+#define PP_THROUGH_MEMORY(offsets) asm volatile("" : "+m"(offsets))
+
 /* The words at nodes + offsets[0 .. 3]. */
 PP_FIB_INLINE __m128i pp_four_at(const unsigned char* nodes, const __u32* offsets) {
 #define PP_WORD(k) (int)*(const pp_any_word*)(nodes + offsets[k])
