@@ -152,71 +152,51 @@ PP_FIB_INLINE __m512i pp_words6(const __u8* addresses, unsigned word) {
     return _mm512_shuffle_epi8(_mm512_mask_blend_epi32(0xff00, low, high), swap);
 }
 
-/* The ids of the sparse nodes that some addresses end at; `at` is where in `addresses` the next 16 bits lie. */
-PP_FIB_INLINE void pp_sorted_ids(const struct pp_batch* b, const __u8* addresses, const __u32* at,
-                                 __u32* groups, __u64 lanes) {
-    for (; lanes; lanes &= lanes - 1) {
-        __u32 i = (__u32)__builtin_ctzll(lanes);
-        groups[i] = PP_SORTED_ID(pp_sorted_at(b, groups[i]), pp_bits16(addresses + at[i]));
-    }
-}
-
-/* 64 addresses of a table that begins with a root, level by level: 4 vectors of entries, whose loads do not
- * wait for each other. What is decided goes on loading the nodes' first bytes. A sparse node ends the way of
- * its addresses, which are looked at one by one at the end: one mispredicted loop end a batch instead of one a
- * level. */
+/* 64 addresses of a table that begins with a root, level by level: 4 vectors of entries, whose gathers do not
+ * wait for each other. A sparse node ends the way of its addresses, which are looked at one by one at the
+ * end: one mispredicted loop end a batch instead of one a level. */
 PP_FIB_INLINE void pp_root_batch6_avx512(const struct pp_batch* b, const __u8* addresses, __u32* groups) {
+    if (pp_one_answer6(b, addresses, groups)) return;
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
-    const __m512i lane_bytes = _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208,
-                                                 224, 240);
-    __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
-    __u32 sorted_at[PP_BATCH] __attribute__((aligned(64)));
     __m512i words[PP_VECTORS], entries[PP_VECTORS];
+    __mmask16 undecided[PP_VECTORS];
+    __u32 levels[PP_BATCH] __attribute__((aligned(64)));
     __u64 sparse = 0;
-    PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
         words[v] = pp_words6(addresses + v * 16 * PP_VECTOR, 0);
-        _mm512_store_si512(offsets + v * PP_VECTOR, _mm512_slli_epi32(_mm512_srli_epi32(words[v], 16), 2));
+        entries[v] = pp_gather4(0xffff, _mm512_srli_epi32(words[v], 16), root);
         words[v] = _mm512_slli_epi32(words[v], 16);
+        undecided[v] = 0xffff;
     }
-    PP_THROUGH_MEMORY(offsets);
-    PP_UNROLL_16
-    for (unsigned v = 0; v < PP_VECTORS; v++)
-        entries[v] = pp_words_at(root, offsets + v * PP_VECTOR);
     for (unsigned level = 2; level < 16; level++) {
         __mmask16 any = 0;
-        PP_UNROLL_16
         for (unsigned v = 0; v < PP_VECTORS; v++) {
-            __m512i top = _mm512_srli_epi32(entries[v], 28);
+            _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, undecided[v], entries[v]);
+            __mmask16 node =
+                _mm512_mask_test_epi32_mask(undecided[v], entries[v], _mm512_set1_epi32((int)PP_FIB_NODE));
             __mmask16 sorted =
-                _mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(PP_FIB_NODE >> 28 | PP_FIB_SORTED));
-            _mm512_mask_storeu_epi32(
-                sorted_at + v * PP_VECTOR, sorted,
-                _mm512_add_epi32(lane_bytes, _mm512_set1_epi32((int)(v * 16 * PP_VECTOR + level))));
-            _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, sorted, entries[v]);
+                _mm512_mask_cmpeq_epi32_mask(node, pp_kinds(entries[v]), _mm512_set1_epi32(PP_FIB_SORTED));
+            _mm512_mask_storeu_epi32(levels + v * PP_VECTOR, undecided[v], _mm512_set1_epi32((int)level));
+            undecided[v] = (__mmask16)(node & ~sorted);
+            any |= undecided[v];
             sparse |= (__u64)sorted << (v * PP_VECTOR);
-            /* What a sparse node decides is none of the next levels' business. */
-            entries[v] = _mm512_maskz_mov_epi32((__mmask16)~sorted, entries[v]);
-            any |= _mm512_movepi32_mask(entries[v]);
         }
         if (!any) break;
-        PP_UNROLL_16
         for (unsigned v = 0; v < PP_VECTORS; v++) {
             if (level % 4 == 0) words[v] = pp_words6(addresses + v * 16 * PP_VECTOR, level / 4);
-            _mm512_store_si512(offsets + v * PP_VECTOR,
-                               pp_next_offsets(entries[v], _mm512_srli_epi32(words[v], 24)));
+            __m512i offsets = pp_element_offsets(entries[v], _mm512_srli_epi32(words[v], 24));
             words[v] = _mm512_slli_epi32(words[v], 8);
+            entries[v] = _mm512_and_si512(pp_gather(undecided[v], offsets, b->nodes),
+                                          pp_element_masks(entries[v]));
         }
-        PP_THROUGH_MEMORY(offsets);
-        PP_UNROLL_16
-        for (unsigned v = 0; v < PP_VECTORS; v++)
-            entries[v] = pp_next_entries(b->nodes, entries[v], offsets + v * PP_VECTOR);
+        if (level == 15)
+            for (unsigned v = 0; v < PP_VECTORS; v++)
+                _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, undecided[v], entries[v]);
     }
-    PP_UNROLL_16
-    for (unsigned v = 0; v < PP_VECTORS; v++)
-        _mm512_mask_storeu_epi32(groups + v * PP_VECTOR, (__mmask16) ~(sparse >> (v * PP_VECTOR)),
-                                 entries[v]);
-    pp_sorted_ids(b, addresses, sorted_at, groups, sparse);
+    for (; sparse; sparse &= sparse - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(sparse);
+        groups[i] = PP_SORTED_ID(pp_sorted_at(b, groups[i]), pp_bits16(addresses + 16 * i + levels[i]));
+    }
 }
 
 PP_READS_WIDE void pp_batch6_avx512(const struct pp_batch* batch, const __u8* addresses, __u32* groups,
