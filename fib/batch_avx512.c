@@ -60,10 +60,10 @@ PP_FIB_INLINE __m512i pp_element_masks(__m512i entry) {
     return _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width));
 }
 
-/* By an entry's top 4 bits (group id or node, and its kind): log2 of an element's bytes, and the bits that are
- * an element; of a group id none, so that nothing is read but the nodes' first bytes. */
-#define PP_BY_KIND(decided, ids1, ids2, entries)                                                             \
-    _mm512_setr_epi32(decided, decided, decided, decided, decided, decided, decided, decided, ids1, ids2,    \
+/* By an entry's top 4 bits (group id or node, and its kind): log2 of an element's bytes, and the bits that
+ * are an element; of a group id none, so that nothing is read but the nodes' first bytes. */
+#define PP_BY_KIND(decided, ids1, ids2, entries)                                                          \
+    _mm512_setr_epi32(decided, decided, decided, decided, decided, decided, decided, decided, ids1, ids2, \
                       entries, entries, entries, entries, entries, entries)
 
 /* Where the elements for the next 8 bits lie; of group ids the nodes' first bytes. */
@@ -77,8 +77,7 @@ PP_FIB_INLINE __m512i pp_next_offsets(__m512i entry, __m512i bits8) {
 
 /* The elements at these offsets where the entry is a node, else the entry. */
 PP_FIB_INLINE __m512i pp_next_entries(const unsigned char* nodes, __m512i entry, const __u32* offsets) {
-    __m512i mask =
-        _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
+    __m512i mask = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
     return _mm512_mask_and_epi32(entry, _mm512_movepi32_mask(entry), pp_words_at(nodes, offsets), mask);
 }
 
@@ -91,8 +90,7 @@ PP_FIB_INLINE void pp_third_step4_avx512(const struct pp_batch* b, const __u32* 
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++)
         nodes |= (__u64)_mm512_movepi32_mask(entries[v]) << (v * PP_VECTOR);
-    if (_mm_popcnt_u64(nodes) <= PP_FEW_LANES)
-        return pp_third_step4_lanes(b, addresses, groups, nodes);
+    if (_mm_popcnt_u64(nodes) <= PP_FEW_LANES) return pp_third_step4_lanes(b, addresses, groups, nodes);
     PP_UNROLL_16
     for (unsigned v = 0; v < PP_VECTORS; v++) {
         __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
@@ -186,8 +184,8 @@ PP_FIB_INLINE void pp_root_batch6_avx512(const struct pp_batch* b, const __u8* a
             if (level % 4 == 0) words[v] = pp_words6(addresses + v * 16 * PP_VECTOR, level / 4);
             __m512i offsets = pp_element_offsets(entries[v], _mm512_srli_epi32(words[v], 24));
             words[v] = _mm512_slli_epi32(words[v], 8);
-            entries[v] = _mm512_and_si512(pp_gather(undecided[v], offsets, b->nodes),
-                                          pp_element_masks(entries[v]));
+            entries[v] =
+                _mm512_and_si512(pp_gather(undecided[v], offsets, b->nodes), pp_element_masks(entries[v]));
         }
         if (level == 15)
             for (unsigned v = 0; v < PP_VECTORS; v++)

@@ -149,8 +149,8 @@ PP_FIB_INLINE __u32 pp_common_bytes6(const __u8* addresses) {
     return (__u32)(little_endian ? __builtin_ctzll(different) : __builtin_clzll(different)) / 8;
 }
 
-/* Packets of one flow, or to one site, come in bursts: what the leading bytes that all 64 have in common decide is
- * looked up once. False: it decides nothing. Of a table that begins with a root. */
+/* Packets of one flow, or to one site, come in bursts: what the leading bytes that all 64 have in common
+ * decide is looked up once. False: it decides nothing. Of a table that begins with a root. */
 PP_FIB_INLINE int pp_one_answer6(const struct pp_batch* b, const __u8* addresses, __u32* groups) {
     __u32 common = pp_common_bytes6(addresses);
     if (common < 2) return 0;

@@ -51,10 +51,11 @@ void add_table(CLI::App& app, Options& options) {
         ->check(CLI::Range(16, 4'000'000));
     app.add_option("--next-hops", options.next_hops, "spread the routes over so many next hops by a hash")
         ->check(CLI::Range(1, 32'000));
-    app.add_flag("--table-set", options.table_set,
-                 "lookups alone, on each table of a set: the Internet's and generated routes, 200, 3771 and "
-                 "30000 next hops, 0, 1 and 10 % of the IPv4 prefixes longer than /24; the worst table's ratio "
-                 "stands for all")
+    app.add_flag(
+           "--table-set", options.table_set,
+           "lookups alone, on each table of a set: the Internet's and generated routes, 200, 3771 and "
+           "30000 next hops, 0, 1 and 10 % of the IPv4 prefixes longer than /24; the worst table's ratio "
+           "stands for all")
         ->excludes("--table")
         ->excludes("--next-hops");
 }

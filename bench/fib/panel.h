@@ -48,7 +48,7 @@ Ratio ratio(const Panel& panel, const std::string& row, const std::string& colum
 struct WorstRatio {
     std::string row, column;
     Ratio factor;
-    std::string panel;   ///< its title
+    std::string panel;  ///< its title
     size_t panels = 0;  ///< in which both were measured
 };
 /// In the order in which rows and columns first appear.

@@ -52,8 +52,7 @@ void add_long_prefixes(Table& table, double share) {
     for (const Route& route : table.routes)
         if (route.prefix.length == 24) around.push_back(route.prefix);
     Random random(set_seed);
-    const auto wanted =
-        static_cast<size_t>(static_cast<double>(table.routes.size()) * share / (1 - share));
+    const auto wanted = static_cast<size_t>(static_cast<double>(table.routes.size()) * share / (1 - share));
     size_t added = 0;
     while (added < wanted && !around.empty()) {
         std::swap(around[below(random, around.size())], around.back());

@@ -23,7 +23,8 @@ std::vector<TableVariant> table_set(Family family);
 /// "Internet, 3771 next hops, 10 % longer than /24"
 std::string name_of(const TableVariant& variant, Family family);
 
-/// `count`: routes where they are generated, 0: as many as the Internet has; `folder`: where recorded ones lie.
+/// `count`: routes where they are generated, 0: as many as the Internet has; `folder`: where recorded ones
+/// lie.
 Table make_variant(const TableVariant& variant, Family family, size_t count, const std::string& folder);
 
 /// Adds prefixes of 25 to 32 bits, each with any of the table's groups, until they are this share of all:

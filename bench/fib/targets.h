@@ -25,9 +25,9 @@ inline constexpr RatioTarget ratio_targets[] = {
 
 /// On the worst table of the set.
 inline constexpr RatioTarget set_targets[] = {
-    {"IPv4 in-prefix", "rte_fib 2B", 1.5},  {"IPv4 zipf", "rte_fib 2B", 1.2},
-    {"IPv4 hot16", "rte_fib 2B", 1.0},      {"IPv6 in-prefix", "rte_fib6 4B", 3.0},
-    {"IPv6 zipf", "rte_fib6 4B", 2.5},      {"IPv6 hot16", "rte_fib6 4B", 1.0},
+    {"IPv4 in-prefix", "rte_fib 2B", 1.5},    {"IPv4 zipf", "rte_fib 2B", 1.2},
+    {"IPv4 hot16", "rte_fib 2B", 1.0},        {"IPv6 in-prefix", "rte_fib6 4B", 3.0},
+    {"IPv6 zipf", "rte_fib6 4B", 2.5},        {"IPv6 hot16", "rte_fib6 4B", 1.0},
     {"IPv6 consecutive", "rte_fib6 4B", 1.0},
 };
 

@@ -92,7 +92,8 @@ TEST_F(Batch, AnyNumberOfLeadingBytesIsCommonToItsAddresses) {
     std::vector<std::array<uint8_t, 16>> nets;
     for (size_t i = 0; i < 6000; i++) {
         // Half of them around one of those before, so that there are nodes at every depth.
-        const std::array<uint8_t, 16> around = i > 0 ? nets[below(nets.size())] : std::array<uint8_t, 16>{0x20};
+        const std::array<uint8_t, 16> around =
+            i > 0 ? nets[below(nets.size())] : std::array<uint8_t, 16>{0x20};
         const IpAddress address = any_address6(around, i % 2 == 0 ? 1 + below(8) : 2);
         ASSERT_TRUE(image_->set(Prefix::of(address, 16 + below(50)), any_group()));
         nets.push_back(address.bytes);
