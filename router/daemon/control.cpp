@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "router/daemon/daemon.h"
+#include "router/daemon/list_routes.h"
 #include "router/daemon/show_routes.h"
 
 namespace pktpit::router {
@@ -204,8 +205,21 @@ ProtocolOf Daemon::protocols() const {
     return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
 }
 
-json Daemon::routes(const RouteQuery& query) {
-    return show_routes(control_->routing(), query, &control_->route_counters(), protocols());
+std::unique_ptr<LongAnswer> Daemon::routes(const RouteQuery& query) {
+    return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(), protocols());
+}
+
+std::unique_ptr<LongAnswer> Daemon::all_routes(const RouteQuery& query) {
+    return list_routes(control_->routing(), query, RouteForm::lines, &control_->route_counters(),
+                       protocols());
+}
+
+std::unique_ptr<LongAnswer> Daemon::routes_summary() {
+    return summarise_routes(control_->routing());
+}
+
+std::unique_ptr<LongAnswer> Daemon::next_hop_groups() {
+    return list_next_hop_groups(control_->routing());
 }
 
 json Daemon::route_to(const IpAddress& address) {

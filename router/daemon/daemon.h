@@ -44,7 +44,10 @@ class Daemon : public Control, private SlowPathControl {
 
     nlohmann::json version() override;
     nlohmann::json ports() override;
-    nlohmann::json routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> routes_summary() override;
+    std::unique_ptr<LongAnswer> next_hop_groups() override;
     nlohmann::json route_to(const IpAddress& address) override;
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;

@@ -65,6 +65,11 @@ class NextHopSets {
         return gateways_.find(gateway);
     }
     [[nodiscard]] size_t size() const { return sets_.size(); }
+    /// Those behind `after` (0: all), in order, until `visit` returns false.
+    void for_each_behind(fib::NextHopSetId after, const std::function<bool(fib::NextHopSetId)>& visit) const {
+        for (auto at = sets_.upper_bound(after); at != sets_.end() && visit(at->first);)
+            ++at;
+    }
 
     /// The interface went up or down: sets that leave by it are resolved anew.
     void interface_changed(InterfaceId interface);
