@@ -61,6 +61,10 @@ class PrefixMap {
         return sorted;
     }
     [[nodiscard]] size_t size() const { return map_.size(); }
+    /// Computed: a bucket is a pair, its distance and the hash's low bits.
+    [[nodiscard]] size_t memory_bytes() const {
+        return map_.bucket_count() * (sizeof(std::pair<Key, Value>) + sizeof(uint32_t));
+    }
 
   private:
     tsl::robin_map<Key, Value, PrefixKeyHash> map_;

@@ -381,6 +381,10 @@ size_t Rib::size(Family family, RouteSource source) const {
     return state_->routes[family == Family::ipv6][static_cast<size_t>(source)];
 }
 
+size_t Rib::memory_bytes() const {
+    return state_->table4.memory_bytes() + state_->table6.memory_bytes();
+}
+
 size_t Rib::size(RouteSource source) const {
     return size(Family::ipv4, source) + size(Family::ipv6, source);
 }

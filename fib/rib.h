@@ -91,6 +91,7 @@ class Rib {
     [[nodiscard]] size_t size(Family family) const;  ///< prefixes with at least one route
     [[nodiscard]] size_t size(Family family, RouteSource source) const;
     [[nodiscard]] size_t size(RouteSource source) const;
+    [[nodiscard]] size_t memory_bytes() const;  ///< computed from what its tables hold
 
   private:
     struct State;

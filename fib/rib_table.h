@@ -85,6 +85,14 @@ class RibTable {
     /// In order; valid until the next change.
     [[nodiscard]] const absl::btree_set<Key>& sorted_keys() const { return order_; }
     [[nodiscard]] size_t size() const { return prefixes_.size(); }
+    /// Computed; nodes of the B-tree as three quarters full.
+    [[nodiscard]] size_t memory_bytes() const {
+        size_t bytes = prefixes_.memory_bytes() + order_.size() * sizeof(Key) * 4 / 3 +
+                       rests_.capacity() * sizeof(Rest) + free_rests_.capacity() * sizeof(uint32_t);
+        for (const auto& [next_hops, users] : users_)
+            bytes += sizeof(users) + users.keys.capacity() * sizeof(Key);
+        return bytes;
+    }
 
   private:
     using Rest = std::array<Candidate, route_source_count - 1>;

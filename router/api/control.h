@@ -81,6 +81,12 @@ class Control {
     virtual nlohmann::json neighbours() = 0;
     /// The connection of FRR's zebra, and what came by it.
     virtual nlohmann::json fpm() = 0;
+    /// The kernel's routes that are not followed, and why.
+    virtual nlohmann::json ignored_routes() = 0;
+    /// Of the control plane: those behind this one (0: all that are kept).
+    virtual nlohmann::json events(const uint64_t& after) = 0;
+    /// What the daemon needs memory for: by part, measured or computed.
+    virtual nlohmann::json memory() = 0;
     /// What of the machine somebody else has changed.
     virtual nlohmann::json drift() = 0;
     virtual nlohmann::json counters() = 0;

@@ -127,6 +127,18 @@ Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& paramet
     return addresses;
 }
 
+Result<uint64_t> parse_events_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"after"}); !known) return tl::unexpected(known.error());
+    uint64_t after = 0;
+    const auto given = parameters.find("after");
+    if (given == parameters.end()) return after;
+    const std::string& value = given->second;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), after);
+    if (error != std::errc() || end != value.data() + value.size())
+        return bad("after", value, "the id of an event, a number");
+    return after;
+}
+
 Result<void> parse_empty_query(const QueryParameters& parameters) {
     return only(parameters, {});
 }

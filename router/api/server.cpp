@@ -323,6 +323,9 @@ struct ApiServer::State {
         add_plain("/v1/ports", &Control::ports);
         add_plain("/v1/neighbours", &Control::neighbours);
         add_plain("/v1/drift", &Control::drift);
+        add_plain("/v1/memory", &Control::memory);
+        add_plain("/v1/routes/ignored", &Control::ignored_routes);
+        add_query("/v1/events", &parse_events_query, &Control::events);
         add_plain("/v1/fpm", &Control::fpm);
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);

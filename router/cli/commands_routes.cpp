@@ -185,6 +185,23 @@ void print_family(const Session& session, const char* name, const json& family) 
 
 }  // namespace
 
+int show_ignored_routes(const Session& session) {
+    const auto body = fetch(session, "/v1/routes/ignored");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table({{"PREFIX"}, {"KIND"}, {"PROTOCOL"}, {"REASON", Align::left, true}});
+    for (const json& route : part_of(*body, "routes"))
+        table.add_row({text_of(route, "prefix"), text_of(route, "kind"), text_of(route, "protocol"),
+                       text_of(route, "reason")});
+    session.terminal.out << (table.empty() ? "no kernel routes are left out\n"
+                                           : table.render(session.terminal));
+    if (flag_of(*body, "more")) session.terminal.out << "and more\n";
+    return exit_ok;
+}
+
 int show_routes_summary(const Session& session) {
     const auto body = fetch(session, "/v1/routes/summary");
     if (!body) return body.error();

@@ -52,6 +52,9 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;
     nlohmann::json drift() override;
+    nlohmann::json memory() override;
+    nlohmann::json ignored_routes() override;
+    nlohmann::json events(const uint64_t& after) override;
     nlohmann::json fpm() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
@@ -102,6 +105,8 @@ class Daemon : public Control, private SlowPathControl {
     void neighbour_resolved(const L3Interface& interface, const IpAddress& address) override;
     void neighbour_failed(const L3Interface& interface, const IpAddress& address) override;
 
+    /// Calls that others post may come when it is gone.
+    std::shared_ptr<Daemon*> here_ = std::make_shared<Daemon*>(this);
     EventLoop& loop_;
     std::shared_ptr<LastFile> last_file_ = std::make_shared<LastFile>();
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

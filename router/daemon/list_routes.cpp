@@ -230,9 +230,7 @@ class RouteSummary final : public LongAnswer {
             family.sources[static_cast<size_t>(route.source)].routes++;
         const auto best = routing_.rib().best(prefix);
         if (best) family.sources[static_cast<size_t>(best->source)].best++;
-        (!best                            ? family.unusable
-         : routing_.image().find(prefix) ? family.installed
-                                          : family.refused)++;
+        (!best ? family.unusable : routing_.image().find(prefix) ? family.installed : family.refused)++;
     }
 
     static json show(const OfFamily& family) {

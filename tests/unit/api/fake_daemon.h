@@ -147,6 +147,9 @@ class FakeControl final : public Control {
     }
     nlohmann::json neighbours() override { return note("neighbours"); }
     nlohmann::json counters() override { return note("counters"); }
+    nlohmann::json ignored_routes() override { return note("ignored_routes"); }
+    nlohmann::json events(const uint64_t& after) override { return note("events " + std::to_string(after)); }
+    nlohmann::json memory() override { return note("memory"); }
     nlohmann::json drift() override { return note("drift"); }
     nlohmann::json fpm() override { return note("fpm"); }
     nlohmann::json latency() override { return note("latency"); }

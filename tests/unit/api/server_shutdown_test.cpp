@@ -75,6 +75,9 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json drift() override { return {}; }
+        nlohmann::json memory() override { return {}; }
+        nlohmann::json ignored_routes() override { return {}; }
+        nlohmann::json events(const uint64_t&) override { return {}; }
         nlohmann::json fpm() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }

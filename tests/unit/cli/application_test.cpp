@@ -161,6 +161,9 @@ class PagedControl final : public Control {
     json lookup(const std::vector<IpAddress>&) override { return {}; }
     json neighbours() override { return {}; }
     json drift() override { return {}; }
+    json memory() override { return {}; }
+    json ignored_routes() override { return {}; }
+    json events(const uint64_t&) override { return {}; }
     json fpm() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
