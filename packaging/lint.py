@@ -4,8 +4,8 @@
 compile; any finding is an error.
 
 clang-tidy looks at all that a unit includes, which is most of what it costs, so sources of the same flags are looked at
-together, up to MOST in a unit. Those that do not compile behind the others (names of two anonymous namespaces clash) make a
-unit of their own.
+together, up to MOST in a unit. Those that do not compile behind the others (names of two anonymous namespaces clash) are
+gathered from all units and make new ones.
 
 A unit that was found clean is not looked at again while what its preprocessor makes of it (comments included), the checks and
 clang-tidy's version stay the same: that is remembered in PKTPIT_LINT_CACHE, by default ~/.cache/pktpit-lint.
@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("PKTPIT_LINT_CACHE") or Path.home() / ".cache" / "pktpit-lint")
 REMEMBERED_FOR = 60 * 86400  # seconds without use
 MOST = 24  # sources in a unit
+# Each program has one of these.
+ENTRIES = "".join(f"#undef {name}\n#define {name} {name}_{{0}}\n" for name in ("main", "LLVMFuzzerTestOneInput"))
 
 
 def sources_of(builds):
@@ -89,16 +91,20 @@ class Unit:
     def __init__(self, sources, flags):
         self.sources, self.flags, self.file = sources, flags, None
 
-    def parts(self):
-        """Itself, or what is to be looked at instead: those that compile one behind the other, and the others."""
+    def clashing(self):
+        """The sources that do not compile behind the others."""
         done = run(["clang++", "-w", "-fsyntax-only", "-ferror-limit=0", *self.flags, self.file])
-        if done.returncode == 0:
-            return [self]
-        wrong = set(re.findall(r"^([^\s:]+):\d+:\d+: (?:fatal )?error:", done.stderr, re.M))
+        wrong, chain = set(), []
+        for line in done.stderr.splitlines():
+            if found := re.match(r"In file included from (\S+?):\d+:", line):
+                chain.append(found[1])
+            elif found := re.match(r"(\S+?):\d+:\d+: (fatal error|error|note|warning):", line):
+                if "error" in found[2]:
+                    wrong |= {*chain, found[1]}
+                chain = []
         clashing = [source for source in self.sources if str(source) in wrong]
-        if not 0 < len(clashing) < len(self.sources):
-            clashing = self.sources[len(self.sources) // 2:]
-        return [Unit([source for source in self.sources if source not in clashing], self.flags), Unit(clashing, self.flags)]
+        whole = done.returncode == 0 or 0 < len(clashing) < len(self.sources)
+        return clashing if whole else self.sources[len(self.sources) // 2:]
 
 
 def checks_of(source):
@@ -124,34 +130,47 @@ class Linter:
         if len(unit.sources) == 1:
             unit.file = unit.sources[0]
             return
-        text = "".join(f'#include "{source}"\n' for source in unit.sources)
+        text = "".join(f'{ENTRIES.format(index)}#include "{source}"\n' for index, source in enumerate(unit.sources))
         unit.file = self.folder / f"{hashlib.sha256((text + repr(unit.flags)).encode()).hexdigest()}.cpp"
         unit.file.write_text(text)
+
+    def settle(self, sources, pool):
+        """Units that compile, of all sources (Source, flags), the largest first, so that none of them is the last to end."""
+        flags, settled = dict(sources), []
+        while sources:
+            units, sources = list(group(sources)), []
+            while units:
+                clashing = list(pool.map(self.clashing, units))
+                settled += [unit for unit, wrong in zip(units, clashing) if not wrong]
+                sources += [(source, flags[source]) for wrong in clashing for source in wrong]
+                units = [Unit([source for source in unit.sources if source not in wrong], unit.flags)
+                         for unit, wrong in zip(units, clashing) if wrong]
+        return sorted(settled, key=lambda unit: -sum(source.stat().st_size for source in unit.sources))
+
+    def clashing(self, unit):
+        """Unit.clashing(), remembered for as long as its sources stay the same."""
+        if len(unit.sources) == 1:
+            return []
+        self.write(unit)
+        memory = self.key(unit, "").with_suffix(".clashing")
+        if not memory.exists():
+            memory.write_text("".join(f"{unit.sources.index(source)}\n" for source in unit.clashing()))
+        memory.touch()
+        return [unit.sources[int(line)] for line in memory.read_text().split()]
+
+    def key(self, unit, checks):
+        text = run(["clang++", "-w", "-E", "-CC", *unit.flags, unit.file], text=False)
+        text = text.stdout.replace(bytes(self.folder), b"").replace(bytes(ROOT), b".") + b"\0" * text.returncode
+        return CACHE / hashlib.sha256(self.common + checks.encode() + b"\0" + text).hexdigest()
 
     def lint(self, unit):
         checks = ",".join(filter(None, (checks_of(unit.sources[0]), self.checks,
                                         "-bugprone-suspicious-include" if len(unit.sources) > 1 else "")))
         self.write(unit)
-        text = run(["clang++", "-w", "-E", "-CC", *unit.flags, unit.file], text=False)
-        text = text.stdout.replace(bytes(self.folder), b"").replace(bytes(ROOT), b".") + b"\0" * text.returncode
-        key = CACHE / hashlib.sha256(self.common + checks.encode() + b"\0" + text).hexdigest()
-        split = key.with_suffix(".split")
+        key = self.key(unit, checks)
         if key.exists():
             key.touch()
             return self.tell(unit, remembered=True)
-        if split.exists():
-            first = int(split.read_text(), 16)
-            split.touch()
-            parts = [Unit([source for index, source in enumerate(unit.sources) if bool(first >> index & 1) == chosen], unit.flags)
-                     for chosen in (True, False)]
-        else:
-            parts = unit.parts() if len(unit.sources) > 1 else [unit]
-            if len(parts) > 1:
-                split.write_text(f"{sum(1 << index for index, source in enumerate(unit.sources) if source in parts[0].sources):x}")
-        if len(parts) > 1:
-            for part in parts:
-                self.lint(part)
-            return None
         done = run(["clang-tidy", "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT / '.clang-tidy'}",
                     *([f"--checks={checks}"] if checks else []), unit.file, "--", *unit.flags])
         if done.returncode == 0:
@@ -199,11 +218,10 @@ def main():
     wanted = [(ROOT / path).resolve() for path in options.only]
     if wanted:
         sources = [(source, flags) for source, flags in sources if any(source.is_relative_to(path) for path in wanted)]
-    # The largest first, so that none of them is the last to end.
-    units = sorted(group(sources), key=lambda unit: -sum(source.stat().st_size for source in unit.sources))
     with tempfile.TemporaryDirectory(prefix="pktpit-lint-") as folder:
         linter = Linter(options.checks, folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            units = linter.settle(sources, pool)
             list(pool.map(linter.lint, units))
     print(f"lint: {len(sources)} sources in {linter.units} units, {linter.remembered} of them as when they were found clean "
           f"before; {linter.failed} with findings")

@@ -255,10 +255,11 @@ void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
             take_back(*socket);
             continue;
         }
-        xsk_ring_prod__submit(&socket->tx, socket->staged);
-        counters_.sent(socket->port, socket->staged, std::exchange(socket->staged_bytes, 0));
-        socket->sending += std::exchange(socket->staged, 0);
+        const uint32_t leaving = std::exchange(socket->staged, 0);
+        xsk_ring_prod__submit(&socket->tx, leaving);
         kick(*socket);
+        socket->sending += leaving;
+        counters_.sent(socket->port, leaving, std::exchange(socket->staged_bytes, 0));
     }
     staged_.clear();
 }

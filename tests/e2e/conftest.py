@@ -31,6 +31,7 @@ from lib.pktpit_router import PktpitRouter  # noqa: E402
 from lib.losses import LostByTheMachine  # noqa: E402
 from lib.stream import Stream  # noqa: E402
 from lib.tools import compiled  # noqa: E402
+from lib.waiting import PATIENCE  # noqa: E402
 from lib.topology import Topology  # noqa: E402
 
 # Which tests begin first where several run at once, so that the longest are not begun last.
@@ -120,6 +121,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=f"{mark.name}: {mark.args[0]}"))
         if (mark := item.get_closest_marker("says_who_decides")) and pktpit_router.FORWARDING != "inline":
             item.add_marker(pytest.mark.skip(reason=f"says_who_decides: {mark.args[0]}"))
+        if PATIENCE != 1 and (mark := item.get_closest_marker("timeout")):
+            item.add_marker(pytest.mark.timeout(mark.args[0] * PATIENCE), append=False)
     if config.getoption("router") != "kernel":
         return
     for item in items:

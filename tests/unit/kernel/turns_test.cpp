@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/rtnetlink.h>
 
+#include <cstring>
 #include <random>
 
 #include "router/kernel/kernel_state.h"
