@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What happened to the control plane lately, for `pktpit show events`: the last thousand of its events, with the time of the
-/// day. Written and read on the daemon's thread; nothing of the packet path ends here. An event costs a string, and
-/// whoever floods the router with something must not push all else out: one who calls sees to it.
+/// What happened to the control plane lately, for `pktpit show events`: the last thousand of its events, with
+/// the time of the day. Written and read on the daemon's thread; nothing of the packet path ends here. An
+/// event costs a string, and whoever floods the router with something must not push all else out: one who
+/// calls sees to it.
 #pragma once
 
 #include <chrono>

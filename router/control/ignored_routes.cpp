@@ -28,7 +28,8 @@ const char* to_string(IgnoredRoutes::Kind kind) {
 std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kind) {
     switch (kind) {
         case IgnoredRoutes::Kind::tos:
-            return fmt::format("is for TOS 0x{:02x} alone; packets are routed by their destination alone", route.tos);
+            return fmt::format("is for TOS 0x{:02x} alone; packets are routed by their destination alone",
+                               route.tos);
         case IgnoredRoutes::Kind::from:
             return fmt::format("is for packets from {} alone; packets are routed by their destination alone",
                                route.from ? route.from->to_string() : "somewhere");
@@ -39,8 +40,9 @@ std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kin
         case IgnoredRoutes::Kind::device:
             return "leaves by a device that is none of the router's interfaces, or its next hops are dead";
         case IgnoredRoutes::Kind::rule:
-            return fmt::format("rule {}: lookup of table {}; packets are routed by their destination alone, in one table",
-                               route.metric, route.table);
+            return fmt::format(
+                "rule {}: lookup of table {}; packets are routed by their destination alone, in one table",
+                route.metric, route.table);
         case IgnoredRoutes::Kind::other:
             break;
     }

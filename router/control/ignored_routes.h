@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Routes and rules of the kernel that Pktpit does not follow, each with the reason, for people: `pktpit show routes --ignored`.
-/// Fed by KernelRoutes; one thread. How many are kept is bounded, how many there are of each kind is told in any case.
+/// Routes and rules of the kernel that Pktpit does not follow, each with the reason, for people: `pktpit show
+/// routes --ignored`. Fed by KernelRoutes; one thread. How many are kept is bounded, how many there are of
+/// each kind is told in any case.
 #pragma once
 
 #include <array>
@@ -53,8 +54,8 @@ class IgnoredRoutes {
         counts_[static_cast<size_t>(known->second.kind)].first--;
         routes_.erase(known);
     }
-    /// What no dump has mentioned since the last call is gone: of those that select by more than a prefix, which nobody
-    /// else keeps.
+    /// What no dump has mentioned since the last call is gone: of those that select by more than a prefix,
+    /// which nobody else keeps.
     void resynced() {
         for (auto at = routes_.begin(); at != routes_.end();) {
             const auto next = std::next(at);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GET /v1/memory: where the daemon's memory is.
 #include <malloc.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "router/daemon/daemon.h"
 
@@ -46,7 +46,8 @@ json Daemon::memory() {
         "sets of next hops, and what they resolve to");
     add("slow_path", slow_path_->waiting_bytes(), "measured", "packets that wait for a neighbour");
     const auto heap = mallinfo2();
-    add("heap_used", heap.uordblks + heap.hblkhd, "measured", "allocated: the parts above but the image, and the rest");
+    add("heap_used", heap.uordblks + heap.hblkhd, "measured",
+        "allocated: the parts above but the image, and the rest");
     add("heap_free", heap.fordblks, "measured", "freed, and kept by the allocator");
     const auto pages = resident();
     add("resident", pages ? json(pages->all) : json(), "measured", "the process's memory (RSS)");
