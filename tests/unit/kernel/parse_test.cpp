@@ -322,7 +322,7 @@ TEST(ParseRoute, Skips) {
     rtmsg tos = route_header(AF_INET, 24);
     tos.rtm_tos = 0x10;
     MessageBuilder with_tos(RTM_NEWROUTE, 0, tos);
-    const auto of_tos = parse(with_tos.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7).message());
+    const auto of_tos = parse(with_tos.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7).exact());
     ASSERT_TRUE(of_tos && std::holds_alternative<SelectiveRouteEvent>(*of_tos)) << "must not catch others";
     EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_tos).tos, 0x10);
     EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_tos).prefix.to_string(), "198.51.100.0/24");
@@ -330,7 +330,7 @@ TEST(ParseRoute, Skips) {
     from.rtm_src_len = 64;
     MessageBuilder source(RTM_NEWROUTE, 0, from);
     const auto of_source = parse(
-        source.address(RTA_DST, "2001:db8::").address(RTA_SRC, "2001:db8:7::").u32(RTA_OIF, 7).message());
+        source.address(RTA_DST, "2001:db8::").address(RTA_SRC, "2001:db8:7::").u32(RTA_OIF, 7).exact());
     ASSERT_TRUE(of_source && std::holds_alternative<SelectiveRouteEvent>(*of_source));
     EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_source).from, Prefix::parse("2001:db8:7::/64").value());
     MessageBuilder multicast(RTM_NEWROUTE, 0, route_header(RTNL_FAMILY_IPMR, 32));
