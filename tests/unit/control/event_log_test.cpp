@@ -35,7 +35,8 @@ TEST_F(IgnoredRoutesTest, CountsByKindAndTellsTheFirst) {
     EXPECT_FALSE(ignored.add(of(2, 16), Kind::tos, 3)) << "a repetition";
     EXPECT_TRUE(ignored.add(of(3), Kind::thrown, 3));
     EXPECT_EQ(ignored.count(Kind::tos), 2U);
-    EXPECT_FALSE(ignored.add(of(3), Kind::device, 3) && ignored.count(Kind::thrown) != 0) << "it is another now";
+    EXPECT_FALSE(ignored.add(of(3), Kind::device, 3) && ignored.count(Kind::thrown) != 0)
+        << "it is another now";
     EXPECT_EQ(ignored.count(Kind::device), 1U);
     ignored.remove(of(2, 16));
     ignored.remove(of(2, 16));

@@ -329,8 +329,8 @@ TEST(ParseRoute, Skips) {
     rtmsg from = route_header(AF_INET6, 32);
     from.rtm_src_len = 64;
     MessageBuilder source(RTM_NEWROUTE, 0, from);
-    const auto of_source = parse(
-        source.address(RTA_DST, "2001:db8::").address(RTA_SRC, "2001:db8:7::").u32(RTA_OIF, 7).exact());
+    const auto of_source =
+        parse(source.address(RTA_DST, "2001:db8::").address(RTA_SRC, "2001:db8:7::").u32(RTA_OIF, 7).exact());
     ASSERT_TRUE(of_source && std::holds_alternative<SelectiveRouteEvent>(*of_source));
     EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_source).from, Prefix::parse("2001:db8:7::/64").value());
     MessageBuilder multicast(RTM_NEWROUTE, 0, route_header(RTNL_FAMILY_IPMR, 32));
