@@ -13,33 +13,57 @@ PP_FIB_INLINE __u32 pp_sorted_id_avx2(const struct pp_fib_sorted* sorted, __u32 
     return PP_FIB_LOAD(__u16, &sorted->id[at]);
 }
 #define PP_SORTED_ID pp_sorted_id_avx2
+#include "fib/batch_loads.h"
 #include "fib/batch_steps.h"
 
-/* Root and offsets by vectors, the second load by scalar instructions: those have more loads under way. */
+#define PP_VECTOR 8
+#define PP_VECTORS (PP_BATCH / PP_VECTOR)
+
+/* What each of 8 entries leads to, by bits 28 to 30: the kinds of nodes; of a group id, 0. */
+PP_FIB_INLINE __m256i pp_by_kind(__m256i entry, int ids1, int ids2, int entries) {
+    const __m256i of = _mm256_setr_epi32(ids1, ids2, entries, entries, entries, entries, entries, entries);
+    return _mm256_permutevar8x32_epi32(of, _mm256_srli_epi32(entry, 28));
+}
+
+/* Where the elements for the next 8 bits lie; of group ids the nodes' first bytes. */
+PP_FIB_INLINE __m256i pp_element_offsets(__m256i entry, __m256i bits8) {
+    __m256i shift = _mm256_and_si256(_mm256_srli_epi32(entry, 24), _mm256_set1_epi32(15));
+    __m256i place = _mm256_slli_epi32(_mm256_and_si256(entry, _mm256_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+    __m256i element = _mm256_sllv_epi32(_mm256_srlv_epi32(bits8, shift), pp_by_kind(entry, 0, 1, 2));
+    return _mm256_and_si256(_mm256_add_epi32(place, element), _mm256_srai_epi32(entry, 31));
+}
+
+/* The element that each word begins with where the entry was a node, else the entry. */
+PP_FIB_INLINE __m256i pp_elements(__m256i entry, __m256i words) {
+    __m256i element = _mm256_and_si256(words, pp_by_kind(entry, 0xff, 0xffff, -1));
+    return _mm256_blendv_epi8(entry, element, _mm256_srai_epi32(entry, 31));
+}
+
+/* Two steps for all addresses; ids of any width, so that no table has a slow way. A third where a node is
+ * found after them. */
 PP_FIB_INLINE void pp_root_batch4_avx2(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
-    const int* root = (const int*)(b->nodes + pp_fib_place(b->entry));
+    const unsigned char* root = b->nodes + pp_fib_place(b->entry);
     __u32 offsets[PP_BATCH] __attribute__((aligned(32)));
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i surplus = zero;
-    for (size_t i = 0; i < PP_BATCH; i += 8) {
-        __m256i address = _mm256_loadu_si256((const __m256i*)(addresses + i));
-        /* Masked with a zeroed source: an unmasked gather waits for what its destination last was. */
-        __m256i entry =
-            _mm256_mask_i32gather_epi32(zero, root, _mm256_srli_epi32(address, 16), _mm256_set1_epi32(-1), 4);
-        __m256i node = _mm256_srai_epi32(entry, 31);
-        __m256i shift = _mm256_and_si256(_mm256_srli_epi32(entry, 24), _mm256_set1_epi32(15));
+    __m256i entries[PP_VECTORS];
+    __u64 nodes = 0;
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        const pp_half* upper = (const pp_half*)(addresses + v * PP_VECTOR) + 1;
+        entries[v] = _mm256_set_m128i(pp_four_indexed(root, upper + 8, 2), pp_four_indexed(root, upper, 2));
+        __m256i address = _mm256_loadu_si256((const __m256i*)(addresses + v * PP_VECTOR));
         __m256i bits8 = _mm256_and_si256(_mm256_srli_epi32(address, 8), _mm256_set1_epi32(255));
-        __m256i place = _mm256_slli_epi32(_mm256_and_si256(entry, _mm256_set1_epi32(PP_FIB_PLACE_MASK)), 4);
-        __m256i element = _mm256_add_epi32(place, _mm256_srlv_epi32(bits8, shift));
-        /* What the root decides is found in the identity bytes. */
-        _mm256_store_si256((__m256i*)(offsets + i), _mm256_blendv_epi8(entry, element, node));
-        /* Bits 28 to 30 of a node are its kind; an id of one byte has no bit beyond the low 8. */
-        __m256i none = _mm256_blendv_epi8(_mm256_set1_epi32(0x7fffff00), _mm256_set1_epi32(0x70000000), node);
-        surplus = _mm256_or_si256(surplus, _mm256_and_si256(entry, none));
+        _mm256_store_si256((__m256i*)offsets + v, pp_element_offsets(entries[v], bits8));
     }
-    if (__builtin_expect(!_mm256_testz_si256(surplus, surplus), 0))
-        return pp_any_root_batch4(b, addresses, groups);
-    pp_bytes_at(b->nodes, offsets, groups);
+    PP_THROUGH_MEMORY(offsets);
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        const __u32* at = offsets + v * PP_VECTOR;
+        __m256i words = _mm256_set_m128i(pp_four_at(b->nodes, at + 4), pp_four_at(b->nodes, at));
+        entries[v] = pp_elements(entries[v], words);
+        _mm256_storeu_si256((__m256i*)groups + v, entries[v]);
+        nodes |= (__u64)(__u32)_mm256_movemask_ps(_mm256_castsi256_ps(entries[v])) << (v * PP_VECTOR);
+    }
+    pp_third_step4_lanes(b, addresses, groups, nodes);
 }
 
 PP_READS_WIDE void pp_batch4_avx2(const struct pp_batch* batch, const __u32* addresses, __u32* groups,

@@ -10,10 +10,29 @@ PP_FIB_INLINE __u32 pp_sorted_id_avx512(const struct pp_fib_sorted* sorted, __u3
     return PP_FIB_LOAD(__u16, &sorted->id[_mm_popcnt_u32(not_above) - 1]);
 }
 #define PP_SORTED_ID pp_sorted_id_avx512
+#include "fib/batch_loads.h"
 #include "fib/batch_steps.h"
 
 #define PP_VECTOR 16
 #define PP_VECTORS (PP_BATCH / PP_VECTOR)
+
+PP_FIB_INLINE __m512i pp_joined(__m128i first, __m128i second, __m128i third, __m128i fourth) {
+    __m512i low = _mm512_inserti32x4(_mm512_castsi128_si512(first), second, 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(low, third, 2), fourth, 3);
+}
+
+/* The root's entries for 16 IPv4 addresses, whose upper halves are read as they lie. */
+PP_FIB_INLINE __m512i pp_root_entries4(const unsigned char* root, const __u32* addresses) {
+    const pp_half* upper = (const pp_half*)addresses + 1;
+    return pp_joined(pp_four_indexed(root, upper, 2), pp_four_indexed(root, upper + 8, 2),
+                     pp_four_indexed(root, upper + 16, 2), pp_four_indexed(root, upper + 24, 2));
+}
+
+/* The words at 16 offsets that lie in memory. */
+PP_FIB_INLINE __m512i pp_words_at(const unsigned char* nodes, const __u32* offsets) {
+    return pp_joined(pp_four_at(nodes, offsets), pp_four_at(nodes, offsets + 4),
+                     pp_four_at(nodes, offsets + 8), pp_four_at(nodes, offsets + 12));
+}
 
 /* Masked with a zeroed source: an unmasked gather waits for what its destination last was. */
 PP_FIB_INLINE __m512i pp_gather(__mmask16 lanes, __m512i offsets, const void* base) {
@@ -41,67 +60,72 @@ PP_FIB_INLINE __m512i pp_element_masks(__m512i entry) {
     return _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width));
 }
 
-/* What the first two steps left undecided. */
-PP_FIB_INLINE void pp_third_step4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
-    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
-        __m512i entry = _mm512_loadu_si512(groups + i);
-        __mmask16 node = _mm512_movepi32_mask(entry);
-        __m512i bits8 = _mm512_and_si512(_mm512_loadu_si512(addresses + i), _mm512_set1_epi32(255));
-        __m512i value = pp_gather(node, pp_element_offsets(entry, bits8), b->nodes);
-        _mm512_mask_storeu_epi32(groups + i, node, _mm512_and_si512(value, pp_element_masks(entry)));
-    }
+/* By an entry's top 4 bits (group id or node, and its kind): log2 of an element's bytes, and the bits that
+ * are an element; of a group id none, so that nothing is read but the nodes' first bytes. */
+#define PP_BY_KIND(decided, ids1, ids2, entries)                                                          \
+    _mm512_setr_epi32(decided, decided, decided, decided, decided, decided, decided, decided, ids1, ids2, \
+                      entries, entries, entries, entries, entries, entries)
+
+/* Where the elements for the next 8 bits lie; of group ids the nodes' first bytes. */
+PP_FIB_INLINE __m512i pp_next_offsets(__m512i entry, __m512i bits8) {
+    __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
+    __m512i width = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0, 1, 2));
+    __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
+    __m512i element = _mm512_sllv_epi32(_mm512_srlv_epi32(bits8, shift), width);
+    return _mm512_maskz_add_epi32(_mm512_movepi32_mask(entry), place, element);
 }
 
-/* Ids of two bytes and more, or nodes below: each element is taken with the 4 bytes that it begins. */
-PP_FIB_INLINE void pp_any_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses,
-                                             __u32* groups) {
-    const unsigned char* root = b->nodes + pp_fib_place(b->entry);
+/* The elements at these offsets where the entry is a node, else the entry. */
+PP_FIB_INLINE __m512i pp_next_entries(const unsigned char* nodes, __m512i entry, const __u32* offsets) {
+    __m512i mask = _mm512_permutexvar_epi32(_mm512_srli_epi32(entry, 28), PP_BY_KIND(0, 0xff, 0xffff, -1));
+    return _mm512_mask_and_epi32(entry, _mm512_movepi32_mask(entry), pp_words_at(nodes, offsets), mask);
+}
+
+/* What two steps left undecided: few are taken one by one, more by vectors, which take them for all. */
+#define PP_FEW_LANES 4
+PP_FIB_INLINE void pp_third_step4_avx512(const struct pp_batch* b, const __u32* addresses,
+                                         const __m512i* entries, __u32* groups) {
     __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
-    __u32 masks[PP_BATCH] __attribute__((aligned(64)));
-    __u32 decided[PP_BATCH] __attribute__((aligned(64)));
-    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
-        __m512i address = _mm512_loadu_si512(addresses + i);
-        __m512i entry = pp_gather4(0xffff, _mm512_srli_epi32(address, 16), root);
-        __mmask16 node = _mm512_movepi32_mask(entry);
-        __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
-        _mm512_store_si512(offsets + i, _mm512_maskz_mov_epi32(node, pp_element_offsets(entry, bits8)));
-        _mm512_store_si512(masks + i, _mm512_maskz_mov_epi32(node, pp_element_masks(entry)));
-        _mm512_store_si512(decided + i, _mm512_maskz_mov_epi32((__mmask16)~node, entry));
+    __u64 nodes = 0;
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++)
+        nodes |= (__u64)_mm512_movepi32_mask(entries[v]) << (v * PP_VECTOR);
+    if (_mm_popcnt_u64(nodes) <= PP_FEW_LANES) return pp_third_step4_lanes(b, addresses, groups, nodes);
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
+        __m512i bits8 = _mm512_and_si512(address, _mm512_set1_epi32(255));
+        _mm512_store_si512(offsets + v * PP_VECTOR, pp_next_offsets(entries[v], bits8));
     }
-    __u32 any = 0;
-    for (size_t i = 0; i < PP_BATCH; i++) {
-        __u32 value = (pp_load_wide(b->nodes, offsets[i]) & masks[i]) | decided[i];
-        any |= value;
-        groups[i] = value;
-    }
-    if (any & PP_FIB_NODE) pp_third_step4_avx512(b, addresses, groups);
+    PP_THROUGH_MEMORY(offsets);
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++)
+        _mm512_storeu_si512(groups + v * PP_VECTOR,
+                            pp_next_entries(b->nodes, entries[v], offsets + v * PP_VECTOR));
 }
 
-/* Root and offsets by vectors, the second load by scalar instructions: those have more loads under way, and
- * where all ids are of one byte it is all that there is to do. Arithmetic is kept to that case, since most
- * of what lookups touch in practice lies in the nearest cache; any other begins anew. */
+/* Two steps for all addresses; ids of any width, so that no table has a slow way. A third where a node is
+ * found after them. */
 PP_FIB_INLINE void pp_root_batch4_avx512(const struct pp_batch* b, const __u32* addresses, __u32* groups) {
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
     __u32 offsets[PP_BATCH] __attribute__((aligned(64)));
-    __m512i surplus = _mm512_setzero_si512();
-    for (size_t i = 0; i < PP_BATCH; i += PP_VECTOR) {
-        __m512i address = _mm512_loadu_si512(addresses + i);
-        __m512i entry = pp_gather4(0xffff, _mm512_srli_epi32(address, 16), root);
-        __mmask16 node = _mm512_movepi32_mask(entry);
+    __m512i entries[PP_VECTORS];
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        entries[v] = pp_root_entries4(root, addresses + v * PP_VECTOR);
+        __m512i address = _mm512_loadu_si512(addresses + v * PP_VECTOR);
         __m512i bits8 = _mm512_and_si512(_mm512_srli_epi32(address, 8), _mm512_set1_epi32(255));
-        __m512i shift = _mm512_and_si512(_mm512_srli_epi32(entry, 24), _mm512_set1_epi32(15));
-        __m512i place = _mm512_slli_epi32(_mm512_and_si512(entry, _mm512_set1_epi32(PP_FIB_PLACE_MASK)), 4);
-        __m512i element = _mm512_add_epi32(place, _mm512_srlv_epi32(bits8, shift));
-        /* What the root decides is found in the identity bytes. */
-        _mm512_store_si512(offsets + i, _mm512_mask_mov_epi32(entry, node, element));
-        /* Bits 28 to 30 of a node are its kind; an id of one byte has no bit beyond the low 8. */
-        __m512i none =
-            _mm512_mask_mov_epi32(_mm512_set1_epi32(0x7fffff00), node, _mm512_set1_epi32(0x70000000));
-        surplus = _mm512_ternarylogic_epi32(surplus, entry, none, 0xf8); /* surplus | (entry & none) */
+        _mm512_store_si512(offsets + v * PP_VECTOR, pp_next_offsets(entries[v], bits8));
     }
-    if (__builtin_expect(_mm512_test_epi32_mask(surplus, surplus), 0))
-        return pp_any_root_batch4_avx512(b, addresses, groups);
-    pp_bytes_at(b->nodes, offsets, groups);
+    PP_THROUGH_MEMORY(offsets);
+    __m512i any = _mm512_setzero_si512();
+    PP_UNROLL_16
+    for (unsigned v = 0; v < PP_VECTORS; v++) {
+        entries[v] = pp_next_entries(b->nodes, entries[v], offsets + v * PP_VECTOR);
+        _mm512_storeu_si512(groups + v * PP_VECTOR, entries[v]);
+        any = _mm512_or_si512(any, entries[v]);
+    }
+    if (__builtin_expect(_mm512_movepi32_mask(any), 0)) pp_third_step4_avx512(b, addresses, entries, groups);
 }
 
 PP_READS_WIDE void pp_batch4_avx512(const struct pp_batch* batch, const __u32* addresses, __u32* groups,
@@ -130,6 +154,7 @@ PP_FIB_INLINE __m512i pp_words6(const __u8* addresses, unsigned word) {
  * wait for each other. A sparse node ends the way of its addresses, which are looked at one by one at the
  * end: one mispredicted loop end a batch instead of one a level. */
 PP_FIB_INLINE void pp_root_batch6_avx512(const struct pp_batch* b, const __u8* addresses, __u32* groups) {
+    if (pp_one_answer6(b, addresses, groups)) return;
     const unsigned char* root = b->nodes + pp_fib_place(b->entry);
     __m512i words[PP_VECTORS], entries[PP_VECTORS];
     __mmask16 undecided[PP_VECTORS];

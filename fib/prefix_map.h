@@ -55,12 +55,11 @@ class PrefixMap {
             keys.push_back(key);
         return keys;
     }
-    [[nodiscard]] std::vector<Key> sorted_keys() const {
-        auto sorted = keys();
-        std::ranges::sort(sorted);
-        return sorted;
-    }
     [[nodiscard]] size_t size() const { return map_.size(); }
+    /// Computed: a bucket is a pair, its distance and the hash's low bits.
+    [[nodiscard]] size_t memory_bytes() const {
+        return map_.bucket_count() * (sizeof(std::pair<Key, Value>) + sizeof(uint32_t));
+    }
 
   private:
     tsl::robin_map<Key, Value, PrefixKeyHash> map_;

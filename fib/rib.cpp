@@ -46,7 +46,7 @@ struct Rib::State {
     RibTable<PrefixKey4> table4;
     RibTable<PrefixKey6> table6;
     std::unordered_set<NextHopSetId> unusable;
-    std::array<size_t, route_source_count> routes{};
+    std::array<std::array<size_t, route_source_count>, 2> routes{};  ///< by family and source
 
     [[nodiscard]] const Candidate* best(const Candidates& candidates) const {
         for (const Candidate& candidate : candidates)
@@ -103,10 +103,11 @@ struct Rib::State {
             if (auto told = tell(prefix, now); !told) return told;
         if (!refused.empty()) refused.erase(prefix);
         table.store(Key::of(prefix), before, after);
+        auto& counts = routes[Key::family == Family::ipv6];
         for (const Candidate& candidate : before)
-            routes[static_cast<size_t>(candidate.source)]--;
+            counts[static_cast<size_t>(candidate.source)]--;
         for (const Candidate& candidate : after)
-            routes[static_cast<size_t>(candidate.source)]++;
+            counts[static_cast<size_t>(candidate.source)]++;
         return {};
     }
 
@@ -365,8 +366,27 @@ size_t Rib::size(Family family) const {
                       []<class Key>(const RibTable<Key>& table, Key) { return table.size(); });
 }
 
+void Rib::for_each_from(Family family, const std::optional<Prefix>& from, bool with_from,
+                        const VisitPrefix& visit) const {
+    with_table(*state_, family, [&]<class Key>(const RibTable<Key>& table, Key) {
+        const auto& keys = table.sorted_keys();
+        auto at = keys.begin();
+        if (from) at = with_from ? keys.lower_bound(Key::of(*from)) : keys.upper_bound(Key::of(*from));
+        while (at != keys.end() && visit(at->prefix()))
+            ++at;
+    });
+}
+
+size_t Rib::size(Family family, RouteSource source) const {
+    return state_->routes[family == Family::ipv6][static_cast<size_t>(source)];
+}
+
+size_t Rib::memory_bytes() const {
+    return state_->table4.memory_bytes() + state_->table6.memory_bytes();
+}
+
 size_t Rib::size(RouteSource source) const {
-    return state_->routes[static_cast<size_t>(source)];
+    return size(Family::ipv4, source) + size(Family::ipv6, source);
 }
 
 }  // namespace pktpit::fib

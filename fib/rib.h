@@ -82,8 +82,16 @@ class Rib {
     void for_each(Family family, const Visit& visit) const;
     /// The same in no order of prefixes, which saves sorting a million of them.
     void for_each_unordered(Family family, const Visit& visit) const;
+    /// Visits prefixes in order until told to stop: from `from` on, itself included only if `with_from`;
+    /// nothing: from the very first. Whoever goes on from where it has stopped meets each prefix that is
+    /// there all the time once, whatever changes in between.
+    using VisitPrefix = std::function<bool(const Prefix&)>;  ///< returns false to stop
+    void for_each_from(Family family, const std::optional<Prefix>& from, bool with_from,
+                       const VisitPrefix& visit) const;
     [[nodiscard]] size_t size(Family family) const;  ///< prefixes with at least one route
+    [[nodiscard]] size_t size(Family family, RouteSource source) const;
     [[nodiscard]] size_t size(RouteSource source) const;
+    [[nodiscard]] size_t memory_bytes() const;  ///< computed from what its tables hold
 
   private:
     struct State;

@@ -59,6 +59,8 @@ void RibTable<Key>::store(const Key& key, const Candidates& before, const Candid
         others.fill({});
         std::copy(after.begin() + 1, after.end(), others.begin());
     }
+    if (present && after.size() == 0) order_.erase(key);
+    if (!present && after.size() != 0) order_.insert(key);
     if (after.size() == 0)
         prefixes_.erase(key);
     else

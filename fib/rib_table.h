@@ -3,9 +3,11 @@
 /// alone. One thread.
 ///
 /// Most prefixes of a large table have one route of one source, so one candidate lies in the hash table
-/// itself (24 bytes a prefix for IPv4) and only the others elsewhere.
+/// itself (24 bytes a prefix for IPv4) and only the others elsewhere. The prefixes lie once more in a B-tree
+/// (some 12 bytes each), so that a walk in their order needs no more than the place where it is.
 #pragma once
 
+#include <absl/container/btree_set.h>
 #include <tsl/robin_map.h>
 
 #include <array>
@@ -80,8 +82,17 @@ class RibTable {
         }
     }
     [[nodiscard]] std::vector<Key> keys() const { return prefixes_.keys(); }
-    [[nodiscard]] std::vector<Key> sorted_keys() const { return prefixes_.sorted_keys(); }
+    /// In order; valid until the next change.
+    [[nodiscard]] const absl::btree_set<Key>& sorted_keys() const { return order_; }
     [[nodiscard]] size_t size() const { return prefixes_.size(); }
+    /// Computed; nodes of the B-tree as three quarters full.
+    [[nodiscard]] size_t memory_bytes() const {
+        size_t bytes = prefixes_.memory_bytes() + order_.size() * sizeof(Key) * 4 / 3 +
+                       rests_.capacity() * sizeof(Rest) + free_rests_.capacity() * sizeof(uint32_t);
+        for (const auto& [next_hops, users] : users_)
+            bytes += sizeof(users) + users.keys.capacity() * sizeof(Key);
+        return bytes;
+    }
 
   private:
     using Rest = std::array<Candidate, route_source_count - 1>;
@@ -102,6 +113,7 @@ class RibTable {
     void weed(NextHopSetId next_hops, Users& users);
 
     PrefixMap<Key, Slot> prefixes_;
+    absl::btree_set<Key> order_;
     std::vector<Rest> rests_;  ///< unused candidates at the end have next_hops 0
     std::vector<uint32_t> free_rests_;
     tsl::robin_map<NextHopSetId, Users> users_;

@@ -14,6 +14,7 @@
 #include "bench/fib/priority.h"
 #include "bench/fib/report.h"
 #include "bench/fib/runner.h"
+#include "bench/fib/table_set.h"
 #include "bench/harness/hugepages.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/run_program.h"
@@ -33,6 +34,11 @@ struct Peers {
 std::vector<Table> make_tables(const Options& options) {
     std::vector<Table> tables;
     for (const Family family : options.families) {
+        if (options.table_set) {
+            for (const TableVariant& variant : table_set(family))
+                tables.push_back(make_variant(variant, family, options.routes, options.data));
+            continue;
+        }
         Table table{family, {}, 0, ""};
         for (const std::string& file : options.tables)
             if (table.routes.empty()) table = read_table(family, file);
@@ -47,8 +53,8 @@ std::vector<Table> make_tables(const Options& options) {
 }
 
 std::string title(const Table& table, const std::string& what) {
-    return fmt::format("{}, {} routes, {} next hops: {}", name_of(table.family), table.routes.size(),
-                       table.groups, what);
+    const std::string name = table.name.empty() ? fmt::format("{} next hops", table.groups) : table.name;
+    return fmt::format("{}, {} routes, {}: {}", name_of(table.family), table.routes.size(), name, what);
 }
 
 void compare_all_lookups(const Options& options, const Table& table, const Peers& peers, Report& report) {
@@ -79,6 +85,7 @@ void measure(const Options& options, const std::vector<Table>& tables, const Pee
     pin_to(options.cpu);
     for (const Table& table : tables)
         if (options.wants("lookup")) compare_all_lookups(options, table, peers, report);
+    if (options.table_set) print_worst(stdout, report.lookups);
     for (const Table& table : tables)
         if (options.wants("churn")) compare_all_churn(options, table, peers, report);
     if (options.wants("load")) {
@@ -113,6 +120,7 @@ int run_with_dpdk(const Options& options, const std::vector<Table>& tables, Repo
 
 int run(const Options& options) {
     Report report;
+    report.table_set = options.table_set;
     report.head = harness::describe_machine();
     report.head.emplace_back("command", options.command);
     initialize_google_benchmark(options);

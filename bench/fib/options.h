@@ -19,6 +19,7 @@ struct Options : harness::CommonOptions {
     std::vector<std::string> tables;  ///< route files instead
     size_t routes = 0;                ///< generated: so many; 0: the real table
     uint32_t next_hops = 0;           ///< 0: as in the table
+    bool table_set = false;           ///< lookups on every table of the set (bench/fib/table_set.h)
     std::vector<std::string> peers;   ///< empty: all
     std::vector<Traffic> workloads{std::begin(all_traffic), std::end(all_traffic)};
     size_t addresses = 1 << 20;

@@ -17,4 +17,23 @@ Ratio ratio(const Panel& panel, const std::string& row, const std::string& colum
     return {harness::quantile(ratios, 0.5), harness::quantile(ratios, 0.25), harness::quantile(ratios, 0.75)};
 }
 
+std::vector<WorstRatio> worst_ratios(std::span<const Panel> panels) {
+    std::vector<WorstRatio> all;
+    for (const Panel& panel : panels)
+        for (const std::string& row : panel.rows)
+            for (const std::string& column : panel.columns) {
+                const Ratio factor = ratio(panel, row, column);
+                if (column == panel.subject || factor.median == 0) continue;
+                auto found = std::find_if(all.begin(), all.end(), [&](const WorstRatio& worst) {
+                    return worst.row == row && worst.column == column;
+                });
+                if (found == all.end()) found = all.insert(found, {row, column, factor, panel.title, 0});
+                found->panels++;
+                if (factor.median >= found->factor.median) continue;
+                found->factor = factor;
+                found->panel = panel.title;
+            }
+    return all;
+}
+
 }  // namespace pktpit::bench::fib

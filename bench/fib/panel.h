@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,15 @@ struct Ratio {
     double upper_quartile = 0;
 };
 Ratio ratio(const Panel& panel, const std::string& row, const std::string& column);
+
+/// Of several panels the one where the subject is least times better.
+struct WorstRatio {
+    std::string row, column;
+    Ratio factor;
+    std::string panel;  ///< its title
+    size_t panels = 0;  ///< in which both were measured
+};
+/// In the order in which rows and columns first appear.
+std::vector<WorstRatio> worst_ratios(std::span<const Panel> panels);
 
 }  // namespace pktpit::bench::fib

@@ -124,6 +124,23 @@ void print_lookups(FILE* out, const Panel& panel) {
     print_notes(out, panel);
 }
 
+void print_worst(FILE* out, std::span<const Panel> panels) {
+    std::vector<Line> lines{{"the worst table", "Pktpit is", "wanted", "on"}};
+    for (const WorstRatio& worst : worst_ratios(panels)) {
+        const RatioTarget* target = find_target(set_targets, worst.row, worst.column);
+        lines.push_back(
+            {fmt::format("{}, {}", worst.row, worst.column),
+             fmt::format("{:.2f} x ({:.2f}-{:.2f})", worst.factor.median, worst.factor.lower_quartile,
+                         worst.factor.upper_quartile),
+             target ? fmt::format(">= {} {}", target->factor, verdict(worst.factor.median >= target->factor))
+                    : "",
+             fmt::format("{} ({} measured)", worst.panel, worst.panels)});
+    }
+    fmt::print(out, "\n");
+    print_table(out, lines);
+    std::fflush(out);
+}
+
 void print_churn(FILE* out, const Panel& panel) {
     fmt::print(out, "\n{}\n", panel.title);
     print_rates(out, panel);

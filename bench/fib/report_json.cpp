@@ -38,6 +38,22 @@ json to_json(const std::vector<Panel>& panels) {
     return all;
 }
 
+json worst_to_json(const Report& report) {
+    json all = json::array();
+    if (!report.table_set) return all;
+    for (const WorstRatio& worst : worst_ratios(report.lookups)) {
+        json one{{"row", worst.row},
+                 {"column", worst.column},
+                 {"subject_is_times_better", worst.factor.median},
+                 {"panel", worst.panel},
+                 {"panels", worst.panels}};
+        if (const RatioTarget* target = find_target(set_targets, worst.row, worst.column))
+            one["target"] = target->factor;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 }  // namespace
 
 void write_json(const std::string& path, const Report& report) {
@@ -61,6 +77,7 @@ void write_json(const std::string& path, const Report& report) {
                  {"format", 2},
                  {"machine", head},
                  {"lookups", to_json(report.lookups)},
+                 {"worst", worst_to_json(report)},
                  {"churn", to_json(report.churn)},
                  {"load", to_json(report.load)},
                  {"sizes", sizes}}

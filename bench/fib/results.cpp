@@ -35,6 +35,7 @@ void write_results(const std::string& folder, const Report& report, const std::v
         print_lookups(text, panel);
         add_charts(panel, charts);
     }
+    if (report.table_set) print_worst(text, report.lookups);
     for (const Panel& panel : report.churn)
         print_churn(text, panel);
     for (const Panel& panel : report.load)

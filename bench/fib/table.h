@@ -23,6 +23,7 @@ struct Table {
     std::vector<Route> routes;  ///< ascending by address, then length
     uint32_t groups = 0;        ///< largest group id
     std::string origin;         ///< for the report
+    std::string name{};         ///< in a set of tables
 };
 
 /// The routes of this family in a route file (fib/tables/table_file.h); none: an empty table. Ids become

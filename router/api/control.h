@@ -25,8 +25,20 @@ struct RouteQuery {
     std::optional<Family> family;
     std::optional<std::string> source;  ///< "connected", "config", "cli", "fpm", "kernel"
     std::optional<Prefix> within;       ///< only prefixes inside this one
-    size_t limit = 1000;                ///< the answer says how many there are in all
+    size_t limit = 1000;                ///< prefixes; the answer says how many routes there are in all
     std::optional<Prefix> after{};      ///< only prefixes behind this one in prefix order: the next page
+};
+
+/// An answer that may be long. It is made in pieces, each of a few milliseconds on the daemon's own thread;
+/// between two of them everybody else has their turn. It holds where it is and not what it has yet to say.
+class LongAnswer {
+  public:
+    virtual ~LongAnswer() = default;  ///< any thread, while no piece is being made
+    struct Piece {
+        std::string text;
+        bool last = false;
+    };
+    virtual Piece next() = 0;  ///< on the daemon's thread; not after the last one
 };
 
 enum class RouteEdit { add, replace, remove };  ///< add: an error if the CLI's route is there already
@@ -54,7 +66,13 @@ class Control {
     virtual ~Control() = default;
     virtual nlohmann::json version() = 0;
     virtual nlohmann::json ports() = 0;
-    virtual nlohmann::json routes(const RouteQuery& query) = 0;
+    /// One page, a JSON object.
+    virtual std::unique_ptr<LongAnswer> routes(const RouteQuery& query) = 0;
+    /// JSON lines: a route each, and the end.
+    virtual std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) = 0;
+    /// JSON objects.
+    virtual std::unique_ptr<LongAnswer> routes_summary() = 0;
+    virtual std::unique_ptr<LongAnswer> next_hop_groups() = 0;
     /// All candidates of the longest matching prefix, the chosen next hop's adjacency and where a packet
     /// would go.
     virtual nlohmann::json route_to(const IpAddress& address) = 0;
@@ -63,6 +81,12 @@ class Control {
     virtual nlohmann::json neighbours() = 0;
     /// The connection of FRR's zebra, and what came by it.
     virtual nlohmann::json fpm() = 0;
+    /// The kernel's routes that are not followed, and why.
+    virtual nlohmann::json ignored_routes() = 0;
+    /// Of the control plane: those behind this one (0: all that are kept).
+    virtual nlohmann::json events(const uint64_t& after) = 0;
+    /// What the daemon needs memory for: by part, measured or computed.
+    virtual nlohmann::json memory() = 0;
     /// What of the machine somebody else has changed.
     virtual nlohmann::json drift() = 0;
     virtual nlohmann::json counters() = 0;

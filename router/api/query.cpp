@@ -54,10 +54,10 @@ Result<IpAddress> address_of(std::string_view name, const std::string& value) {
 
 }  // namespace
 
-Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
-    if (auto known = only(parameters, {"family", "source", "within", "after", "limit"}); !known) {
-        return tl::unexpected(known.error());
-    }
+namespace {
+
+/// Of parameters that are known.
+Result<RouteQuery> route_query(const QueryParameters& parameters, size_t most) {
     RouteQuery query;
     for (const auto& [name, value] : parameters) {
         if (name == "family") {
@@ -75,8 +75,8 @@ Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
         } else if (name == "limit") {
             const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), query.limit);
             if (error != std::errc() || end != value.data() + value.size() || query.limit < 1 ||
-                query.limit > max_routes_a_page) {
-                return bad(name, value, "a number from 1 to " + std::to_string(max_routes_a_page));
+                query.limit > most) {
+                return bad(name, value, "a number from 1 to " + std::to_string(most));
             }
         } else {
             const auto prefix = prefix_of(name, value);
@@ -84,6 +84,23 @@ Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
             (name == "within" ? query.within : query.after) = *prefix;
         }
     }
+    return query;
+}
+
+}  // namespace
+
+Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"family", "source", "within", "after", "limit"}); !known)
+        return tl::unexpected(known.error());
+    return route_query(parameters, max_routes_a_page);
+}
+
+Result<RouteQuery> parse_all_routes_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"family", "source", "within", "limit"}); !known)
+        return tl::unexpected(known.error());
+    constexpr size_t most = 1'000'000'000;
+    auto query = route_query(parameters, most);
+    if (query && !parameters.contains("limit")) query->limit = most;
     return query;
 }
 
@@ -108,6 +125,18 @@ Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& paramet
         addresses.push_back(*address);
     }
     return addresses;
+}
+
+Result<uint64_t> parse_events_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"after"}); !known) return tl::unexpected(known.error());
+    uint64_t after = 0;
+    const auto given = parameters.find("after");
+    if (given == parameters.end()) return after;
+    const std::string& value = given->second;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), after);
+    if (error != std::errc() || end != value.data() + value.size())
+        return bad("after", value, "the id of an event, a number");
+    return after;
 }
 
 Result<void> parse_empty_query(const QueryParameters& parameters) {

@@ -19,8 +19,12 @@ inline constexpr size_t max_addresses_in_body = 65'536;
 
 /// Errors have `where` = "?name".
 Result<RouteQuery> parse_route_query(const QueryParameters& parameters);
+/// Of everything that there is, without `limit` and `after`.
+Result<RouteQuery> parse_all_routes_query(const QueryParameters& parameters);
 Result<IpAddress> parse_route_to_query(const QueryParameters& parameters);
 Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& parameters);
+/// `after`, or 0.
+Result<uint64_t> parse_events_query(const QueryParameters& parameters);
 /// For requests that take no parameters.
 Result<void> parse_empty_query(const QueryParameters& parameters);
 

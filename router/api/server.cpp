@@ -31,6 +31,7 @@ constexpr size_t most_errors = 20;
 struct Answer {
     int status = 200;
     json body;
+    std::string text{};  ///< JSON that is text already, instead of `body`
 };
 
 Answer refusal(int status, const config::Errors& errors) {
@@ -42,6 +43,7 @@ Answer refusal(int status, const Error& error) {
 
 void write(Response& response, const Answer& answer) {
     response.status = answer.status;
+    if (!answer.text.empty()) return response.set_content(answer.text + "\n", "application/json");
     // Names from outside (interfaces, paths) need not be UTF-8; an answer with a replacement beats none.
     response.set_content(answer.body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
                          "application/json");
@@ -174,6 +176,10 @@ struct ApiServer::State {
             [this](const Request& request, Response& response) { explain(request, response); });
     }
 
+    static Answer bug(const Request& request, const std::exception& error) {
+        return refusal(500, Error{request.path, error.what(), "", "this is a bug in the daemon"});
+    }
+
     /// Registers a handler whose every way out is JSON.
     void add(const std::string& method, const std::string& path, Handler handler) {
         methods[path].append(methods[path].empty() ? "" : ", ").append(method);
@@ -181,8 +187,7 @@ struct ApiServer::State {
             try {
                 write(response, handler(request));
             } catch (const std::exception& error) {
-                write(response,
-                      refusal(500, Error{request.path, error.what(), "", "this is a bug in the daemon"}));
+                write(response, bug(request, error));
             }
         };
         if (method == "GET") http.Get(path, wrapped);
@@ -226,11 +231,101 @@ struct ApiServer::State {
         });
     }
 
+    using BeginLong = std::unique_ptr<LongAnswer> (Control::*)(const RouteQuery&);
+    using BeginLongWhole = std::unique_ptr<LongAnswer> (Control::*)();
+
+    /// The first piece; and each that follows. One client's at a time, since the loop makes all that wait for
+    /// it in one go.
+    Answer next_of(LongAnswer& answer, LongAnswer::Piece& piece) {
+        const std::lock_guard turn(long_answers);
+        return ask([&] {
+            piece = answer.next();
+            return Answer{};
+        });
+    }
+    Answer begin_long(std::unique_ptr<LongAnswer>& answer, LongAnswer::Piece& piece,
+                      const std::function<std::unique_ptr<LongAnswer>()>& begin) {
+        const std::lock_guard turn(long_answers);
+        return ask([&] {
+            answer = begin();
+            piece = answer->next();
+            return Answer{};
+        });
+    }
+    /// All of it at once.
+    Answer whole_of(const std::function<std::unique_ptr<LongAnswer>()>& begin) {
+        std::unique_ptr<LongAnswer> long_answer;
+        LongAnswer::Piece piece;
+        Answer answer = begin_long(long_answer, piece, begin);
+        std::string text = std::move(piece.text);
+        while (answer.status == 200 && !piece.last) {
+            answer = next_of(*long_answer, piece);
+            text += piece.text;
+        }
+        if (answer.status == 200) answer.text = std::move(text);
+        return answer;
+    }
+    void add_whole(const std::string& path, BeginLongWhole begin) {
+        add("GET", path, [this, begin](const Request& request) {
+            if (const auto query = parse_empty_query(request.params); !query)
+                return refusal(400, query.error());
+            return whole_of([&] { return (control.*begin)(); });
+        });
+    }
+    void add_whole(const std::string& path, Result<RouteQuery> (*parse)(const QueryParameters&),
+                   BeginLong begin) {
+        add("GET", path, [this, parse, begin](const Request& request) {
+            const auto query = parse(request.params);
+            if (!query) return refusal(400, query.error());
+            return whole_of([&] { return (control.*begin)(*query); });
+        });
+    }
+
+    /// Its pieces go out as they come, and the next is made when the client has taken the last one.
+    void add_all_routes(const std::string& path) {
+        methods[path] = "GET";
+        struct Sending {
+            std::unique_ptr<LongAnswer> answer;
+            LongAnswer::Piece piece;
+        };
+        http.Get(path, [this](const Request& request, Response& response) {
+            const auto query = parse_all_routes_query(request.params);
+            if (!query) return write(response, refusal(400, query.error()));
+            const auto sending = std::make_shared<Sending>();
+            try {
+                const Answer begun =
+                    begin_long(sending->answer, sending->piece, [&] { return control.all_routes(*query); });
+                if (begun.status != 200) return write(response, begun);
+            } catch (const std::exception& error) {
+                return write(response, bug(request, error));
+            }
+            response.set_chunked_content_provider(
+                "application/x-ndjson", [this, sending](size_t, httplib::DataSink& sink) {
+                    // The client sees an answer that breaks off.
+                    if (HttpServer::is_ended_by_client()) return false;
+                    const std::string text = std::exchange(sending->piece.text, {});
+                    if (!text.empty() && !sink.write(text.data(), text.size())) return false;
+                    if (sending->piece.last) {
+                        sink.done();
+                        return true;
+                    }
+                    try {
+                        return next_of(*sending->answer, sending->piece).status == 200;
+                    } catch (const std::exception&) {  // the status has gone out already
+                        return false;
+                    }
+                });
+        });
+    }
+
     void add_reading() {
         add_plain("/v1/version", &Control::version);
         add_plain("/v1/ports", &Control::ports);
         add_plain("/v1/neighbours", &Control::neighbours);
         add_plain("/v1/drift", &Control::drift);
+        add_plain("/v1/memory", &Control::memory);
+        add_plain("/v1/routes/ignored", &Control::ignored_routes);
+        add_query("/v1/events", &parse_events_query, &Control::events);
         add_plain("/v1/fpm", &Control::fpm);
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);
@@ -238,7 +333,10 @@ struct ApiServer::State {
         add_plain("/v1/offload", &Control::offload);
         add_plain("/v1/offload/entries", &Control::offload_entries);
         add_plain("/v1/config", &Control::running_config);
-        add_query("/v1/routes", &parse_route_query, &Control::routes);
+        add_whole("/v1/routes", &parse_route_query, &Control::routes);
+        add_whole("/v1/routes/summary", &Control::routes_summary);
+        add_whole("/v1/next-hop-groups", &Control::next_hop_groups);
+        add_all_routes("/v1/routes/all");
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);
         add_query("/v1/lookup", &parse_lookup_query, &Control::lookup);
     }
@@ -392,6 +490,7 @@ struct ApiServer::State {
     }
 
     std::mutex large_bodies;
+    std::mutex long_answers;
     Control& control;
     const Audit audit;
     LoopCall loop;

@@ -33,6 +33,9 @@ struct Options {
     bool check = false;
     std::vector<std::string> words;
     bool entries = false;
+    bool summary = false;
+    bool ignored = false;
+    bool follow = false;
     bool dry_run = false;
     bool yes = false;
     bool any_interface = false;
@@ -210,6 +213,8 @@ class Application {
         CLI::App* routes =
             add(show, "routes", "all routes; * is the best of its prefix", [this](const Session& session) {
                 if (options_.ipv4 || options_.ipv6) options_.filter.family = default_family();
+                if (options_.ignored) return show_ignored_routes(session);
+                if (options_.summary) return show_routes_summary(session);
                 return show_routes(session, options_.filter);
             });
         add_family_flags(routes);
@@ -222,6 +227,19 @@ class Application {
                 "--limit", [this](const size_t& limit) { options_.filter.limit = limit; }, "at most so many")
             ->check(CLI::PositiveNumber)
             ->type_name("N");
+        routes->add_flag("--ignored", options_.ignored, "the kernel's routes that are not followed, and why");
+        routes
+            ->add_subcommand(
+                "summary", "how many routes and prefixes there are, by source, length and whether installed")
+            ->parse_complete_callback([this] { options_.summary = true; });
+        CLI::App* events =
+            add(show, "events", "what happened lately: links, neighbours, ports, reloads, resyncs, sessions",
+                [this](const Session& session) { return show_events(session, options_.follow); });
+        events->add_flag("--follow", options_.follow, "and what happens from now on, until interrupted");
+        add(show, "memory", "what the daemon needs memory for", &show_memory);
+        add(show, "next-hop-groups",
+            "next-hop sets: members, weights, state, who forwards now, and how many prefixes use them",
+            &show_next_hop_groups);
 
         CLI::App* route =
             add(show, "route", "where packets to an address go, and why",

@@ -36,6 +36,12 @@ struct RouteFilter {
 int show_version(const Session& session);
 int show_ports(const Session& session);
 int show_routes(const Session& session, const RouteFilter& filter);
+int show_ignored_routes(const Session& session);
+/// `follow`: until interrupted.
+int show_events(const Session& session, bool follow);
+int show_memory(const Session& session);
+int show_routes_summary(const Session& session);
+int show_next_hop_groups(const Session& session);
 int show_route(const Session& session, const std::string& address);
 int show_neighbours(const Session& session);
 int show_drift(const Session& session);

@@ -13,9 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Large enough that a full table takes few round trips, small enough that the daemon's loop goes on
-/// meanwhile.
-constexpr size_t page_size = 50'000;
+/// Rows whose columns are as wide as each other's; so many are held at a time.
+constexpr size_t rows_at_once = 10'000;
 
 std::vector<Column> route_columns() {
     return {{""},
@@ -49,48 +48,63 @@ void add_route(Table& table, const json& route) {
                             Colour::dim)});
 }
 
-/// Writes pages as they come, so that a full table is never held as a whole.
+/// Writes routes as they come, so that a full table is never held as a whole. As JSON they are not looked
+/// into.
 class RoutePrinter {
   public:
     explicit RoutePrinter(const Session& session) : session_(session), table_(route_columns()) {}
 
-    void print(const json& routes) {
-        std::ostream& out = session_.terminal.out;
-        for (const json& route : routes) {
-            if (session_.json) {
-                out << (printed_ == 0 ? "{\"routes\": [\n  " : ",\n  ")
-                    << route.dump(-1, ' ', false, json::error_handler_t::replace);
-            } else {
-                add_route(table_, route);
-            }
-            printed_++;
+    /// A line of the daemon's answer.
+    void print(std::string_view line) {
+        static constexpr std::string_view end = "{\"end\":";
+        if (line.starts_with(end)) {
+            const json parsed = json::parse(line, nullptr, false);
+            end_ = parsed.is_object() ? part_of(parsed, "end") : json();
+            return;
         }
-        if (!table_.empty()) out << table_.render(session_.terminal, std::exchange(header_, false));
-        table_.clear();
+        if (session_.json) {
+            session_.terminal.out << (printed_ == 0 ? "{\"routes\": [\n  " : ",\n  ") << line;
+        } else {
+            add_route(table_, json::parse(line, nullptr, false));
+            if (++rows_ == rows_at_once) flush();
+        }
+        printed_++;
     }
 
-    void finish(uint64_t total, const json& next, bool limited) {
+    /// False: the answer has no end.
+    bool finish(bool limited) {
+        flush();
         std::ostream& out = session_.terminal.out;
+        const uint64_t total = number_of(end_, "total");
         if (session_.json) {
+            const json next = end_.contains("next") ? end_["next"] : json();
             out << (printed_ == 0 ? "{\"routes\": [" : "") << "\n], \"total\": " << total
                 << ", \"next\": " << next.dump() << "}\n";
         } else if (printed_ == 0) {
             out << "no routes\n";
-        } else if (printed_ < total) {
-            const char* more =
-                limited ? "; --limit N shows more, --within PREFIX fewer" : "; the daemon gave no more";
-            const std::string text =
-                std::to_string(printed_) + " of " + std::to_string(total) + " routes" + more;
-            out << session_.terminal.paint(Colour::dim, text) << '\n';
+        } else if (limited && printed_ < total) {
+            out << session_.terminal.paint(Colour::dim,
+                                           std::to_string(printed_) + " of " + std::to_string(total) +
+                                               " routes; --limit N shows more, --within PREFIX fewer")
+                << '\n';
         }
+        return end_.is_object();
     }
-    [[nodiscard]] size_t printed() const { return printed_; }
 
   private:
+    void flush() {
+        if (!table_.empty())
+            session_.terminal.out << table_.render(session_.terminal, std::exchange(header_, false));
+        table_.clear();
+        rows_ = 0;
+    }
+
     const Session& session_;
     Table table_;
+    size_t rows_ = 0;
     size_t printed_ = 0;
     bool header_ = true;
+    json end_;
 };
 
 std::string label(const char* name) {
@@ -118,31 +132,119 @@ void describe_adjacency(const Session& session, const json& member, bool weighte
 }  // namespace
 
 int show_routes(const Session& session, const RouteFilter& filter) {
-    RoutePrinter printer(session);
-    json after;
-    uint64_t total = 0;
-    for (;;) {
-        Parameters parameters;
-        if (filter.family) parameters.emplace_back("family", filter.family == Family::ipv4 ? "4" : "6");
-        if (!filter.source.empty()) parameters.emplace_back("source", filter.source);
-        if (!filter.within.empty()) parameters.emplace_back("within", filter.within);
-        if (after.is_string()) parameters.emplace_back("after", after.get<std::string>());
-        const size_t left = filter.limit ? *filter.limit - printer.printed() : page_size;
-        parameters.emplace_back("limit", std::to_string(std::min(left, page_size)));
+    Parameters parameters;
+    if (filter.family) parameters.emplace_back("family", filter.family == Family::ipv4 ? "4" : "6");
+    if (!filter.source.empty()) parameters.emplace_back("source", filter.source);
+    if (!filter.within.empty()) parameters.emplace_back("within", filter.within);
+    if (filter.limit) parameters.emplace_back("limit", std::to_string(*filter.limit));
 
-        const auto body = fetch(session, "/v1/routes", parameters);
-        if (!body) return body.error();
-        const size_t before = printer.printed();
-        printer.print(part_of(*body, "routes"));
-        total = number_of(*body, "total");
-        const json next = body->contains("next") ? (*body)["next"] : json();
-        const bool enough = filter.limit && printer.printed() >= *filter.limit;
-        // The last two: a daemon that does not get on must not keep us for ever.
-        const bool stuck = next == after || printer.printed() == before;
-        after = next;
-        if (!next.is_string() || enough || stuck) break;
+    RoutePrinter printer(session);
+    std::string cut;  // a line whose end has not come yet
+    const auto reply = session.client.stream("/v1/routes/all", parameters, [&](std::string_view bytes) {
+        for (size_t end = bytes.find('\n'); end != bytes.npos; end = bytes.find('\n')) {
+            if (cut.empty()) {
+                printer.print(bytes.substr(0, end));
+            } else {
+                printer.print(cut.append(bytes.substr(0, end)));
+                cut.clear();
+            }
+            bytes.remove_prefix(end + 1);
+        }
+        cut.append(bytes);
+        return session.terminal.out.good();
+    });
+    if (reply && !reply->good()) return print_refusal(session, *reply);
+    const bool whole = reply && printer.finish(filter.limit.has_value());
+    if (whole || !session.terminal.out.good()) return exit_ok;
+    return print_failure(
+        session,
+        reply ? Error{"", "the daemon has stopped in the middle of its answer", "", "see its log"}
+              : reply.error(),
+        exit_unusable);
+}
+
+namespace {
+
+void print_family(const Session& session, const char* name, const json& family) {
+    std::ostream& out = session.terminal.out;
+    out << name << ": " << number_of(family, "prefixes") << " prefixes, " << number_of(family, "installed")
+        << " installed, " << number_of(family, "unusable") << " without a next hop that can be used, "
+        << number_of(family, "refused") << " for which the FIB has no room\n";
+    Table sources({{"  SOURCE"}, {"ROUTES", Align::right}, {"BEST", Align::right}});
+    for (const auto& [source, of] : part_of(family, "sources").items())
+        if (number_of(of, "routes") != 0)
+            sources.add_row({"  " + source, std::to_string(number_of(of, "routes")),
+                             std::to_string(number_of(of, "best"))});
+    if (!sources.empty()) out << sources.render(session.terminal);
+    Table lengths({{"  LENGTH", Align::right}, {"PREFIXES", Align::right}});
+    for (const json& of : part_of(family, "lengths"))
+        lengths.add_row(
+            {"/" + std::to_string(number_of(of, "length")), std::to_string(number_of(of, "prefixes"))});
+    if (!lengths.empty()) out << lengths.render(session.terminal);
+}
+
+}  // namespace
+
+int show_ignored_routes(const Session& session) {
+    const auto body = fetch(session, "/v1/routes/ignored");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
     }
-    printer.finish(total, after, filter.limit.has_value());
+    Table table({{"PREFIX"}, {"KIND"}, {"PROTOCOL"}, {"REASON", Align::left, true}});
+    for (const json& route : part_of(*body, "routes"))
+        table.add_row({text_of(route, "prefix"), text_of(route, "kind"), text_of(route, "protocol"),
+                       text_of(route, "reason")});
+    session.terminal.out << (table.empty() ? "no kernel routes are left out\n"
+                                           : table.render(session.terminal));
+    if (flag_of(*body, "more")) session.terminal.out << "and more\n";
+    return exit_ok;
+}
+
+int show_routes_summary(const Session& session) {
+    const auto body = fetch(session, "/v1/routes/summary");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    print_family(session, "IPv4", part_of(*body, "ipv4"));
+    print_family(session, "IPv6", part_of(*body, "ipv6"));
+    return exit_ok;
+}
+
+int show_next_hop_groups(const Session& session) {
+    const auto body = fetch(session, "/v1/next-hop-groups");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table({{"SET", Align::right},
+                 {"GROUP", Align::right},
+                 {"PREFIXES", Align::right},
+                 {"ROUTES", Align::right},
+                 {""},
+                 {"NEXT HOPS", Align::left, true}});
+    for (const json& group : part_of(*body, "groups")) {
+        const auto number = [&](const char* of) { return std::to_string(number_of(group, of)); };
+        std::vector<Cell> head{number("id"), number("group"), number("prefixes"), number("routes")};
+        const json& members = part_of(group, "next_hops");
+        std::vector<Cell> hops = next_hop_cells(group);
+        size_t row = 0;
+        for (Cell& hop : hops) {
+            // A gateway has what it resolves to beneath it, and is marked itself.
+            const bool own = hops.size() == members.size();
+            const bool forwards = own ? flag_of(members[row], "forwards") : flag_of(group, "usable");
+            std::vector<Cell> cells = row == 0 ? head : std::vector<Cell>{"", "", "", ""};
+            cells.emplace_back(forwards ? ">" : "");
+            cells.push_back(std::move(hop));
+            table.add_row(std::move(cells));
+            row++;
+        }
+    }
+    session.terminal.out << (table.empty() ? "no next-hop groups\n" : table.render(session.terminal));
     return exit_ok;
 }
 

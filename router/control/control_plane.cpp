@@ -55,9 +55,9 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },
           [](const Error& error) { spdlog::error("route not installed: {}", error.to_string()); },
           tables.port),
-      ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory)),
-      kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel)),
-      fpm_routes_(routing_, environment.watcher),
+      ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory), events_),
+      kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel), events_),
+      fpm_routes_(routing_, environment.watcher, events_),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
       installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {
     // What a link or a neighbour means for a million prefixes is done in turns, too.

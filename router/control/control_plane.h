@@ -21,6 +21,7 @@
 #include "router/control/cli_routes.h"
 #include "router/control/descriptor_watcher.h"
 #include "router/control/drift.h"
+#include "router/control/event_log.h"
 #include "router/control/fpm_routes.h"
 #include "router/control/host_switches.h"
 #include "router/control/installed_routes.h"
@@ -104,6 +105,9 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const FpmRoutes& fpm_routes() const { return fpm_routes_; }
     [[nodiscard]] const KernelState& kernel_state() const { return state_; }
     [[nodiscard]] KernelRoutes::Status kernel_routes_status() const { return kernel_routes_.status(); }
+    [[nodiscard]] const IgnoredRoutes& ignored_routes() const { return kernel_routes_.ignored(); }
+    [[nodiscard]] size_t kernel_routes_bytes() const { return kernel_routes_.memory_bytes(); }
+    [[nodiscard]] EventLog& events() { return events_; }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
     [[nodiscard]] const Routing& routing() const { return routing_; }
@@ -152,6 +156,7 @@ class ControlPlane : private KernelListener {
     void address_removed(const AddressEvent& address) override;
     void neighbour_changed(const NeighbourEvent& neighbour) override;
     void neighbour_removed(const NeighbourEvent& neighbour) override;
+    void note_neighbour(const L3Interface& on, const IpAddress& address, bool usable, const char* what);
     void neighbour_failed(const L3Interface& on, const IpAddress& address);
     void refuse_group_mac(const L3Interface& on, const NeighbourEvent& claim);
     void resolve(InterfaceId interface, const IpAddress& address);
@@ -168,6 +173,7 @@ class ControlPlane : private KernelListener {
     uint64_t own_hash_seed_;
 
     // In order of construction: each needs those above it.
+    EventLog events_;
     Tables tables_;
     KernelState state_;
     RouteCounters route_counters_;

@@ -20,11 +20,14 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex);
     if (before && known && before->up != link.up)
         spdlog::info("{}: link {}", link.name, link.up ? "up" : "down");
+    if (known && (!before || before->up != link.up))
+        events_.add(EventKind::link, link.name + (link.up ? ": up" : ": down"));
     ports_.link_changed(link);
     const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
     if (now && (!before || before->admin_up != link.admin_up || before->running != link.running))
         installed_.device_changed(link.ifindex);
     if (now && now != known) {
+        events_.add(EventKind::link, link.name + ": device is here" + (link.up ? ", up" : ", down"));
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
         kernel_routes_.refresh();
         fpm_routes_.refresh();
@@ -35,11 +38,16 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
 void ControlPlane::link_removed(const LinkEvent& link) {
     if (const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex))
         slow_path_.interface_gone(known->id);
+    if (routing_.interfaces().by_ifindex(link.ifindex))
+        events_.add(EventKind::link, link.name + ": device is gone");
     ports_.link_removed(link);
 }
 
 void ControlPlane::address_changed(const AddressEvent& address) {
     if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
+        if (!address.tentative &&
+            std::ranges::find(interface->addresses, address.address) == interface->addresses.end())
+            events_.add(EventKind::address, interface->name + ": " + address.address.to_string() + " added");
         if (!address.tentative)
             routing_.add_address(interface->id, address.address, unusual_broadcast(address));
         installed_.refresh();
@@ -50,6 +58,7 @@ void ControlPlane::address_changed(const AddressEvent& address) {
 
 void ControlPlane::address_removed(const AddressEvent& address) {
     if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
+        events_.add(EventKind::address, interface->name + ": " + address.address.to_string() + " removed");
         routing_.remove_address(interface->id, address.address);
         installed_.device_changed(address.ifindex);
     } else {
@@ -62,6 +71,7 @@ void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
     if (!interface) return;
     if (neighbour.claims_group()) return refuse_group_mac(*interface, neighbour);
     const Neighbour now{neighbour.mac, neighbour.state, false};
+    note_neighbour(*interface, neighbour.address, now.usable(), "does not answer");
     routing_.set_neighbour(interface->id, neighbour.address, now);
     if (now.usable())
         slow_path_.neighbour_resolved(*interface, neighbour.address);
@@ -72,6 +82,23 @@ void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
     if (now.state == NeighbourState::stale &&
         routing_.adjacencies().in_use({interface->id, neighbour.address}))
         (void)kernel_.probe_neighbour(neighbour.ifindex, neighbour.address);
+}
+
+// A scan of a connected net, which fails for address after address, is no event.
+void ControlPlane::note_neighbour(const L3Interface& on, const IpAddress& address, bool usable,
+                                  const char* what) {
+    const Neighbour* before = routing_.adjacencies().neighbour({on.id, address});
+    const bool was_usable = before && before->usable();
+    if (before && usable == was_usable) return;
+    const bool next_hop = routing_.adjacencies().in_use({on.id, address});
+    if (!was_usable && !next_hop) return;
+    const std::string who = address.to_string() + " on " + on.name;
+    if (usable)
+        events_.add(EventKind::next_hop, who + " answers");
+    else if (next_hop)
+        events_.add(EventKind::next_hop, who + " " + what + ": routes leave by their other next hops");
+    else
+        events_.add(EventKind::neighbour, who + " " + what);
 }
 
 // The kernel keeps a failed neighbour for a minute. Of one that only packets have asked for it need not: a
@@ -107,6 +134,7 @@ void ControlPlane::neighbour_removed(const NeighbourEvent& neighbour) {
     const L3Interface* interface = routing_.interfaces().by_ifindex(neighbour.ifindex);
     if (!interface) return;
     const Neighbour* known = routing_.adjacencies().neighbour({interface->id, neighbour.address});
+    note_neighbour(*interface, neighbour.address, known && known->configured, "is gone");
     if (known && !known->configured) routing_.remove_neighbour(interface->id, neighbour.address);
     // The kernel has forgotten what it should not have believed.
     if (asked_anew_.erase({interface->id, neighbour.address}) != 0) resolve(interface->id, neighbour.address);

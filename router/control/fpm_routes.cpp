@@ -22,9 +22,10 @@ constexpr uint64_t set_ids_begin = uint64_t{1} << 32;
 
 }  // namespace
 
-FpmRoutes::FpmRoutes(Routing& routing, DescriptorWatcher& watcher)
+FpmRoutes::FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events)
     : routing_(routing),
       watcher_(watcher),
+      events_(events),
       table_(*this, config::Fpm{}.table),
       updates_(table_),
       work_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -101,6 +102,7 @@ void FpmRoutes::accept() {
     if (table_.stale() != 0) quiet_since_ = Clock::now();
     spdlog::info("FPM: {} has connected; {} routes of before are stale until it repeats them", name,
                  table_.stale());
+    events_.add(EventKind::fpm, name + " has connected");
     watcher_.watch(session_->stream.descriptor(), [this] { read(); });
 }
 
@@ -110,6 +112,7 @@ void FpmRoutes::refuse_connection(const std::string& why) {
     const auto now = Clock::now();
     if (refusal_told_ && now - *refusal_told_ < std::chrono::seconds(10)) return;
     refusal_told_ = now;
+    events_.add(EventKind::fpm, "refused: " + why);
     spdlog::warn("FPM: {}; {} refused so far", why, counters_.refused);
 }
 
@@ -123,6 +126,7 @@ void FpmRoutes::disconnect(const std::string& why, bool is_error) {
     } else {
         spdlog::warn("FPM: {}; its {} routes stay until they are repeated", line, table_.routes());
     }
+    events_.add(EventKind::fpm, line + (is_error ? "; the connection is closed" : ""));
     watcher_.unwatch(session_->stream.descriptor());
     session_.reset();
     quiet_since_.reset();

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "config/config.h"
 #include "router/control/descriptor_watcher.h"
+#include "router/control/event_log.h"
 #include "router/control/transaction.h"
 #include "router/fpm/fpm_socket.h"
 #include "router/fpm/fpm_table.h"
@@ -32,8 +33,9 @@ class FpmRoutes : private FpmTable::Listener {
   public:
     using Clock = std::chrono::steady_clock;
 
-    FpmRoutes(Routing& routing, DescriptorWatcher& watcher);
+    FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events);
     ~FpmRoutes() override;
+    [[nodiscard]] size_t memory_bytes() const { return table_.memory_bytes(); }
     FpmRoutes(const FpmRoutes&) = delete;
     FpmRoutes& operator=(const FpmRoutes&) = delete;
 
@@ -90,6 +92,7 @@ class FpmRoutes : private FpmTable::Listener {
 
     Routing& routing_;
     DescriptorWatcher& watcher_;
+    EventLog& events_;
     FpmTable table_;
     FpmUpdates updates_;
     config::Fpm settings_;

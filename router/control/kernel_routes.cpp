@@ -68,6 +68,8 @@ void KernelRoutes::exchange(const std::shared_ptr<Connection>& next) {
     forgotten_ = {};
     losses_told_ = 0;
     recovering_ = false;
+    ignored_.clear();
+    rules_told_.clear();
     refresh();
 }
 
@@ -161,11 +163,15 @@ void KernelRoutes::tell_losses() {
             "yet. They are all read again; forwarding goes on by what is known. If it happens often, the "
             "daemon gets too little of its CPU",
             counters.receive_buffer / 1024);
+        events_.add(EventKind::kernel_routes, "messages of the kernel were lost; all routes are read again");
     }
     if (recovering_ && !counters.reading && connection_->state->is_complete()) {
         recovering_ = false;
         spdlog::info("kernel routes: complete again, {} prefixes; {} messages were dropped so far",
                      connection_->state->routes().prefixes(), counters.drops);
+        events_.add(EventKind::kernel_routes,
+                    "complete again: " + std::to_string(connection_->state->routes().prefixes()) +
+                        " prefixes; messages dropped so far: " + std::to_string(counters.drops));
     }
 }
 
@@ -190,6 +196,7 @@ void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
 }
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
+    ignored_.remove({prefix});
     (void)routing_.erase_route(prefix, kernel_source);
 }
 
@@ -224,6 +231,17 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
 }
 
 void KernelRoutes::rule_changed(const RuleEvent& rule) {
+    const bool v6 = rule.family == Family::ipv6;
+    const IgnoredRoutes::Route entry{Prefix::of(v6 ? IpAddress{.family = Family::ipv6} : IpAddress{}, 0),
+                                     rule.table,
+                                     rule.priority,
+                                     0,
+                                     {},
+                                     true};
+    if (rule.removed)
+        ignored_.remove(entry);
+    else
+        ignored_.add(entry, IgnoredRoutes::Kind::rule, 0);
     if (rule.removed) {
         std::erase_if(rules_told_, [&](RuleEvent told) {
             told.removed = true;
@@ -237,6 +255,38 @@ void KernelRoutes::rule_changed(const RuleEvent& rule) {
         "one "
         "table",
         rule.family == Family::ipv6 ? "-6 " : "", rule.priority, rule.table);
+}
+
+void KernelRoutes::selective_route(const SelectiveRouteEvent& route) {
+    if (!connection_ || !connection_->filter.wants(route.protocol)) return;
+    const IgnoredRoutes::Route entry{route.prefix, route.table, route.metric, route.tos, route.from};
+    if (route.removed) return ignored_.remove(entry);
+    const auto kind = route.from ? IgnoredRoutes::Kind::from : IgnoredRoutes::Kind::tos;
+    if (ignored_.add(entry, kind, route.protocol))
+        spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
+                     route.prefix.to_string(), reason_of(entry, kind));
+}
+
+void KernelRoutes::resynced() {
+    ignored_.resynced();
+    if (connection_ && !recovering_)
+        events_.add(EventKind::kernel_routes,
+                    "the table has been read: " + std::to_string(connection_->state->routes().prefixes()) +
+                        " prefixes");
+}
+
+// Routes that have to stay the kernel's business: those of whom nobody would expect otherwise are not noted.
+void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) {
+    if (!connection_->filter.wants(route.protocol) || route.protocol == RTPROT_KERNEL ||
+        prefix.address.is_multicast() || (prefix.length > 0 && prefix.address.is_link_local()))
+        return ignored_.remove({prefix});
+    const auto kind = route.unsupported           ? IgnoredRoutes::Kind::encapsulated
+                      : route.type == RTN_THROW   ? IgnoredRoutes::Kind::thrown
+                      : route.type == RTN_UNICAST ? IgnoredRoutes::Kind::device
+                                                  : IgnoredRoutes::Kind::other;
+    if (ignored_.add({prefix}, kind, route.protocol) && kind == IgnoredRoutes::Kind::thrown)
+        spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
+                     prefix.to_string(), reason_of({prefix}, kind));
 }
 
 // What the kernel would do otherwise, once of each route.
@@ -262,9 +312,11 @@ void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     tell_not_followed(prefix, route);
     const auto spec = usable(prefix, route);
     if (!spec) {
+        note_ignored(prefix, route);
         (void)routing_.erase_route(prefix, kernel_source);
         return;
     }
+    ignored_.remove({prefix});
     // A full FIB refuses a whole table: one line in a thousand tells enough.
     const auto refuse = [&](const Error& error) {
         if (refused_++ % 1000 == 0)

@@ -30,6 +30,8 @@
 #include "base/turn.h"
 #include "config/config.h"
 #include "router/control/descriptor_watcher.h"
+#include "router/control/event_log.h"
+#include "router/control/ignored_routes.h"
 #include "router/control/transaction.h"
 #include "router/kernel/kernel_state.h"
 #include "router/routing/routing.h"
@@ -41,8 +43,8 @@ using OpenKernel = std::function<Result<std::unique_ptr<Kernel>>(const RouteFilt
 
 class KernelRoutes : public KernelListener {
   public:
-    KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open)
-        : routing_(routing), watcher_(watcher), open_(std::move(open)) {}
+    KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open, EventLog& events)
+        : routing_(routing), watcher_(watcher), open_(std::move(open)), events_(events) {}
     ~KernelRoutes() override { unwatch(connection_); }
     KernelRoutes(const KernelRoutes&) = delete;
     KernelRoutes& operator=(const KernelRoutes&) = delete;
@@ -66,6 +68,14 @@ class KernelRoutes : public KernelListener {
         KernelCounters netlink;
     };
     [[nodiscard]] Status status() const;
+    /// Of the tables that are followed, or were.
+    [[nodiscard]] size_t memory_bytes() const {
+        size_t bytes = connection_ ? connection_->state->routes().memory_bytes() : 0;
+        for (const auto& former : former_)
+            bytes += former->state->routes().memory_bytes();
+        return bytes;
+    }
+    [[nodiscard]] const IgnoredRoutes& ignored() const { return ignored_; }
 
   private:
     struct Connection {
@@ -78,6 +88,9 @@ class KernelRoutes : public KernelListener {
     void route_set(const Prefix& prefix, const KernelRoute& route) override;
     void route_removed(const Prefix& prefix) override;
     void rule_changed(const RuleEvent& rule) override;
+    void selective_route(const SelectiveRouteEvent& route) override;
+    void resynced() override;
+    void note_ignored(const Prefix& prefix, const KernelRoute& route);
     void tell_not_followed(const Prefix& prefix, const KernelRoute& route);
     [[nodiscard]] std::optional<NextHopSetSpec> usable(const Prefix& prefix, const KernelRoute& route) const;
     void install(const Prefix& prefix, const KernelRoute& route);
@@ -94,6 +107,8 @@ class KernelRoutes : public KernelListener {
     Routing& routing_;
     DescriptorWatcher& watcher_;
     OpenKernel open_;
+    EventLog& events_;
+    IgnoredRoutes ignored_;
     std::shared_ptr<Connection> connection_;
     std::vector<std::shared_ptr<Connection>> former_;  ///< whose routes may be in the RIB
     RouteTable::Cursor forgotten_;                     ///< of the first of them

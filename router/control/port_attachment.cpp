@@ -37,6 +37,7 @@ Result<void> Ports::attach_all(Transaction& transaction, const std::function<Res
 }
 
 void Ports::detach(Port& port) {
+    if (port.attachment) events_.add(EventKind::port, port.config.name + ": port stage detached");
     dataplane_.detach(port.port);
     port.attachment.reset();
     port.why_not_redirected.clear();
@@ -48,6 +49,10 @@ Result<void> Ports::attach(Port& port) {
     port.attachment = *attached;
     port.failure_told = false;
     const auto mode = to_string(attached->mode);
+    events_.add(EventKind::port,
+                port.config.name +
+                    (attached->adopted ? ": took over the running port stage (" : ": port stage attached (") +
+                    std::string(mode) + " mode)");
     if (attached->adopted)
         spdlog::info("{}: took over the running port stage ({} mode)", port.config.name, mode);
     else
@@ -78,7 +83,22 @@ Result<void> Ports::reattach(const std::string& name, const Dataplane::Attachmen
     return {};
 }
 
+void Ports::note_stand_ins() {
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages) return;
+    for (const auto& [name, port] : ports_) {
+        if (!port.attachment || dataplane_.forwarding(port.port) == "inline") continue;
+        const StandIn now = stages->stand_in(port.port);
+        const uint64_t told = std::exchange(stood_in_[name], now.times);
+        if (now.times > told)
+            events_.add(EventKind::port,
+                        name + ": its worker stood still, and the port stage stood in for it (" +
+                            std::to_string(now.times) + " times so far)");
+    }
+}
+
 void Ports::retry() {
+    note_stand_ins();
     (void)give_former_roles_back();
     for (auto& [name, port] : ports_) {
         // Of a device that has its name back: the kernel tells of it before its sysctls have it.

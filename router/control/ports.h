@@ -15,6 +15,7 @@
 
 #include "config/config.h"
 #include "router/control/drift.h"
+#include "router/control/event_log.h"
 #include "router/control/host_switches.h"
 #include "router/control/switch_memory.h"
 #include "router/control/transaction.h"
@@ -46,13 +47,14 @@ class Ports {
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
-          HostSwitches& switches, SwitchMemory memory)
+          HostSwitches& switches, SwitchMemory memory, EventLog& events)
         : kernel_(kernel),
           state_(state),
           routing_(routing),
           dataplane_(dataplane),
           switches_(switches),
-          memory_(std::move(memory)) {}
+          memory_(std::move(memory)),
+          events_(events) {}
     ~Ports();
     Ports(const Ports&) = delete;
     Ports& operator=(const Ports&) = delete;
@@ -112,6 +114,7 @@ class Ports {
     Result<void> put_back(const std::string& name);
 
     // port_attachment.cpp
+    void note_stand_ins();
     Result<void> attach(Port& port);
     Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
     void detach(Port& port);
@@ -143,6 +146,8 @@ class Ports {
     std::map<std::string, Port> ports_;
     std::map<std::string, Port> taken_off_;  ///< as they were; until the transaction ends
     SwitchMemory memory_;
+    EventLog& events_;
+    std::map<std::string, uint64_t> stood_in_;  ///< times, as told
     bool take_down_ = false;
 };
 

@@ -6,7 +6,9 @@
 
 #include <cstdio>
 
+#include "config/protocols.h"
 #include "router/daemon/daemon.h"
+#include "router/daemon/list_routes.h"
 #include "router/daemon/show_routes.h"
 
 namespace pktpit::router {
@@ -204,8 +206,21 @@ ProtocolOf Daemon::protocols() const {
     return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
 }
 
-json Daemon::routes(const RouteQuery& query) {
-    return show_routes(control_->routing(), query, &control_->route_counters(), protocols());
+std::unique_ptr<LongAnswer> Daemon::routes(const RouteQuery& query) {
+    return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(), protocols());
+}
+
+std::unique_ptr<LongAnswer> Daemon::all_routes(const RouteQuery& query) {
+    return list_routes(control_->routing(), query, RouteForm::lines, &control_->route_counters(),
+                       protocols());
+}
+
+std::unique_ptr<LongAnswer> Daemon::routes_summary() {
+    return summarise_routes(control_->routing());
+}
+
+std::unique_ptr<LongAnswer> Daemon::next_hop_groups() {
+    return list_next_hop_groups(control_->routing());
 }
 
 json Daemon::route_to(const IpAddress& address) {
@@ -245,6 +260,38 @@ json Daemon::drift() {
                          {"found", item.found},
                          {"mended_by_reload", item.mended_by_reload}});
     return {{"drift", std::move(items)}};
+}
+
+json Daemon::ignored_routes() {
+    constexpr size_t most = 1000;
+    const IgnoredRoutes& ignored = control_->ignored_routes();
+    json counts = json::object();
+    for (size_t i = 0; i < IgnoredRoutes::kinds; i++)
+        counts[to_string(static_cast<IgnoredRoutes::Kind>(i))] =
+            ignored.count(static_cast<IgnoredRoutes::Kind>(i));
+    json routes = json::array();
+    for (const auto& [route, entry] : ignored.all()) {
+        if (routes.size() == most) break;
+        routes.push_back({{"prefix", route.rule ? json() : json(route.prefix.to_string())},
+                          {"kind", to_string(entry.kind)},
+                          {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
+                          {"reason", reason_of(route, entry.kind)}});
+    }
+    const bool more = ignored.more() || routes.size() < ignored.all().size();
+    return {{"counts", std::move(counts)}, {"more", more}, {"routes", std::move(routes)}};
+}
+
+json Daemon::events(const uint64_t& after) {
+    json events = json::array();
+    for (const auto& event : control_->events().all()) {
+        if (event.id <= after) continue;
+        const std::chrono::duration<double> time = event.time.time_since_epoch();
+        events.push_back({{"id", event.id},
+                          {"time", time.count()},
+                          {"kind", to_string(event.kind)},
+                          {"text", event.text}});
+    }
+    return {{"last", control_->events().last()}, {"events", std::move(events)}};
 }
 
 json Daemon::fpm() {
@@ -364,9 +411,15 @@ tl::expected<json, config::Errors> Daemon::change_routes(RouteEdit change,
 void Daemon::take_reloads(const config::Config& config) {
     const std::vector<std::string> folders =
         config.api.reload_from.empty() ? std::vector{config.base_directory} : config.api.reload_from;
+    const auto note_refusal = [&loop = loop_, here = std::weak_ptr(here_)](const std::string& what) {
+        loop.post([here, what] {
+            if (const auto daemon = here.lock())
+                (*daemon)->control_->events().add(EventKind::reload, "of " + what);
+        });
+    };
     // What it takes is its own: it may outlive the daemon, while it reads from a disk that has gone.
-    const auto prepare_reload =
-        [folders, last = last_file_](const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
+    const auto prepare_reload = [folders, last = last_file_, note_refusal](
+                                    const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
         ReloadRules rules{{}, folders};
         {
             const std::lock_guard lock(last->mutex);
@@ -378,6 +431,9 @@ void Daemon::take_reloads(const config::Config& config) {
             for (const auto& error : prepared.error().for_log)
                 spdlog::error("reload of {} refused: {}", order.path.value_or(rules.last_file),
                               error.to_string());
+        if (!order.dry_run)
+            note_refusal(order.path.value_or(rules.last_file) + " refused: " +
+                         std::to_string(prepared.error().for_log.size()) + " errors, which the log has");
         return tl::unexpected(std::move(prepared.error().refusal));
     };
     reloads_ = std::make_unique<Reloads>(Reloads::Steps{
@@ -390,6 +446,9 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
         if (!dry_run)
             for (const auto& error : errors)
                 spdlog::error("reload of {} refused: {}", wanted.file, error.to_string());
+        if (!dry_run && !errors.empty())
+            control_->events().add(EventKind::reload,
+                                   "of " + wanted.file + " refused: " + errors.front().to_string());
         ReloadRefusal refusal{errors, left.empty()};
         refusal.errors.insert(refusal.errors.end(), left.begin(), left.end());
         return tl::unexpected(std::move(refusal));
@@ -409,6 +468,8 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
             last_file_->path = wanted.file;
         }
         spdlog::info("reloaded {}: {} changes", wanted.file, changes.size());
+        control_->events().add(EventKind::reload,
+                               "of " + wanted.file + ": " + std::to_string(changes.size()) + " changes");
     }
     return json{
         {"applied", !dry_run}, {"generation", control_->generation()}, {"changes", std::move(changes)}};

@@ -44,11 +44,17 @@ class Daemon : public Control, private SlowPathControl {
 
     nlohmann::json version() override;
     nlohmann::json ports() override;
-    nlohmann::json routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) override;
+    std::unique_ptr<LongAnswer> routes_summary() override;
+    std::unique_ptr<LongAnswer> next_hop_groups() override;
     nlohmann::json route_to(const IpAddress& address) override;
     nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
     nlohmann::json neighbours() override;
     nlohmann::json drift() override;
+    nlohmann::json memory() override;
+    nlohmann::json ignored_routes() override;
+    nlohmann::json events(const uint64_t& after) override;
     nlohmann::json fpm() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
@@ -99,6 +105,8 @@ class Daemon : public Control, private SlowPathControl {
     void neighbour_resolved(const L3Interface& interface, const IpAddress& address) override;
     void neighbour_failed(const L3Interface& interface, const IpAddress& address) override;
 
+    /// Calls that others post may come when it is gone.
+    std::shared_ptr<Daemon*> here_ = std::make_shared<Daemon*>(this);
     EventLoop& loop_;
     std::shared_ptr<LastFile> last_file_ = std::make_shared<LastFile>();
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

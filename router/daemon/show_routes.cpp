@@ -4,16 +4,12 @@
 #include <arpa/inet.h>
 
 #include <array>
-#include <queue>
-#include <set>
 
 #include "config/protocols.h"
 #include "fib/lookup.h"
 #include "router/forward/forward.h"
 
 namespace pktpit::router {
-namespace {
-
 using nlohmann::json;
 
 const char* type_name(pp_adjacency_kind kind) {
@@ -32,6 +28,8 @@ const char* type_name(pp_adjacency_kind kind) {
             return "unicast";
     }
 }
+
+namespace {
 
 const char* kind_name(uint8_t kind) {
     static constexpr std::array names{"invalid",   "forward",   "incomplete",  "glean",   "host",
@@ -135,7 +133,9 @@ json show_next_hop(const Routing& routing, const NextHopSpec& hop) {
     return entry;
 }
 
-json next_hops_of(const Routing& routing, const NextHopSetSpec& spec) {
+}  // namespace
+
+json show_next_hops(const Routing& routing, const NextHopSetSpec& spec) {
     json hops = json::array();
     if (spec.kind != PP_ADJ_FORWARD) return hops;
     for (const auto& hop : spec.next_hops)
@@ -147,6 +147,8 @@ json count_of(const RouteCount& count) {
     return {{"packets", count.packets}, {"bytes", count.bytes}};
 }
 
+namespace {
+
 // The name of the port that an adjacency leaves by.
 json port_of(const Routing& routing, uint16_t port) {
     for (const auto& [id, interface] : routing.interfaces().all())
@@ -154,7 +156,8 @@ json port_of(const Routing& routing, uint16_t port) {
     return {};
 }
 
-// The adjacencies of a group, each with its share of the buckets, as a port stage finds them.
+}  // namespace
+
 std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib::GroupId group) {
     const std::byte* base = image.memory().data();
     uint32_t first = 0;
@@ -169,8 +172,6 @@ std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib:
     members.erase(0);
     return members;
 }
-
-}  // namespace
 
 std::string_view to_string(NeighbourState state) {
     switch (state) {
@@ -224,7 +225,7 @@ json show_route(const Routing& routing, const fib::Route& route, bool best, cons
             {"best", best},
             {"type", type_name(spec.kind)},
             {"counters", counters && spec.counter ? count_of(counters->read(spec.counter)) : json()},
-            {"next_hops", next_hops_of(routing, spec)}};
+            {"next_hops", show_next_hops(routing, spec)}};
 }
 
 json show_route_counters(const RouteCounters& counters) {
@@ -235,52 +236,6 @@ json show_route_counters(const RouteCounters& counters) {
         routes.back()["source"] = fib::to_string(route.source);
     }
     return routes;
-}
-
-json show_routes(const Routing& routing, const RouteQuery& query, const RouteCounters* counters,
-                 const ProtocolOf& protocol_of) {
-    // One pass over everything counts and keeps the lowest prefixes of the page; only those are sorted.
-    using Place = std::pair<Family, Prefix>;
-    const auto place_of = [](const Prefix& prefix) { return Place{prefix.address.family, prefix}; };
-    std::priority_queue<Place> page;
-    std::set<Place> on_page;
-    size_t total = 0;
-    bool more = false;
-    const auto matches = [&](const fib::Route& route) {
-        return (!query.source || fib::to_string(route.source) == *query.source) &&
-               (!query.within || query.within->contains(route.prefix));
-    };
-    for (const Family family : {Family::ipv4, Family::ipv6}) {
-        if (query.family && *query.family != family) continue;
-        routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
-            if (!matches(route)) return true;
-            total++;
-            const Place place = place_of(route.prefix);
-            if (query.after && place <= place_of(*query.after)) return true;
-            if (on_page.contains(place)) return true;  // another candidate of a prefix that is there
-            if (page.size() == query.limit) {
-                more = true;
-                if (place > page.top()) return true;
-                on_page.erase(page.top());
-                page.pop();
-            }
-            page.push(place);
-            on_page.insert(place);
-            return true;
-        });
-    }
-    json routes = json::array();
-    for (const auto& [family, prefix] : on_page) {
-        const auto best = routing.rib().best(prefix);
-        for (const auto& route : routing.rib().candidates(prefix))
-            if (matches(route))
-                routes.push_back(
-                    show_route(routing, route, best && best->source == route.source, counters, protocol_of));
-    }
-    const bool cut = more && !on_page.empty();
-    return {{"total", total},
-            {"next", cut ? json(on_page.rbegin()->second.to_string()) : json()},
-            {"routes", std::move(routes)}};
 }
 
 json show_route_to(const Routing& routing, const IpAddress& address, const RouteCounters* counters,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -20,8 +21,13 @@ namespace pktpit::router {
 using ProtocolOf = std::function<std::optional<uint8_t>(const Prefix& prefix)>;
 nlohmann::json show_route(const Routing& routing, const fib::Route& route, bool best,
                           const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
-nlohmann::json show_routes(const Routing& routing, const RouteQuery& query,
-                           const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
+/// Each with what it resolves to.
+nlohmann::json show_next_hops(const Routing& routing, const NextHopSetSpec& spec);
+nlohmann::json count_of(const RouteCount& count);
+/// "unicast", "blackhole", …
+const char* type_name(pp_adjacency_kind kind);
+/// The adjacencies of a group, each with its share of the buckets, as a port stage finds them.
+std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib::GroupId group);
 nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
                              const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
 nlohmann::json show_adjacency(const Routing& routing, fib::AdjacencyId id);

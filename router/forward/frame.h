@@ -20,6 +20,16 @@ inline constexpr uint16_t ethertype_ipv6 = 0x86dd;
 inline constexpr uint16_t ethertype_vlan = 0x8100;
 inline constexpr uint16_t ethertype_qinq = 0x88a8;
 
+/// One word of an entry of the image, by one load: the writer may be changing the entry, word by word.
+inline uint64_t image_word(const void* entry, size_t index) {
+    using Word [[gnu::may_alias]] = uint64_t;
+    return __atomic_load_n(static_cast<const Word*>(entry) + index, __ATOMIC_ACQUIRE);
+}
+/// Of a port: its MAC address in the low 48 bits, its flags above.
+inline bool is_port_up(uint64_t first_word) {
+    return (first_word >> 48 & PP_PORT_UP) != 0;
+}
+
 struct Frame {
     ImageView image;
     uint16_t port = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <bit>
 
 #include "fib/lookup.h"
 #include "router/forward/frame.h"
@@ -24,13 +25,16 @@ pp_verdict parse_link_layer(Frame& frame, Decision& decision) {
     const Bytes slice = frame.slice;
     if (slice.size() < ethernet_header) return PP_DROP_TRUNCATED;
 
-    const pp_fib_port* own = pp_fib_port_at(frame.image.base, frame.image.geometry, frame.port);
+    const pp_fib_port* entry = pp_fib_port_at(frame.image.base, frame.image.geometry, frame.port);
+    const std::array<uint64_t, 2> words{image_word(entry, 0), image_word(entry, 1)};
+    static_assert(sizeof words == sizeof(pp_fib_port));
+    const auto own = std::bit_cast<pp_fib_port>(words);
     frame.link_layer_group = (slice[0] & 1) != 0;
     const uint8_t* source = &slice[mac_bytes];
     if ((source[0] & 1) != 0) return PP_DROP_SOURCE_MAC;  // no station is a group: IEEE 802.3 3.2.3
     if (!frame.link_layer_group) {
-        if (std::memcmp(slice.data(), own->mac, mac_bytes) != 0) return PP_HOST_OTHER_MAC;
-        if (std::memcmp(source, own->mac, mac_bytes) == 0) return PP_DROP_SOURCE_MAC;
+        if (std::memcmp(slice.data(), own.mac, mac_bytes) != 0) return PP_HOST_OTHER_MAC;
+        if (std::memcmp(source, own.mac, mac_bytes) == 0) return PP_DROP_SOURCE_MAC;
     }
 
     // Tags that name a VLAN; VID 0 only carries a priority (IEEE 802.1Q 9.6) and counts as no tag.
@@ -49,7 +53,7 @@ pp_verdict parse_link_layer(Frame& frame, Decision& decision) {
     frame.ethertype = ethertype;
     decision.l3_offset = static_cast<uint16_t>(offset);
     decision.ingress_interface =
-        named == 0 ? own->interface
+        named == 0 ? own.interface
                    : static_cast<uint16_t>(pp_fib_vlan_interface(frame.image.base, frame.image.geometry,
                                                                  frame.port, tags[0], tags[1]));
     return decision.ingress_interface == 0 ? PP_HOST_UNKNOWN_VLAN : PP_NONE;

@@ -97,10 +97,10 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     uint64_t plain4 = 0;
     for (const IngressRun& run : runs) {
         const pp_fib_port* port = pp_fib_port_at(image_.base, image_.geometry, run.port);
-        uint64_t own = 0;
-        static_assert(offsetof(pp_fib_port, mac) == 0);
-        std::memcpy(&own, port, sizeof own);
-        if (run.count == 0 || port->interface == 0 || (own & 1) != 0) continue;
+        static_assert(offsetof(pp_fib_port, mac) == 0 && offsetof(pp_fib_port, interface) == 12);
+        uint64_t own = image_word(port, 0);
+        const auto interface = static_cast<uint16_t>(image_word(port, 1) >> 32);
+        if (run.count == 0 || interface == 0 || (own & 1) != 0) continue;
         own &= mac_bits;
         const pp_plain_run check{&batch.bytes_[run.first],
                                  &batch.frame_lengths_[run.first],
@@ -187,17 +187,14 @@ template <bool Ipv6>
             adjacency = pp_fib_bucket(base, &geometry, adjacency, bits, hash);
         }
         const pp_fib_adjacency* entry = pp_fib_adjacency_at(base, &geometry, adjacency);
-        // One load a word, as in read_adjacency().
-        const auto word = [entry](size_t at) {
-            return reinterpret_cast<const volatile uint64_t*>(entry)[at];
-        };
-        const uint64_t next = word(0), own = word(1), tags = word(2), link = word(3);
+        const uint64_t next = image_word(entry, 0), own = image_word(entry, 1);
+        const uint64_t tags = image_word(entry, 2), link = image_word(entry, 3);
         const auto egress = static_cast<uint16_t>(own >> 48);
         const uint32_t room = batch.frame_lengths_[index] - ethernet_header;
         // Of these branches none is ever taken but where the long way is: dearer as arithmetic.
         if (static_cast<uint8_t>(next >> 48) != PP_ADJ_FORWARD || static_cast<uint32_t>(tags) != 0 ||
             room > static_cast<uint32_t>(link) || egress - 1U >= geometry.port_count - 1U ||
-            (pp_fib_port_at(base, &geometry, egress)->flags & PP_PORT_UP) == 0) [[unlikely]]
+            !is_port_up(image_word(pp_fib_port_at(base, &geometry, egress), 0))) [[unlikely]]
             continue;
         const uint64_t macs = (next & mac_bits) | own << 48;
         const auto rest_of_own = static_cast<uint32_t>(own >> 16);

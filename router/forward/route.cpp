@@ -6,16 +6,12 @@ namespace pktpit::router {
 
 void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, uint32_t adjacency) {
     const pp_fib_adjacency* entry = pp_fib_adjacency_at(image.base, image.geometry, adjacency);
-    // One load a word, since the writer may change the entry meanwhile, word by word.
-    const auto word = [entry](size_t index) {
-        return reinterpret_cast<const volatile uint64_t*>(entry)[index];
-    };
     static_assert(sizeof(pp_fib_adjacency) == 4 * sizeof(uint64_t));
     egress.index = adjacency;
-    egress.next = word(0);
-    egress.own = word(1);
-    egress.tags = word(2);
-    const uint64_t link = word(3);
+    egress.next = image_word(entry, 0);
+    egress.own = image_word(entry, 1);
+    egress.tags = image_word(entry, 2);
+    const uint64_t link = image_word(entry, 3);
     egress.kind = static_cast<uint8_t>(egress.next >> 48);
     decision.adjacency = adjacency;
     decision.mtu = static_cast<uint32_t>(link);
@@ -35,7 +31,7 @@ pp_verdict source_verdict(const ImageView& image, uint32_t group) {
     if (PP_FIB_GROUP_BITS(members) != 0) return PP_NONE;
     const pp_fib_adjacency* entry =
         pp_fib_adjacency_at(image.base, image.geometry, PP_FIB_GROUP_FIRST(members));
-    const uint64_t next = *reinterpret_cast<const volatile uint64_t*>(entry);
+    const uint64_t next = image_word(entry, 0);
     switch (static_cast<uint8_t>(next >> 48)) {
         case PP_ADJ_HOST:
             return PP_DROP_OWN_SOURCE;
@@ -93,7 +89,7 @@ pp_verdict egress_verdict(const Frame& frame, const Decision& decision, const Eg
     const uint16_t port = decision.egress_port;
     if (port == 0 || port >= frame.image.geometry->port_count) return PP_DROP_NO_EGRESS;
     const pp_fib_port* entry = pp_fib_port_at(frame.image.base, frame.image.geometry, port);
-    return (entry->flags & PP_PORT_UP) != 0 ? PP_NONE : PP_DROP_NO_EGRESS;
+    return is_port_up(image_word(entry, 0)) ? PP_NONE : PP_DROP_NO_EGRESS;
 }
 
 }  // namespace pktpit::router

@@ -71,6 +71,8 @@ class FpmTable : public FpmUpdates::Receiver {
         return family == Family::ipv4 ? table4_.slots.size() : table6_.slots.size();
     }
     [[nodiscard]] size_t routes() const { return table4_.slots.size() + table6_.slots.size(); }
+    /// Computed.
+    [[nodiscard]] size_t memory_bytes() const { return bytes_of(table4_) + bytes_of(table6_); }
     [[nodiscard]] size_t stale() const { return stale_; }
     [[nodiscard]] size_t next_hops() const { return objects_.size(); }
     [[nodiscard]] std::vector<FpmBodyId> bodies() const;
@@ -112,6 +114,11 @@ class FpmTable : public FpmUpdates::Receiver {
         size_t unswept = 0;
         size_t unrepeated = 0;
     };
+    template <class Key>
+    static size_t bytes_of(const Table<Key>& table) {
+        return table.slots.size() * sizeof(Slot<Key>) +
+               table.places.bucket_count() * (sizeof(std::pair<Key, uint32_t>) + sizeof(uint32_t));
+    }
     using Objects = std::unordered_map<uint32_t, NextHopEvent>;
 
     template <class Key>

@@ -104,6 +104,18 @@ struct RouteEvent {
     bool mtu_locked = false;  ///< `mtu lock`: the kernel forwards nothing larger by it
 };
 
+/// A route for packets of one TOS, or from some sources: not by destination alone.
+struct SelectiveRouteEvent {
+    bool removed = false;
+    Prefix prefix;
+    uint32_t table = 0;
+    uint32_t metric = 0;
+    uint8_t protocol = 0;  ///< RTPROT_*
+    uint8_t tos = 0;
+    std::optional<Prefix> from;
+    bool operator==(const SelectiveRouteEvent&) const = default;
+};
+
 /// A policy rule (`ip rule`) that is none of those that every kernel begins with.
 struct RuleEvent {
     bool removed = false;
@@ -142,7 +154,7 @@ struct ResyncEnd {
 };
 
 using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
-                                 NextHopEvent, RuleEvent>;
+                                 NextHopEvent, RuleEvent, SelectiveRouteEvent>;
 
 /// Which of the kernel's routes are wanted.
 struct RouteFilter {

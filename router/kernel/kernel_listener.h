@@ -45,6 +45,9 @@ class KernelListener {
     virtual void route_removed(const Prefix& /*prefix*/) {}
     /// Of those that are none of the kernel's own. May repeat what is known already.
     virtual void rule_changed(const RuleEvent& /*rule*/) {}
+    /// May repeat what is known already; and of what went with its device nothing is said before the next
+    /// dump.
+    virtual void selective_route(const SelectiveRouteEvent& /*route*/) {}
     /// A dump is complete: everything has been reported.
     virtual void resynced() {}
 };

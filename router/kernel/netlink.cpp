@@ -155,6 +155,11 @@ void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& d
         ++counters_.ignored;
         return;
     }
+    if (const auto* selective = std::get_if<SelectiveRouteEvent>(&*parsed)) {
+        ++(selective->table == options_.routes.table ? counters_.unsupported : counters_.ignored);
+        if (selective->table == options_.routes.table) deliver(*parsed);
+        return;
+    }
     ++counters_.events;
     deliver(*parsed);
 }

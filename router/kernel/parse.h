@@ -22,7 +22,7 @@ constexpr uint8_t address_protocol = 112;
 enum class Skip : uint8_t {
     not_ours,     ///< another family, a cached route, a multicast neighbour: nothing that a router follows
     malformed,    ///< lengths or values that contradict each other
-    unsupported,  ///< a TOS or source-specific route, a neighbour without a 6-byte address
+    unsupported,  ///< a neighbour without a 6-byte address
 };
 
 /// `message`: one message with its nlmsghdr, at an address divisible by 4; nlmsg_len at most message.size().

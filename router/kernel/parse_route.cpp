@@ -112,6 +112,8 @@ Parsed parse_route(const Message& message) {
     KernelNextHop single;
     IpAddress destination;
     destination.family = family;
+    IpAddress source_net;
+    source_net.family = family;
     bool has_destination = false;
     bool has_hop = false;
     const bool whole =
@@ -120,6 +122,8 @@ Parsed parse_route(const Message& message) {
                 case RTA_DST:
                     has_destination = true;
                     return store(destination, attribute.address(family));
+                case RTA_SRC:
+                    return store(source_net, attribute.address(family));
                 case RTA_TABLE:
                     return store(route.table, attribute.number<uint32_t>());
                 case RTA_PRIORITY:
@@ -152,13 +156,22 @@ Parsed parse_route(const Message& message) {
             }
         });
     const unsigned bits = family == Family::ipv4 ? 32 : 128;
-    if (!whole || header.rtm_dst_len > bits || (header.rtm_dst_len > 0 && !has_destination)) {
+    if (!whole || header.rtm_dst_len > bits || header.rtm_src_len > bits ||
+        (header.rtm_dst_len > 0 && !has_destination)) {
         return skip(Skip::malformed);
     }
     // The FIB knows destinations only: a route that also asks for a TOS or a source must not catch the
     // others.
     if (header.rtm_src_len > 0 || (family == Family::ipv4 && header.rtm_tos != 0))
-        return skip(Skip::unsupported);
+        return SelectiveRouteEvent{message.type == RTM_DELROUTE,
+                                   Prefix::of(destination, header.rtm_dst_len),
+                                   route.table,
+                                   route.metric,
+                                   header.rtm_protocol,
+                                   header.rtm_tos,
+                                   header.rtm_src_len > 0
+                                       ? std::optional(Prefix::of(source_net, header.rtm_src_len))
+                                       : std::nullopt};
     single.dead = header.rtm_flags & RTNH_F_DEAD;
     if (has_hop && route.next_hops.empty()) route.next_hops.push_back(single);
     if (is_terminal(header.rtm_type)) route.next_hops.clear();

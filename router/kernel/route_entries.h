@@ -107,6 +107,13 @@ class RouteEntries {
     }
 
     [[nodiscard]] size_t size() const { return size_; }
+    /// Computed, without what prefixes of several routes have beside.
+    [[nodiscard]] size_t memory_bytes() const {
+        size_t bytes = row_.size() * sizeof(Entry) + free_.capacity() * sizeof(Number);
+        for (const Part& part : index_)
+            bytes += part.bucket_count() * (sizeof(std::pair<Key, Number>) + sizeof(uint32_t));
+        return bytes;
+    }
     /// All numbers are below; the entries of some may be empty.
     [[nodiscard]] Number end() const { return static_cast<Number>(row_.size()); }
     [[nodiscard]] Entry& operator[](Number number) { return row_[number]; }

@@ -51,6 +51,7 @@ class RouteTable {
     /// What counts for a prefix.
     [[nodiscard]] std::optional<KernelRoute> find(const Prefix& prefix) const;
     [[nodiscard]] size_t prefixes() const { return entries4_.size() + entries6_.size(); }
+    [[nodiscard]] size_t memory_bytes() const { return entries4_.memory_bytes() + entries6_.memory_bytes(); }
     /// Prefixes that a walk under way has not come to.
     [[nodiscard]] size_t unsettled() const;
     [[nodiscard]] size_t nexthops() const { return nexthops_.size(); }

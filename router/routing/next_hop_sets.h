@@ -65,6 +65,22 @@ class NextHopSets {
         return gateways_.find(gateway);
     }
     [[nodiscard]] size_t size() const { return sets_.size(); }
+    /// Computed from their numbers and those of their next hops.
+    [[nodiscard]] size_t memory_bytes() const {
+        constexpr size_t tree_node = 32;
+        size_t bytes = chains_.size() * (sizeof(Chain) + 3 * tree_node);
+        for (const auto& [spec, id] : ids_)
+            bytes += 2 * tree_node + sizeof(spec) + spec.next_hops.capacity() * sizeof(NextHopSpec);
+        for (const auto& [id, set] : sets_)
+            bytes += 2 * tree_node + sizeof(set) + set.hops.capacity() * sizeof(ResolvedHop) +
+                     (set.members.capacity() + set.held.capacity()) * sizeof(Members::value_type);
+        return bytes;
+    }
+    /// Those behind `after` (0: all), in order, until `visit` returns false.
+    void for_each_behind(fib::NextHopSetId after, const std::function<bool(fib::NextHopSetId)>& visit) const {
+        for (auto at = sets_.upper_bound(after); at != sets_.end() && visit(at->first);)
+            ++at;
+    }
 
     /// The interface went up or down: sets that leave by it are resolved anew.
     void interface_changed(InterfaceId interface);

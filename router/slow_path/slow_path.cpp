@@ -91,6 +91,10 @@ std::vector<SlowPath::Waiting> SlowPath::all_waiting() const {
     return result;
 }
 
+size_t SlowPath::waiting_bytes() const {
+    return state_->queue.bytes();
+}
+
 std::vector<std::pair<std::string, uint64_t>> SlowPath::counters() const {
     std::vector<std::pair<std::string, uint64_t>> result;
     for (size_t counter = 0; counter < counter_count; counter++)

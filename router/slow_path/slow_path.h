@@ -88,6 +88,8 @@ class SlowPath {
         size_t packets = 0;
     };
     [[nodiscard]] std::vector<Waiting> all_waiting() const;
+    /// Of packets that wait, with what they are charged for.
+    [[nodiscard]] size_t waiting_bytes() const;
     /// Name and value of every counter: ICMP sent by type, silence by rule, queue drops, fragments, options.
     [[nodiscard]] std::vector<std::pair<std::string, uint64_t>> counters() const;
 

@@ -2,6 +2,7 @@
 // Which ports redirected frames reach, which way frames take to the others, and whether a port still has its
 // program.
 #include <bpf/bpf.h>
+#include <net/if.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -37,11 +38,18 @@ void XdpDataplane::choose_targets() {
     }
 }
 
-// On every port's device, before the first frame needs it. What is there once stays: frames may be on their
-// way.
+// On every port's device, before the first frame needs it. What is there once stays, since frames may be on
+// their way, and what somebody has taken off is put on again: without it those frames are the host's.
 void XdpDataplane::open_stack() {
     if (not_redirected_.empty()) return;
     for (const auto& [port, device] : devices_) {
+        if (stack_->was_detached(device.first) && ::if_nametoindex(device.second.c_str()) == device.first) {
+            spdlog::warn(
+                "{}: the tcx program that sends what others cannot redirect had been detached: it is put on "
+                "again",
+                device.second);
+            stack_->take_off(device.first);
+        }
         auto put = stack_->put_on(device.first, device.second);
         if (!put && !std::exchange(no_stack_told_, true))
             spdlog::warn("{}; the daemon sends what other ports cannot redirect", put.error().to_string());

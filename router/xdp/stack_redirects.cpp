@@ -35,6 +35,15 @@ std::optional<uint32_t> device_of_pin(std::string_view name) {
     return error == std::errc{} && stop == name.data() + name.size() ? std::optional(ifindex) : std::nullopt;
 }
 
+/// The device that a tcx link is on; 0: it has been detached. Nothing: it is none, or the kernel does not
+/// say.
+std::optional<uint32_t> device_of_link(int link) {
+    bpf_link_info info{};
+    uint32_t length = sizeof info;
+    if (bpf_obj_get_info_by_fd(link, &info, &length) != 0 || info.type != link_type_tcx) return std::nullopt;
+    return info.xdp.ifindex;  // it stands where that of an XDP link does
+}
+
 }  // namespace
 
 Result<void> StackRedirects::load() {
@@ -50,12 +59,7 @@ Result<void> StackRedirects::load() {
 // A device that has moved to another network namespace, or has gone, is not the one of its old number.
 Fd StackRedirects::left_on(uint32_t ifindex) const {
     Fd link = pins_->get(pin_name(ifindex));
-    bpf_link_info info{};
-    uint32_t length = sizeof info;
-    // A tcx link's device stands where that of an XDP link does.
-    if (link && bpf_obj_get_info_by_fd(link.get(), &info, &length) == 0 && info.type == link_type_tcx &&
-        info.xdp.ifindex == ifindex)
-        return link;
+    if (link && device_of_link(link.get()) == ifindex) return link;
     if (link) pins_->remove(pin_name(ifindex));
     return {};
 }
@@ -81,6 +85,10 @@ Result<void> StackRedirects::put_on(uint32_t ifindex, const std::string& device)
 bool StackRedirects::is_on(uint32_t ifindex) const {
     const auto found = devices_.find(ifindex);
     return found != devices_.end() && found->second.link;
+}
+
+bool StackRedirects::was_detached(uint32_t ifindex) const {
+    return is_on(ifindex) && device_of_link(devices_.at(ifindex).link.get()).value_or(ifindex) != ifindex;
 }
 
 void StackRedirects::take_off(uint32_t ifindex) {

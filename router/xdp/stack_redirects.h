@@ -25,6 +25,8 @@ class StackRedirects {
     /// again on this device until take_off().
     Result<void> put_on(uint32_t ifindex, const std::string& device);
     [[nodiscard]] bool is_on(uint32_t ifindex) const;
+    /// Somebody else has taken it off, or the device has gone.
+    [[nodiscard]] bool was_detached(uint32_t ifindex) const;
     /// The device is no port any more.
     void take_off(uint32_t ifindex);
     /// Of a start that is refused: what an earlier daemon has not left goes.

@@ -144,6 +144,20 @@ def test_goes_on_without_the_daemon(build_net, stream, family):
     assert not net.router.pins.exists()
 
 
+@requirement("the program that sends by the stack is put on again when somebody has detached it, and the log says so")
+def test_detached_by_somebody(build_net):
+    net = build_net(start=False, settle=False)
+    no_redirects_to(net, net.b)
+    net.router.start()
+    net.topology.settle(net.router)
+    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", 3, "the stack sends to p2")
+    for name in stacks(net):
+        net.topology.router_namespace.run("bpftool", "link", "detach", "pinned", net.router.pins / name)
+    wait_for(lambda: net.router.log().count("had been detached: it is put on again") == 3, 10, "all three are put on again")
+    wait_for(lambda: len(stacks(net)) == 3, 3, "their pins")
+    all_cross(net.a, net.b)
+
+
 @requirement("`pktpit detach` takes the way by the stack down with the ports")
 def test_detach(build_net):
     net = build_net(start=False, settle=False)

@@ -65,6 +65,8 @@ bool accepted(const Result<T>& result) {
 
 void look_at_queries(std::string_view text) {
     const QueryParameters parameters = parameters_of(text);
+    if (const auto all = parse_all_routes_query(parameters); accepted(all))
+        demand(all->limit >= 1 && !all->after, "a listing begins at the beginning");
     if (const auto routes = parse_route_query(parameters); accepted(routes))
         demand(routes->limit >= 1 && routes->limit <= max_routes_a_page, "a page has a bound");
     (void)accepted(parse_route_to_query(parameters));

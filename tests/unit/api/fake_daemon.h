@@ -72,6 +72,24 @@ class Loop {
     std::thread thread_;
 };
 
+/// An answer of these pieces.
+class PieceAnswer final : public LongAnswer {
+  public:
+    explicit PieceAnswer(std::vector<std::string> pieces, size_t fail_after = 0)
+        : pieces_(std::move(pieces)), fail_after_(fail_after) {}
+    Piece next() override {
+        if (fail_after_ != 0 && at_ == fail_after_) throw std::runtime_error("boom");
+        Piece piece{pieces_.at(at_), at_ + 1 == pieces_.size()};
+        at_++;
+        return piece;
+    }
+
+  private:
+    std::vector<std::string> pieces_;
+    size_t fail_after_;
+    size_t at_ = 0;
+};
+
 /// Not synchronised on purpose: the thread sanitizer sees any call off the loop thread.
 class FakeControl final : public Control {
   public:
@@ -95,9 +113,29 @@ class FakeControl final : public Control {
     }
     nlohmann::json version() override { return note("version"); }
     nlohmann::json ports() override { return note("ports"); }
-    nlohmann::json routes(const RouteQuery& wanted) override {
+    std::unique_ptr<LongAnswer> routes(const RouteQuery& wanted) override {
         query = wanted;
-        return note("routes");
+        return whole("routes");
+    }
+    /// `answer`'s, one a piece.
+    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& wanted) override {
+        query = wanted;
+        const nlohmann::json all = note("all_routes");
+        std::vector<std::string> pieces;
+        for (const auto& one : all.value("routes", nlohmann::json::array()))
+            pieces.push_back(one.dump() + "\n");
+        const nlohmann::json end{{"total", all.value("total", 0)},
+                                 {"next", all.value("next", nlohmann::json())}};
+        pieces.push_back(nlohmann::json{{"end", end}}.dump() + "\n");
+        return std::make_unique<PieceAnswer>(std::move(pieces), fail_after);
+    }
+    size_t fail_after = 0;  ///< pieces of all_routes(); 0: never
+    std::unique_ptr<LongAnswer> routes_summary() override { return whole("routes_summary"); }
+    std::unique_ptr<LongAnswer> next_hop_groups() override { return whole("next_hop_groups"); }
+    std::unique_ptr<LongAnswer> whole(const std::string& call) {
+        const std::string text = note(call).dump();
+        const size_t half = text.size() / 2;
+        return std::make_unique<PieceAnswer>(std::vector{text.substr(0, half), text.substr(half)});
     }
     nlohmann::json route_to(const IpAddress& address) override {
         addresses = {address};
@@ -109,6 +147,9 @@ class FakeControl final : public Control {
     }
     nlohmann::json neighbours() override { return note("neighbours"); }
     nlohmann::json counters() override { return note("counters"); }
+    nlohmann::json ignored_routes() override { return note("ignored_routes"); }
+    nlohmann::json events(const uint64_t& after) override { return note("events " + std::to_string(after)); }
+    nlohmann::json memory() override { return note("memory"); }
     nlohmann::json drift() override { return note("drift"); }
     nlohmann::json fpm() override { return note("fpm"); }
     nlohmann::json latency() override { return note("latency"); }

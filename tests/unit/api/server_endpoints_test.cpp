@@ -55,6 +55,33 @@ TEST_F(ServerTest, RoutesQueryArrivesWhole) {
     EXPECT_EQ(control.query->limit, 17U);
 }
 
+TEST_F(ServerTest, AllRoutesComeAsLinesInPieces) {
+    control.answer = {{"total", 2}, {"routes", {{{"prefix", "10.0.0.0/8"}}, {{"prefix", "11.0.0.0/8"}}}}};
+    start();
+    const RawClient client(socket);
+    client.send("GET /v1/routes/all?family=4&limit=70000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string answer = client.receive_all();
+    EXPECT_EQ(control.query->limit, 70'000U);
+    EXPECT_EQ(control.query->family, Family::ipv4);
+    EXPECT_NE(answer.find("Transfer-Encoding: chunked"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("{\"prefix\":\"10.0.0.0/8\"}\n"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("{\"end\":{\"next\":null,\"total\":2}}\n"), std::string::npos) << answer;
+    EXPECT_TRUE(answer.ends_with("\r\n0\r\n\r\n")) << answer;
+    EXPECT_EQ(get("/v1/routes/all?after=10.0.0.0/8").status, 400);
+    EXPECT_EQ(get("/v1/routes/all?limit=0").status, 400);
+}
+
+TEST_F(ServerTest, ListingThatTheDaemonGivesUpHasNoEnd) {
+    control.answer = {{"total", 2}, {"routes", {{{"prefix", "10.0.0.0/8"}}, {{"prefix", "11.0.0.0/8"}}}}};
+    control.fail_after = 1;
+    start();
+    const RawClient client(socket);
+    client.send("GET /v1/routes/all HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string answer = client.receive_all();
+    EXPECT_NE(answer.find("10.0.0.0/8"), std::string::npos) << answer;
+    EXPECT_FALSE(answer.ends_with("\r\n0\r\n\r\n")) << answer;
+}
+
 TEST_F(ServerTest, RoutesQueryIsEmptyByDefault) {
     start();
     ASSERT_EQ(get("/v1/routes").status, 200);

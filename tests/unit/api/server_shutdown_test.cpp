@@ -67,11 +67,17 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return {{"slow", true}};
         }
         nlohmann::json ports() override { return {}; }
-        nlohmann::json routes(const RouteQuery&) override { return {}; }
+        std::unique_ptr<LongAnswer> routes(const RouteQuery&) override { return {}; }
+        std::unique_ptr<LongAnswer> all_routes(const RouteQuery&) override { return {}; }
+        std::unique_ptr<LongAnswer> routes_summary() override { return {}; }
+        std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
         nlohmann::json route_to(const IpAddress&) override { return {}; }
         nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json drift() override { return {}; }
+        nlohmann::json memory() override { return {}; }
+        nlohmann::json ignored_routes() override { return {}; }
+        nlohmann::json events(const uint64_t&) override { return {}; }
         nlohmann::json fpm() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }

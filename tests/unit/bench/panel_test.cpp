@@ -36,11 +36,29 @@ TEST(Panel, MissingCellsGiveNoRatio) {
     EXPECT_EQ(ratio(panel, "row", "nobody").median, 0);
 }
 
+TEST(Panel, OfSeveralTheWorstRatioStandsForAll) {
+    std::vector<Panel> panels{panel_of({4}, {2}), panel_of({1}, {2}), panel_of({3}, {2}), panel_of({1}, {})};
+    for (size_t i = 0; i < panels.size(); i++) {
+        panels[i].title = std::to_string(i);
+        panels[i].rows = {"row"};
+        panels[i].columns = {"other", "own"};
+    }
+    const std::vector<WorstRatio> worst = worst_ratios(panels);
+    ASSERT_EQ(worst.size(), 1u);
+    EXPECT_EQ(worst[0].row, "row");
+    EXPECT_EQ(worst[0].column, "other");
+    EXPECT_DOUBLE_EQ(worst[0].factor.median, 0.5);
+    EXPECT_EQ(worst[0].panel, "1");
+    EXPECT_EQ(worst[0].panels, 3u);
+}
+
 TEST(Targets, AreFoundByRowAndColumn) {
     const RatioTarget* target = find_target("IPv4 in-prefix", "rte_fib 2B");
     ASSERT_NE(target, nullptr);
     EXPECT_DOUBLE_EQ(target->factor, 1.9);
     EXPECT_EQ(find_target("IPv4 in-prefix", "rte_lpm"), nullptr);
+    ASSERT_NE(find_target(set_targets, "IPv4 hot16", "rte_fib 2B"), nullptr);
+    EXPECT_EQ(find_target("IPv4 hot16", "rte_fib 2B"), nullptr);
 }
 
 }  // namespace

@@ -83,38 +83,87 @@ TEST_F(CliTest, Routes) {
     EXPECT_EQ(control.query->within->to_string(), "10.0.0.0/8");
 }
 
-/// Serves `count` host routes in pages, as the daemon does.
+TEST_F(CliTest, RoutesSummary) {
+    control.answer = json::parse(R"({"ipv4": {"prefixes": 3, "installed": 2, "unusable": 1, "refused": 0,
+        "sources": {"kernel": {"routes": 4, "best": 3}, "cli": {"routes": 0, "best": 0}},
+        "lengths": [{"length": 8, "prefixes": 1}, {"length": 24, "prefixes": 2}]},
+        "ipv6": {"prefixes": 0, "installed": 0, "unusable": 0, "refused": 0, "sources": {}, "lengths": []}})");
+    EXPECT_EQ(cli({"show", "routes", "summary"}).out,
+              "IPv4: 3 prefixes, 2 installed, 1 without a next hop that can be used, 0 for which the FIB has "
+              "no room\n"
+              "  SOURCE  ROUTES  BEST\n"
+              "  kernel       4     3\n"
+              "  LENGTH  PREFIXES\n"
+              "      /8         1\n"
+              "     /24         2\n"
+              "IPv6: 0 prefixes, 0 installed, 0 without a next hop that can be used, 0 for which the FIB has "
+              "no room\n");
+    EXPECT_EQ(control.calls, (std::vector<std::string>{"routes_summary"}));
+    EXPECT_EQ(json::parse(cli({"show", "routes", "summary", "--json"}).out), control.answer);
+}
+
+TEST_F(CliTest, NextHopGroups) {
+    control.answer = json::parse(
+        R"({"groups": [{"id": 4, "group": 9, "prefixes": 70, "routes": 71, "usable": true, "type": "unicast",
+        "next_hops": [{"via": "192.0.2.7", "interface": "eth0", "weight": 2, "state": "failed", "forwards": false},
+                      {"via": "192.0.2.8", "interface": "eth1", "weight": 1, "state": "resolved", "forwards": true, "backup": true}]}]})");
+    EXPECT_EQ(cli({"show", "next-hop-groups"}).out,
+              "SET  GROUP  PREFIXES  ROUTES     NEXT HOPS\n"
+              "  4      9        70      71     via 192.0.2.7 dev eth0 weight 2 (failed)\n"
+              "                              >  backup via 192.0.2.8 dev eth1 weight 1\n");
+}
+
+/// Serves `count` host routes in pieces, as the daemon does.
 class PagedControl final : public Control {
   public:
     uint32_t count = 0;
-    size_t pages = 0;
-    bool stuck = false;
+    size_t pieces = 0;
+    bool breaks_off = false;
 
-    json routes(const RouteQuery& query) override {
-        pages++;
-        uint32_t first = query.after && !stuck ? query.after->address.v4_host_order() + 1 : 0;
-        json list = json::array();
-        json next;
-        for (; first < count && list.size() < query.limit; first++) {
-            const auto prefix = Prefix::of(IpAddress::v4(first), 32).to_string();
-            list.push_back({{"prefix", prefix},
-                            {"source", "kernel"},
-                            {"best", true},
-                            {"type", "blackhole"},
-                            {"preference", 20},
-                            {"metric", 0},
-                            {"next_hops", json::array()}});
-            next = prefix;
-        }
-        if (first == count && !stuck) next = nullptr;
-        return {{"total", count}, {"next", next}, {"routes", std::move(list)}};
+    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) override {
+        class Lines final : public LongAnswer {
+          public:
+            Lines(PagedControl& control, size_t limit) : control_(control), limit_(limit) {}
+            Piece next() override {
+                control_.pieces++;
+                Piece piece;
+                const uint32_t last = at_ + 777;
+                for (; at_ < control_.count && at_ < limit_ && at_ < last; at_++)
+                    piece.text += json{{"prefix", prefix(at_)},     {"source", "kernel"}, {"best", true},
+                                       {"type", "blackhole"},       {"preference", 20},   {"metric", 0},
+                                       {"next_hops", json::array()}}
+                                      .dump() +
+                                  "\n";
+                piece.last = at_ == control_.count || at_ == limit_;
+                if (!piece.last) return piece;
+                const json next = at_ == control_.count ? json() : json(prefix(at_ - 1));
+                if (!control_.breaks_off)
+                    piece.text += json{{"end", {{"total", control_.count}, {"next", next}}}}.dump() + "\n";
+                return piece;
+            }
+
+          private:
+            static std::string prefix(uint32_t number) {
+                return Prefix::of(IpAddress::v4(number), 32).to_string();
+            }
+            PagedControl& control_;
+            size_t limit_;
+            uint32_t at_ = 0;
+        };
+        return std::make_unique<Lines>(*this, query.limit);
     }
+    std::unique_ptr<LongAnswer> routes(const RouteQuery&) override { return {}; }
+    std::unique_ptr<LongAnswer> routes_summary() override { return {}; }
+    std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
     json version() override { return {}; }
     json ports() override { return {}; }
     json route_to(const IpAddress&) override { return {}; }
     json lookup(const std::vector<IpAddress>&) override { return {}; }
     json neighbours() override { return {}; }
     json drift() override { return {}; }
+    json memory() override { return {}; }
+    json ignored_routes() override { return {}; }
+    json events(const uint64_t&) override { return {}; }
     json fpm() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
@@ -152,7 +201,7 @@ TEST_F(PagedTest, AllPagesOfALargeTable) {
     const Output text = cli({"show", "routes"});
     EXPECT_EQ(text.status, 0);
     EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 100'002);  // and the header, once
-    EXPECT_EQ(paged.pages, 3U);
+    EXPECT_EQ(paged.pieces, 129U);
     const json all = json::parse(cli({"show", "routes", "--json"}).out);
     ASSERT_EQ(all["routes"].size(), 100'001U);
     EXPECT_EQ(all["routes"][100'000]["prefix"], "0.1.134.160/32");
@@ -174,11 +223,12 @@ TEST_F(PagedTest, EmptyTable) {
     EXPECT_EQ(json::parse(cli({"show", "routes", "--json"}).out)["routes"], json::array());
 }
 
-TEST_F(PagedTest, DaemonThatDoesNotGetOn) {
+TEST_F(PagedTest, AnswerWithoutAnEndIsTold) {
     paged.count = 10;
-    paged.stuck = true;
-    EXPECT_EQ(cli({"show", "routes"}).status, 0);
-    EXPECT_LE(paged.pages, 2U);
+    paged.breaks_off = true;
+    const Output output = cli({"show", "routes"});
+    EXPECT_EQ(output.status, 2);
+    EXPECT_NE(output.err.find("in the middle of its answer"), std::string::npos) << output.err;
 }
 
 TEST_F(CliTest, RouteToAnAddress) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "router/daemon/show_routes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "router/daemon/list_routes.h"
 #include "tests/unit/routing/memory_counters.h"
 
 namespace pktpit::router {
@@ -14,7 +15,7 @@ using nlohmann::json;
 class ShowRoutesTest : public testing::Test {
   protected:
     ShowRoutesTest() {
-        const auto id = routing.add_interface("lan", 1, {}, 0x8100).value();
+        const auto id = lan = routing.add_interface("lan", 1, {}, 0x8100).value();
         routing.set_link(id, {11, true, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500});
         routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
         for (const char* text : {"10.0.0.0/8", "10.1.0.0/16", "10.2.0.0/16", "11.0.0.0/8"})
@@ -27,6 +28,26 @@ class ShowRoutesTest : public testing::Test {
                 .value();
         ASSERT_TRUE(routing.set_route({Prefix::parse(text).value(), source, preference, 0, set}));
         routing.release_next_hops(set);
+    }
+    static std::string whole(const std::unique_ptr<LongAnswer>& answer) {
+        std::string text;
+        for (;;) {
+            auto piece = answer->next();
+            text += piece.text;
+            if (piece.last) return text;
+        }
+    }
+    static Turn one_step() { return Turn::of_steps(1); }
+    static json show_routes(const Routing& routing, const RouteQuery& query,
+                            const RouteCounters* counters = nullptr) {
+        return json::parse(whole(list_routes(routing, query, RouteForm::page, counters, {}, one_step)));
+    }
+    static std::vector<std::string> lines_of(const std::string& text) {
+        std::vector<std::string> lines;
+        std::istringstream stream(text);
+        for (std::string line; std::getline(stream, line);)
+            lines.push_back(line);
+        return lines;
     }
     static std::vector<std::string> prefixes(const json& answer) {
         std::vector<std::string> found;
@@ -42,6 +63,7 @@ class ShowRoutesTest : public testing::Test {
     std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
                                  geometry.image_bytes};
     fib::FibImage image{aligned, geometry, [] {}};
+    InterfaceId lan = 0;
     Routing routing{image, [](InterfaceId, const IpAddress&) {},
                     [](const Error& error) { FAIL() << error.to_string(); }};
 };
@@ -58,6 +80,125 @@ TEST_F(ShowRoutesTest, PagesHoldEveryRouteOnceAndInOrder) {
     page = show_routes(routing, query);
     EXPECT_EQ(prefixes(page), (std::vector<std::string>{"10.2.0.0/16", "11.0.0.0/8"}));
     EXPECT_TRUE(page["next"].is_null());
+}
+
+TEST_F(ShowRoutesTest, LinesSayTheSameAsOneRoute) {
+    const auto lines = lines_of(whole(list_routes(routing, {}, RouteForm::lines, nullptr, {}, one_step)));
+    ASSERT_EQ(lines.size(), routing.rib().size(Family::ipv4) + 2U)
+        << "one prefix has two routes, and the end";
+    for (size_t i = 0; i + 1 < lines.size(); i++) {
+        const json line = json::parse(lines[i]);
+        const Prefix prefix = Prefix::parse(line["prefix"].get<std::string>()).value();
+        for (const auto& route : routing.rib().candidates(prefix))
+            if (fib::to_string(route.source) == line["source"]) {
+                const bool best = routing.rib().best(prefix)->source == route.source;
+                EXPECT_EQ(line, show_route(routing, route, best));
+            }
+    }
+    EXPECT_EQ(json::parse(lines.back()),
+              json::parse(R"({"end": {"next": null, "total": )" + std::to_string(lines.size() - 1) + "}}"));
+}
+
+TEST_F(ShowRoutesTest, WhatIsThereAllTheTimeIsListedOnceWhateverComesAndGoes) {
+    const auto host = [](uint32_t number) {
+        return Prefix::of(IpAddress::v4(0x14000000 + number * 7919 % 20'011), 32);
+    };
+    for (uint32_t i = 0; i < 600; i++)
+        add(host(i).to_string().c_str(), fib::RouteSource::config);
+    RouteQuery everything;
+    everything.limit = 1'000'000;
+    const auto listing = list_routes(routing, everything, RouteForm::lines, nullptr, {}, one_step);
+    std::map<std::string, int> seen;
+    uint32_t round = 0;
+    for (bool last = false; !last; round++) {
+        const auto piece = listing->next();
+        last = piece.last;
+        for (const auto& line : lines_of(piece.text))
+            if (const json route = json::parse(line); route.contains("prefix"))
+                seen[route["prefix"].get<std::string>() + " " + route["source"].get<std::string>()]++;
+        // Others of the same hash table, in front of the cursor and behind it, and enough that it grows.
+        for (uint32_t i = 600 + 5 * round; round < 2000 && i < 605 + 5 * round; i++)
+            add(host(i).to_string().c_str(), fib::RouteSource::cli);
+        for (uint32_t i = 600 + 5 * round; round < 2000 && round % 3 == 2 && i < 605 + 5 * round; i++)
+            ASSERT_TRUE(routing.erase_route(host(i), fib::RouteSource::cli));
+        // And the same ones anew.
+        add(host(round % 600).to_string().c_str(), fib::RouteSource::config,
+            static_cast<uint8_t>(7 + round % 2));
+    }
+    EXPECT_GT(round, 600U);
+    for (uint32_t i = 0; i < 600; i++)
+        EXPECT_EQ(seen[host(i).to_string() + " config"], 1) << host(i).to_string();
+    for (const auto& [route, times] : seen)
+        EXPECT_EQ(times, 1) << route;
+}
+
+TEST_F(ShowRoutesTest, APieceIsNoLongerThanItsTurn) {
+    const auto listing = list_routes(routing, {}, RouteForm::lines, nullptr, {}, one_step);
+    size_t pieces = 1;
+    for (auto piece = listing->next(); !piece.last; piece = listing->next(), pieces++)
+        EXPECT_LE(lines_of(piece.text).size(), 2U) << "one prefix";
+    EXPECT_GE(pieces, routing.rib().size(Family::ipv4));
+}
+
+TEST_F(ShowRoutesTest, SummaryCountsBySourceLengthAndInstalled) {
+    const auto id = routing.add_interface("wan", 2, {}, 0x8100).value();
+    routing.set_link(id, {12, false, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
+    const auto set =
+        routing.acquire_next_hops({PP_ADJ_FORWARD, {{IpAddress::parse("198.51.100.7").value(), id, 1}}})
+            .value();
+    ASSERT_TRUE(
+        routing.set_route({Prefix::parse("12.0.0.0/9").value(), fib::RouteSource::kernel, 20, 0, set}));
+    routing.release_next_hops(set);
+    const json summary = json::parse(whole(summarise_routes(routing, one_step)));
+    const json& four = summary["ipv4"];
+    EXPECT_EQ(four["prefixes"], routing.rib().size(Family::ipv4));
+    EXPECT_EQ(four["unusable"], 1) << "its interface is down";
+    EXPECT_EQ(four["refused"], 0);
+    EXPECT_EQ(four["installed"], routing.rib().size(Family::ipv4) - 1);
+    EXPECT_EQ(four["sources"]["config"], json::parse(R"({"routes": 4, "best": 4})"));
+    EXPECT_EQ(four["sources"]["kernel"], json::parse(R"({"routes": 2, "best": 0})"));
+    const json& lengths = four["lengths"];
+    EXPECT_NE(std::ranges::find(lengths, json{{"length", 16}, {"prefixes", 2}}), lengths.end()) << lengths;
+    EXPECT_NE(std::ranges::find(lengths, json{{"length", 9}, {"prefixes", 1}}), lengths.end()) << lengths;
+    EXPECT_EQ(summary["ipv6"]["prefixes"], 0);
+}
+
+TEST_F(ShowRoutesTest, NextHopGroupsSayWhoForwardsNow) {
+    const auto wan = routing.add_interface("wan", 2, {}, 0x8100).value();
+    const LinkState up{12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500};
+    routing.set_link(wan, up);
+    const auto set = routing
+                         .acquire_next_hops({PP_ADJ_FORWARD,
+                                             {{IpAddress::parse("192.0.2.8").value(), lan, 1, false},
+                                              {IpAddress::parse("198.51.100.7").value(), wan, 3, false}}})
+                         .value();
+    for (const char* prefix : {"20.0.0.0/8", "21.0.0.0/8"})
+        ASSERT_TRUE(routing.set_route({Prefix::parse(prefix).value(), fib::RouteSource::cli, 5, 0, set}));
+    routing.release_next_hops(set);
+    const auto group = [&] {
+        const json answer = json::parse(whole(list_next_hop_groups(routing, one_step)));
+        for (const auto& one : answer["groups"])
+            if (one["id"] == set) return one;
+        return json();
+    };
+    json now = group();
+    EXPECT_EQ(now["prefixes"], 2);
+    EXPECT_EQ(now["routes"], 2);
+    EXPECT_EQ(now["usable"], true);
+    ASSERT_EQ(now["next_hops"].size(), 2U);
+    EXPECT_EQ(now["next_hops"][0]["forwards"], true);
+    EXPECT_EQ(now["next_hops"][1]["forwards"], true);
+    EXPECT_EQ(now["next_hops"][1]["weight"], 3);
+    ASSERT_EQ(now["now"].size(), 2U) << now;
+    EXPECT_DOUBLE_EQ(now["now"][1]["share"].get<double>(), 0.75);
+    LinkState down = up;
+    down.up = false;
+    routing.set_link(wan, down);
+    now = group();
+    EXPECT_EQ(now["next_hops"][0]["forwards"], true);
+    EXPECT_EQ(now["next_hops"][1]["forwards"], false);
+    EXPECT_EQ(now["next_hops"][1]["state"], "down");
+    EXPECT_EQ(now["now"].size(), 1U) << now;
 }
 
 TEST_F(ShowRoutesTest, BestComesFirstAndIsMarked) {

@@ -322,11 +322,17 @@ TEST(ParseRoute, Skips) {
     rtmsg tos = route_header(AF_INET, 24);
     tos.rtm_tos = 0x10;
     MessageBuilder with_tos(RTM_NEWROUTE, 0, tos);
-    EXPECT_EQ(skip_of(with_tos.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7)), Skip::unsupported);
+    const auto of_tos = parse(with_tos.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7).exact());
+    ASSERT_TRUE(of_tos && std::holds_alternative<SelectiveRouteEvent>(*of_tos)) << "must not catch others";
+    EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_tos).tos, 0x10);
+    EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_tos).prefix.to_string(), "198.51.100.0/24");
     rtmsg from = route_header(AF_INET6, 32);
     from.rtm_src_len = 64;
     MessageBuilder source(RTM_NEWROUTE, 0, from);
-    EXPECT_EQ(skip_of(source.address(RTA_DST, "2001:db8::").u32(RTA_OIF, 7)), Skip::unsupported);
+    const auto of_source =
+        parse(source.address(RTA_DST, "2001:db8::").address(RTA_SRC, "2001:db8:7::").u32(RTA_OIF, 7).exact());
+    ASSERT_TRUE(of_source && std::holds_alternative<SelectiveRouteEvent>(*of_source));
+    EXPECT_EQ(std::get<SelectiveRouteEvent>(*of_source).from, Prefix::parse("2001:db8:7::/64").value());
     MessageBuilder multicast(RTM_NEWROUTE, 0, route_header(RTNL_FAMILY_IPMR, 32));
     EXPECT_EQ(skip_of(multicast.address(RTA_DST, "224.1.1.1")), Skip::not_ours);
     MessageBuilder too_long(RTM_NEWROUTE, 0, route_header(AF_INET, 33));

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "router/control/ignored_routes.h"
+
+#include <fmt/format.h>
+
+namespace pktpit::router {
+
+const char* to_string(IgnoredRoutes::Kind kind) {
+    switch (kind) {
+        case IgnoredRoutes::Kind::tos:
+            return "tos";
+        case IgnoredRoutes::Kind::from:
+            return "from";
+        case IgnoredRoutes::Kind::thrown:
+            return "throw";
+        case IgnoredRoutes::Kind::encapsulated:
+            return "encap";
+        case IgnoredRoutes::Kind::device:
+            return "device";
+        case IgnoredRoutes::Kind::rule:
+            return "rule";
+        case IgnoredRoutes::Kind::other:
+            break;
+    }
+    return "other";
+}
+
+std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kind) {
+    switch (kind) {
+        case IgnoredRoutes::Kind::tos:
+            return fmt::format("is for TOS 0x{:02x} alone; packets are routed by their destination alone",
+                               route.tos);
+        case IgnoredRoutes::Kind::from:
+            return fmt::format("is for packets from {} alone; packets are routed by their destination alone",
+                               route.from ? route.from->to_string() : "somewhere");
+        case IgnoredRoutes::Kind::thrown:
+            return "throws: the lookup would go on in the table of the next rule, and rules are not followed";
+        case IgnoredRoutes::Kind::encapsulated:
+            return "encapsulates, which Pktpit does not";
+        case IgnoredRoutes::Kind::device:
+            return "leaves by a device that is none of the router's interfaces, or its next hops are dead";
+        case IgnoredRoutes::Kind::rule:
+            return fmt::format(
+                "rule {}: lookup of table {}; packets are routed by their destination alone, in one table",
+                route.metric, route.table);
+        case IgnoredRoutes::Kind::other:
+            break;
+    }
+    return "is of a type that packets are not forwarded by";
+}
+
+}  // namespace pktpit::router
