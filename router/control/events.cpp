@@ -96,7 +96,8 @@ void ControlPlane::note_neighbour(const L3Interface& on, const IpAddress& addres
     if (usable)
         events_.add(EventKind::next_hop, who + " answers");
     else if (next_hop)
-        events_.add(EventKind::next_hop, who + " " + what + ": routes leave by their other next hops");
+        events_.add(EventKind::next_hop,
+                    who + " " + what + ": routes leave by their other next hops, where they have any");
     else
         events_.add(EventKind::neighbour, who + " " + what);
 }
