@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What happened to the control plane lately, for `pktpit show events`: the last thousand of its events, with
-/// the time of the day. Written and read on the daemon's thread; nothing of the packet path ends here. An
-/// event costs a string, and whoever floods the router with something must not push all else out: one who
-/// calls sees to it.
+/// the time of the day. Written and read on the daemon's thread. What packets alone can bring about is no
+/// event, so that nobody's packets push all else out; a peer of FPM that connects again and again does.
 #pragma once
 
 #include <chrono>

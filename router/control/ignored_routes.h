@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Routes and rules of the kernel that Pktpit does not follow, each with the reason, for people: `pktpit show
-/// routes --ignored`. Fed by KernelRoutes; one thread. How many are kept is bounded, how many there are of
-/// each kind is told in any case.
+/// routes --ignored`. Fed by KernelRoutes; one thread. How many are kept, and counted, is bounded: more()
+/// says that there are others.
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "router/kernel/kernel.h"
 
@@ -65,12 +67,6 @@ class IgnoredRoutes {
         }
         generation_++;
     }
-    void clear() {
-        routes_.clear();
-        counts_ = {};
-        more_ = false;
-    }
-
     struct Entry {
         Kind kind = Kind::other;
         uint8_t protocol = 0;

@@ -68,8 +68,6 @@ void KernelRoutes::exchange(const std::shared_ptr<Connection>& next) {
     forgotten_ = {};
     losses_told_ = 0;
     recovering_ = false;
-    ignored_.clear();
-    rules_told_.clear();
     refresh();
 }
 
@@ -196,7 +194,7 @@ void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
 }
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
-    ignored_.remove({prefix});
+    connection_->ignored.remove({prefix});
     (void)routing_.erase_route(prefix, kernel_source);
 }
 
@@ -239,17 +237,17 @@ void KernelRoutes::rule_changed(const RuleEvent& rule) {
                                      {},
                                      true};
     if (rule.removed)
-        ignored_.remove(entry);
+        connection_->ignored.remove(entry);
     else
-        ignored_.add(entry, IgnoredRoutes::Kind::rule, 0);
+        connection_->ignored.add(entry, IgnoredRoutes::Kind::rule, 0);
     if (rule.removed) {
-        std::erase_if(rules_told_, [&](RuleEvent told) {
+        std::erase_if(connection_->rules_told, [&](RuleEvent told) {
             told.removed = true;
             return told == rule;
         });
         return;
     }
-    if (!rules_told_.insert(rule).second) return;
+    if (!connection_->rules_told.insert(rule).second) return;
     spdlog::warn(
         "ip {}rule {}: lookup of table {} is not followed: packets are routed by their destination alone, in "
         "one "
@@ -258,18 +256,18 @@ void KernelRoutes::rule_changed(const RuleEvent& rule) {
 }
 
 void KernelRoutes::selective_route(const SelectiveRouteEvent& route) {
-    if (!connection_ || !connection_->filter.wants(route.protocol)) return;
+    if (!connection_->filter.wants(route.protocol)) return;
     const IgnoredRoutes::Route entry{route.prefix, route.table, route.metric, route.tos, route.from};
-    if (route.removed) return ignored_.remove(entry);
+    if (route.removed) return connection_->ignored.remove(entry);
     const auto kind = route.from ? IgnoredRoutes::Kind::from : IgnoredRoutes::Kind::tos;
-    if (ignored_.add(entry, kind, route.protocol))
+    if (connection_->ignored.add(entry, kind, route.protocol))
         spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
                      route.prefix.to_string(), reason_of(entry, kind));
 }
 
 void KernelRoutes::resynced() {
-    ignored_.resynced();
-    if (connection_ && !recovering_)
+    connection_->ignored.resynced();
+    if (!recovering_)
         events_.add(EventKind::kernel_routes,
                     "the table has been read: " + std::to_string(connection_->state->routes().prefixes()) +
                         " prefixes");
@@ -279,12 +277,12 @@ void KernelRoutes::resynced() {
 void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) {
     if (!connection_->filter.wants(route.protocol) || route.protocol == RTPROT_KERNEL ||
         prefix.address.is_multicast() || (prefix.length > 0 && prefix.address.is_link_local()))
-        return ignored_.remove({prefix});
+        return connection_->ignored.remove({prefix});
     const auto kind = route.unsupported           ? IgnoredRoutes::Kind::encapsulated
                       : route.type == RTN_THROW   ? IgnoredRoutes::Kind::thrown
                       : route.type == RTN_UNICAST ? IgnoredRoutes::Kind::device
                                                   : IgnoredRoutes::Kind::other;
-    if (ignored_.add({prefix}, kind, route.protocol) && kind == IgnoredRoutes::Kind::thrown)
+    if (connection_->ignored.add({prefix}, kind, route.protocol) && kind == IgnoredRoutes::Kind::thrown)
         spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
                      prefix.to_string(), reason_of({prefix}, kind));
 }
@@ -316,7 +314,7 @@ void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
         (void)routing_.erase_route(prefix, kernel_source);
         return;
     }
-    ignored_.remove({prefix});
+    connection_->ignored.remove({prefix});
     // A full FIB refuses a whole table: one line in a thousand tells enough.
     const auto refuse = [&](const Error& error) {
         if (refused_++ % 1000 == 0)

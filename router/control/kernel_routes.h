@@ -75,7 +75,11 @@ class KernelRoutes : public KernelListener {
             bytes += former->state->routes().memory_bytes();
         return bytes;
     }
-    [[nodiscard]] const IgnoredRoutes& ignored() const { return ignored_; }
+    /// Of the table that is followed; none where none is.
+    [[nodiscard]] const IgnoredRoutes& ignored() const {
+        static const IgnoredRoutes none;
+        return connection_ ? connection_->ignored : none;
+    }
 
   private:
     struct Connection {
@@ -84,6 +88,9 @@ class KernelRoutes : public KernelListener {
         config::KernelRoutes settings;
         RouteFilter filter;
         bool begun = false;
+        // Of the connection, so that a way back finds them: what selects by more than a prefix is told once.
+        IgnoredRoutes ignored;
+        std::set<RuleEvent> rules_told;
     };
     void route_set(const Prefix& prefix, const KernelRoute& route) override;
     void route_removed(const Prefix& prefix) override;
@@ -108,7 +115,6 @@ class KernelRoutes : public KernelListener {
     DescriptorWatcher& watcher_;
     OpenKernel open_;
     EventLog& events_;
-    IgnoredRoutes ignored_;
     std::shared_ptr<Connection> connection_;
     std::vector<std::shared_ptr<Connection>> former_;  ///< whose routes may be in the RIB
     RouteTable::Cursor forgotten_;                     ///< of the first of them
@@ -121,7 +127,6 @@ class KernelRoutes : public KernelListener {
     bool recovering_ = false;  ///< messages were lost, and the resync is not complete yet
     uint64_t refused_ = 0;
     std::set<std::pair<Prefix, std::string>> not_followed_;  ///< told already; bounded
-    std::set<RuleEvent> rules_told_;
     /// The loop may hold a turn that was asked for longer than this lives.
     std::shared_ptr<KernelRoutes*> self_ = std::make_shared<KernelRoutes*>(this);
 };

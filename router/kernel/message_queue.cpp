@@ -3,6 +3,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "router/kernel/socket.h"

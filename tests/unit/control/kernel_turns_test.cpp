@@ -202,6 +202,30 @@ TEST_F(KernelTurnsInRib, settings_that_change_again_and_again_leave_what_the_las
     EXPECT_EQ(in_rib(), many / 5);
 }
 
+TEST_F(KernelTurnsInRib, a_refused_reload_leaves_what_is_known_of_routes_that_are_not_followed) {
+    start();
+    loop.settle();
+    host.tell(SelectiveRouteEvent{
+        false, Prefix::of(IpAddress::v4(0x64000000), 24), 254, 0, RTPROT_STATIC, 0x10, {}});
+    host.tell(RuleEvent{false, Family::ipv4, 100, 7});
+    loop.settle();
+    ASSERT_EQ(control->ignored_routes().all().size(), 2U);
+    config.kernel_routes.table = 100;
+    unsigned refused = 0;
+    for (size_t call = 1; call < 1000; call++) {
+        faults.arm({call}, Faults::Kind::error);
+        const bool done = control->apply(config, false).has_value();
+        faults.disarm();
+        if (done) break;
+        refused++;
+        loop.settle();
+        EXPECT_EQ(control->ignored_routes().all().size(), 2U) << "call " << call;
+    }
+    EXPECT_GT(refused, 0U);
+    loop.settle();
+    EXPECT_TRUE(control->ignored_routes().all().empty()) << "of a table that is followed no more";
+}
+
 TEST_F(KernelTurnsInRib, a_turn_that_was_asked_for_does_nothing_when_the_daemon_has_gone) {
     start();
     ASSERT_TRUE(loop.has_turns());
