@@ -9,11 +9,10 @@ import time
 import pytest
 from lib.asking import Asking, ask_json
 from lib.losses import LostByTheMachine
-from lib.packets import token, udp4
+from lib.packets import wait_for_crossing
 from lib.pktpit_router import FORWARDING
 from lib.waiting import PATIENCE as SLOWER
 from lib.waiting import wait_for
-from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
 NET = {"config": {"kernel_routes": {"enabled": True}}}
@@ -138,6 +137,7 @@ def test_lost_messages_are_told_and_made_up_for(net):
 
 @requirement("a start forwards before the kernel's table has been read, says how far it has come, and ends with all of it; a start "
              "behind a data path that runs takes over with the whole table")
+@pytest.mark.xdp("a tap, and every route over it, is there only while its daemon runs")
 def test_start_with_a_full_table(build_net):
     net = build_net(**NET, start=False, settle=False)
     ip = net.topology.router_namespace.ip
@@ -160,15 +160,7 @@ def test_start_with_a_full_table(build_net):
     wait_for(answers, 30, "the first answer", 0.002)
     first = time.monotonic() - began
 
-    def crosses():
-        mark = token()
-        net.a.send(udp4(net.a, net.c, mark))
-        try:
-            return net.c.receive(mark, 0.05)
-        except NothingReceived:
-            return False
-
-    wait_for(crosses, 10, "a packet crosses")
+    wait_for_crossing(net.a, net.c)
     crossed, states_then = time.monotonic() - began, progress(net)
     wait_for(lambda: settled(net, True), PATIENCE, "the whole table", 0.02)
     print(f"\n{ROUTES} routes: first answer after {first:.2f} s ({states[0]}), first packet after {crossed:.2f} s ({states_then}), "
