@@ -25,6 +25,13 @@ json next_hops_json(const std::vector<NextHop>& hops) {
     return out;
 }
 
+json next_hops_by_id(const std::map<std::string, std::vector<NextHop>>& lists) {
+    json out = json::object();
+    for (const auto& [id, hops] : lists)
+        out[id] = next_hops_json(hops);
+    return out;
+}
+
 json payload_memory_json(const PayloadMemory& memory) {
     json out = {{"kind", to_string(memory.kind)}};
     if (!memory.pci.empty()) out["pci"] = memory.pci;
@@ -189,11 +196,11 @@ json to_json(const Config& config) {
     for (const StaticRoute& route : config.routes)
         out["routes"].push_back(route_json(route));
     for (const RoutesFile& file : config.routes_files) {
-        json hops = json::object();
-        for (const auto& [id, list] : file.next_hops)
-            hops[id] = next_hops_json(list);
-        out["routes_files"].push_back(
-            {{"path", file.path}, {"preference", file.preference}, {"next_hops", std::move(hops)}});
+        json one = {{"path", file.path},
+                    {"preference", file.preference},
+                    {"next_hops", next_hops_by_id(file.next_hops)}};
+        if (!file.backup.empty()) one["backup"] = next_hops_by_id(file.backup);
+        out["routes_files"].push_back(std::move(one));
     }
     for (const StaticNeighbour& one : config.neighbours)
         out["neighbours"].push_back({{"address", one.address.to_string()},

@@ -288,13 +288,30 @@ class Generator {
         return out;
     }
 
+    /// Others than any of hops().
+    std::vector<NextHop> backup(bool is_v4) {
+        std::vector<NextHop> out;
+        for (uint32_t i = pick(3); i > 0; i--) {
+            uint32_t port = pick(ports_);
+            NextHop hop;
+            hop.via = is_v4 ? v4(port, 10 + i) : v6(port, 10 + i);
+            if (pick(2)) hop.interface = "eth" + std::to_string(port);
+            hop.weight = static_cast<uint16_t>(1 + pick(65535));
+            out.push_back(hop);
+        }
+        return out;
+    }
+
     StaticRoute route(uint32_t i) {
         StaticRoute out;
         bool is_v4 = pick(2);
         out.prefix = is_v4 ? Prefix::of(IpAddress::v4(0x14000000 + (i << 20)), 12 + pick(21))
                            : Prefix::of(v6(0x80 + i, pick(65536)), 64 + pick(65));
         out.type = static_cast<RouteType>(pick(4));
-        if (out.type == RouteType::unicast) out.next_hops = hops(is_v4);
+        if (out.type == RouteType::unicast) {
+            out.next_hops = hops(is_v4);
+            out.backup = backup(is_v4);
+        }
         out.preference = preference();
         out.metric = static_cast<uint32_t>(random_());
         return out;
@@ -306,6 +323,8 @@ class Generator {
         bool is_v4 = pick(2);
         for (uint32_t id = 1 + pick(4); id > 0; id--)
             out.next_hops[id == 1 ? "*" : std::to_string(id)] = hops(is_v4);
+        for (const auto& [id, unused] : out.next_hops)
+            if (auto instead = backup(is_v4); !instead.empty()) out.backup[id] = instead;
         out.preference = preference();
         return out;
     }
