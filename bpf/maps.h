@@ -8,7 +8,10 @@
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
 const volatile __u32 port_id;
-/* Where the table that is asked begins (struct pp_fib_table). */
+/* Where the table that is asked begins (struct pp_fib_table). With PP_BY_INTERFACE, here and in
+ * split_table_offset: there are VRFs, and for interfaces that are in one it is theirs. The verifier knows the
+ * bit: a program without it has no instruction of VRFs. */
+#define PP_BY_INTERFACE 1u
 const volatile __u32 table_offset;
 /* Of a split port: the table that is asked while the queue has a socket, where all else that has a route
  * goes. Without a socket, since its daemon has died, or with a worker that stands still, the port decides as
@@ -84,6 +87,23 @@ struct {
 PP_INLINE struct pp_order* pp_order_of_sockets(void) {
     __u32 zero = 0;
     return bpf_map_lookup_elem(&order, &zero);
+}
+
+/* Offset of the table with all routes for what comes in by the L3 interface. */
+PP_INLINE __u32 pp_full_table(const void* image, const struct pp_fib_geometry* shape, __u32 interface) {
+    __u32 table = table_offset;
+    if (!(table & PP_BY_INTERFACE)) return table;
+    __u32 own = PP_FIB_INTERFACE_TABLE(pp_fib_interface_word(image, shape, interface));
+    return own ? (__u32)pp_fib_table_offset(shape, own) : table & ~PP_BY_INTERFACE;
+}
+
+/* The one to ask, where `table` has been chosen: table_offset or split_table_offset. */
+PP_INLINE __u32 pp_table_of(const void* image, const struct pp_fib_geometry* shape, __u32 table,
+                            __u32 interface) {
+    __u32 word = pp_fib_interface_word(image, shape, interface);
+    if (!word) return table & ~PP_BY_INTERFACE;
+    __u32 own = table == split_table_offset ? PP_FIB_INTERFACE_HOST_TABLE(word) : PP_FIB_INTERFACE_TABLE(word);
+    return (__u32)pp_fib_table_offset(shape, own);
 }
 
 PP_INLINE const void* pp_image(void) {

@@ -72,15 +72,15 @@ PP_RARE __u32 pp_scan_options(struct xdp_md* ctx, __u32 l3_offset, __u32 header_
 }
 
 /* Of a source that may be forbidden: is it? */
-PP_RARE __u32 pp_forbidden_source4(struct xdp_md* ctx, __u32 l3_offset) {
+PP_RARE __u32 pp_forbidden_source4(struct xdp_md* ctx, __u32 l3_offset, __u32 interface) {
     void* end = PP_END(ctx);
     void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
     const void* image = pp_image();
     if (!image || l3 + 20 > end) return PP_NONE;
     __u32 source = bpf_ntohl(((struct pp_field32*)l3)[3].value);
     const struct pp_fib_geometry* shape = pp_geometry();
-    return pp_source_verdict(image, shape,
-                             pp_fib_walk4(image, shape, pp_fib_load32(image, table_offset), source));
+    const __u32 table = pp_full_table(image, shape, interface);
+    return pp_source_verdict(image, shape, pp_fib_walk4(image, shape, pp_fib_load32(image, table), source));
 }
 
 /* Decides; PP_FORWARDED: leaves as `out` says, once rewritten. */
@@ -116,7 +116,8 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     }
 
     __u32 group = pp_fib_walk4(f->image, f->geometry, pp_fib_load32(f->image, f->table), destination);
-    if (pp_is_auto() && !group) group = pp_cold_group4(f->ctx, f->l3_offset);
+    if (pp_is_auto() && !group && f->table == (split_table_offset & ~PP_BY_INTERFACE))
+        group = pp_cold_group4(f->ctx, f->l3_offset);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);
@@ -141,7 +142,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     net = source >> 24;
     if (unlikely(net == 0 || net == 127 || net >= 224)) return PP_DROP_MARTIAN_SOURCE; /* RFC 1812 5.3.7 */
     if (unlikely(pp_fib_is_suspect(f->image, f->geometry, pp_fib_source_bit4(source)))) {
-        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source4(f->ctx, f->l3_offset);
+        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source4(f->ctx, f->l3_offset, f->interface);
         if (forbidden) return forbidden;
     }
 

@@ -66,14 +66,15 @@ PP_INLINE int pp_ipv6_martian(__u64 high, __u64 low) {
 }
 
 /* Of a source that may be forbidden: is it? */
-PP_RARE __u32 pp_forbidden_source6(struct xdp_md* ctx, __u32 l3_offset) {
+PP_RARE __u32 pp_forbidden_source6(struct xdp_md* ctx, __u32 l3_offset, __u32 interface) {
     void* end = PP_END(ctx);
     void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
     const void* image = pp_image();
     if (!image || l3 + PP_IPV6_HEADER > end) return PP_NONE;
     const struct pp_fib_geometry* shape = pp_geometry();
-    return pp_source_verdict(
-        image, shape, pp_fib_walk6(image, shape, pp_fib_load32(image, table_offset + 4), (__u8*)l3 + 8));
+    const __u32 table = pp_full_table(image, shape, interface);
+    return pp_source_verdict(image, shape,
+                             pp_fib_walk6(image, shape, pp_fib_load32(image, table + 4), (__u8*)l3 + 8));
 }
 
 /* Decides; PP_FORWARDED: leaves as `out` says, once rewritten. */
@@ -96,7 +97,8 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(destination >> 54 == 0xfe80 >> 6)) return PP_HOST_LINK_LOCAL;
 
     __u32 group = pp_fib_walk6(f->image, f->geometry, pp_fib_load32(f->image, f->table + 4), ip + 24);
-    if (pp_is_auto() && !group) group = pp_cold_group6(f->ctx, f->l3_offset);
+    if (pp_is_auto() && !group && f->table == (split_table_offset & ~PP_BY_INTERFACE))
+        group = pp_cold_group6(f->ctx, f->l3_offset);
     __u64 members = pp_fib_group_word(f->image, f->geometry, group);
     __u32 adjacency = PP_FIB_GROUP_FIRST(members);
     __u32 bits = PP_FIB_GROUP_BITS(members);
@@ -121,7 +123,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(source >> 54 == 0xfe80 >> 6)) return PP_PUNT_BEYOND_SCOPE; /* RFC 4291 2.5.6 */
     const __u32 suspect = pp_fib_source_bit6(source, bpf_be64_to_cpu(words[1].value));
     if (unlikely(pp_fib_is_suspect(f->image, f->geometry, suspect))) {
-        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source6(f->ctx, f->l3_offset);
+        enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source6(f->ctx, f->l3_offset, f->interface);
         if (forbidden) return forbidden;
     }
 

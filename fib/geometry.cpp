@@ -51,6 +51,7 @@ pp_fib_geometry plan_geometry(const Capacity& capacity) {
     g.bucket_offset = place(g.bucket_count, sizeof(uint32_t));
     g.adjacency_offset = place(g.adjacency_count, sizeof(pp_fib_adjacency));
     g.table_offset = place(g.table_count, sizeof(pp_fib_table));
+    g.interface_offset = place(PP_FIB_INTERFACES, sizeof(pp_fib_interface));
     // Nodes last: they are never read before they are filled, so this part need not be cleared.
     g.node_offset = place(g.node_bytes, 1);
     // A lookup reads 4 bytes where the last node's last element may be one.

@@ -169,6 +169,11 @@ void FibImage::set_port(uint16_t port, const pp_fib_port& value) {
     store_words(reinterpret_cast<pp_fib_port*>(state_->base + state_->geometry.port_offset) + port, value);
 }
 
+void FibImage::set_interface(uint16_t interface, const pp_fib_interface& tables) {
+    auto* all = reinterpret_cast<__u32*>(state_->base + state_->geometry.interface_offset);
+    store_release<__u32>(all + interface, uint32_t{tables.host_table} << 16 | tables.table);
+}
+
 Result<void> FibImage::set_vlan(uint16_t port, uint16_t outer, uint16_t inner, uint16_t interface) {
     return state_->vlans.set({port, outer, inner, interface});
 }

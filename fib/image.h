@@ -127,6 +127,9 @@ class FibImage {
     [[nodiscard]] const pp_fib_adjacency& adjacency(AdjacencyId id) const;
 
     void set_port(uint16_t port, const pp_fib_port& value);
+    /// In which tables packets are looked up that come in by an L3 interface; table 0 for one that is new.
+    /// Of a port's own interface its pp_fib_port says so, too.
+    void set_interface(uint16_t interface, const pp_fib_interface& tables);
     /// Tags as in pp_fib_vlan.
     Result<void> set_vlan(uint16_t port, uint16_t outer, uint16_t inner, uint16_t interface);
     void erase_vlan(uint16_t port, uint16_t outer, uint16_t inner);
@@ -134,7 +137,7 @@ class FibImage {
     /// Where the flow hash begins. Another one moves flows.
     void set_hash_seed(uint64_t seed);
     [[nodiscard]] uint64_t hash_seed() const;
-    /// Packets from this address are not forwarded if table 0 leads to an adjacency of kind PP_ADJ_HOST or
+    /// Packets from this address are not forwarded if the table that they are looked up in leads to an adjacency of kind PP_ADJ_HOST or
     /// PP_ADJ_BROADCAST for it; of other addresses that is not looked at. As often forgotten as noted.
     void note_source(const IpAddress& address);
     void forget_source(const IpAddress& address);

@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define PP_FIB_MAGIC 0x46504b50u /* "PKPF" */
-#define PP_FIB_LAYOUT_VERSION 3
+#define PP_FIB_LAYOUT_VERSION 4
 
 /* Where the parts lie; stands at offset 0 of the image. Counts are powers of two, so that an index read from
  * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned.
@@ -41,6 +41,7 @@ struct pp_fib_geometry {
     __u32 node_bytes;
     __u32 root_count;
     __u32 globals_offset; /* struct pp_fib_globals */
+    __u32 interface_offset; /* struct pp_fib_interface[PP_FIB_INTERFACES], by L3 interface */
 };
 
 /* What belongs to no table. */
@@ -51,7 +52,7 @@ struct pp_fib_globals {
     __u64 reserved[7];
     /* Addresses that may be the source of nothing that is forwarded: the router's own, and broadcast
      * addresses of its nets. One bit for each value of their hash (fib/lookup.h): where it is 0 a source is
-     * none of them, where it is 1 the default table says whether it is. Two instructions' worth of memory in
+     * none of them, where it is 1 the packet's own table says whether it is. Two instructions' worth of memory in
      * place of a second longest-prefix match for every packet. */
     __u32 sources[PP_FIB_SOURCE_BITS / 32];
 };
@@ -63,6 +64,14 @@ struct pp_fib_table {
     __u32 entry6;
 };
 #define PP_FIB_DEFAULT_TABLE 0
+
+/* Which tables are asked for what comes in by an L3 interface: those of its VRF. All zeroes: the default one.
+ * Both change by one store. */
+#define PP_FIB_INTERFACES 65536u
+struct pp_fib_interface {
+    __u16 table;      /* with all routes */
+    __u16 host_table; /* with the host's own addresses alone, for ports that decide about nothing else */
+};
 
 /* An entry: a group id (0: no route), or, with bit 31 set, a node that decides by the next address bits:
  * its kind, for the first three kinds the number of those 8 bits that do not matter (shift), and its place in
@@ -149,7 +158,7 @@ struct pp_fib_port {
     __u16 flags;
     __u32 ifindex;
     __u16 interface; /* L3 interface of untagged (and priority-tagged) frames, 0 = none */
-    __u16 reserved;
+    __u16 table;     /* of that interface, so that it costs plain frames no load */
 };
 
 /* VLAN interface: which L3 interface takes frames of these tags. interface == 0: free slot; probing goes on

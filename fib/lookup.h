@@ -123,6 +123,15 @@ PP_FIB_INLINE __u64 pp_fib_table_offset(const struct pp_fib_geometry* g, __u32 t
     return g->table_offset + (__u64)(table & (g->table_count - 1)) * sizeof(struct pp_fib_table);
 }
 
+/* The tables of an L3 interface as one word, so that what is taken from it belongs together. */
+PP_FIB_INLINE __u32 pp_fib_interface_word(const void* image, const struct pp_fib_geometry* g,
+                                          __u32 interface) {
+    return pp_fib_load32(image, g->interface_offset + (__u64)(interface & (PP_FIB_INTERFACES - 1)) *
+                                                          sizeof(struct pp_fib_interface));
+}
+#define PP_FIB_INTERFACE_TABLE(word) ((word) & 0xffff)
+#define PP_FIB_INTERFACE_HOST_TABLE(word) ((word) >> 16)
+
 /* Group id of the longest match in a table: 0 if there is none. */
 PP_FIB_INLINE __u32 pp_fib_lookup4_in(const void* image, const struct pp_fib_geometry* g, __u32 table,
                                       __u32 address) {

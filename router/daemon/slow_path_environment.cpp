@@ -42,13 +42,16 @@ std::optional<IpAddress> DaemonEnvironment::source_address(uint16_t interface, F
     return family == Family::ipv6 && !link_local ? std::nullopt : other;
 }
 
-std::optional<IpAddress> DaemonEnvironment::router_address(Family family) const {
+std::optional<IpAddress> DaemonEnvironment::router_address(Family family, uint16_t near) const {
     std::optional<IpAddress> lowest;
-    for (const auto& [id, interface] : routing_.interfaces().all())
+    const VrfId vrf = routing_.vrf_of(near);
+    for (const auto& [id, interface] : routing_.interfaces().all()) {
+        if (interface.vrf != vrf) continue;
         for (const auto& own : interface.addresses)
             if (own.address.family == family && !own.address.is_link_local() &&
                 (!lowest || own.address < *lowest))
                 lowest = own.address;
+    }
     return lowest;
 }
 

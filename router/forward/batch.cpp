@@ -60,20 +60,32 @@ Forwarder::~Forwarder() = default;
         }
     }
     if (count4 != 0) {
-        reader_.lookup_batch(std::span<const uint32_t>(scratch.addresses4).first(count4),
-                             std::span(scratch.groups).first(count4));
+        look_up(std::span<const uint32_t>(scratch.addresses4).first(count4), scratch.of4);
         for (size_t at = 0; at < count4; at++) {
             const uint8_t i = scratch.of4[at];
             after_lookup(scratch.frames[i], decisions[i], scratch.groups[at]);
         }
     }
     if (count6 != 0) {
-        reader_.lookup_batch(std::span<const fib::Ip6Bytes>(scratch.addresses6).first(count6),
-                             std::span(scratch.groups).first(count6));
+        look_up(std::span<const fib::Ip6Bytes>(scratch.addresses6).first(count6), scratch.of6);
         for (size_t at = 0; at < count6; at++) {
             const uint8_t i = scratch.of6[at];
             after_lookup(scratch.frames[i], decisions[i], scratch.groups[at]);
         }
+    }
+}
+
+// One after the other what has the same table; frames of a port mostly do.
+template <class Address>
+void Forwarder::look_up(std::span<const Address> addresses, const std::array<uint8_t, batch>& of) {
+    const auto table_at = [&](size_t at) { return scratch_->frames[of[at]].table; };
+    for (size_t first = 0, end = 0; first < addresses.size(); first = end) {
+        const uint16_t table = table_at(first);
+        do
+            end++;
+        while (end < addresses.size() && table_at(end) == table);
+        reader_.lookup_batch(addresses.subspan(first, end - first),
+                             std::span(scratch_->groups).subspan(first, end - first), table);
     }
 }
 

@@ -5,6 +5,7 @@
 /// what is not plain (router/forward/plain.h), and about every packet while somebody observes.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 
@@ -44,6 +45,9 @@ class Forwarder {
 
   private:
     struct Scratch;
+    /// Frame of[i] has addresses[i].
+    template <class Address>
+    void look_up(std::span<const Address> addresses, const std::array<uint8_t, batch>& of);
     /// Up to the lookup, step by step.
     pp_verdict begin_steps(size_t at, const IngressFrame& in, Decision& decision, Destination& destination);
     ImageView image_;

@@ -36,6 +36,7 @@ struct Frame {
     Bytes slice;          ///< at most 128 bytes, never more than the frame has
     uint32_t length = 0;  ///< whole frame
     uint16_t ethertype = 0;
+    uint16_t table = PP_FIB_DEFAULT_TABLE;  ///< of the interface that it came in by
     bool checksum_good = false;     ///< the IPv4 header's, verified by the NIC
     bool link_layer_group = false;  ///< sent to a link-layer broadcast or multicast address
 };
@@ -77,8 +78,8 @@ void read_adjacency(const ImageView& image, Decision& decision, Egress& egress, 
 /// Is the packet the kernel's, by its destination?
 pp_verdict host_verdict(const Decision& decision, uint8_t kind);
 /// Is the source an address of the router, or a broadcast address? PP_NONE: neither.
-pp_verdict source_verdict_ipv4(const ImageView& image, uint32_t source);
-pp_verdict source_verdict_ipv6(const ImageView& image, const uint8_t* source);
+pp_verdict source_verdict_ipv4(const Frame& frame, uint32_t source);
+pp_verdict source_verdict_ipv6(const Frame& frame, const uint8_t* source);
 /// Does the routing decision itself end the packet? (No route, blackhole, …)
 pp_verdict route_verdict(const Egress& egress);
 /// Can it leave? Neighbour known, egress port up.

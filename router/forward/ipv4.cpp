@@ -103,7 +103,7 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     if (is_martian_destination(destination)) return PP_DROP_MARTIAN_DESTINATION;
     if (is_link_local(source)) return PP_DROP_LINK_LOCAL;
     if (is_martian_source(source)) return PP_DROP_MARTIAN_SOURCE;
-    if (const auto verdict = source_verdict_ipv4(frame.image, source)) return verdict;
+    if (const auto verdict = source_verdict_ipv4(frame, source)) return verdict;
 
     uint16_t pointer = 0;
     const pp_verdict options = header_length > ipv4_fixed_header ? scan_options(header, pointer) : PP_NONE;

@@ -86,7 +86,7 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     if (destination.is_martian()) return PP_DROP_MARTIAN_DESTINATION;
     if (source.is_multicast() || source.is_martian()) return PP_DROP_MARTIAN_SOURCE;
     if (source.is_link_local()) return PP_PUNT_BEYOND_SCOPE;  // RFC 4291 2.5.6
-    if (const auto verdict = source_verdict_ipv6(frame.image, &packet[8])) return verdict;
+    if (const auto verdict = source_verdict_ipv6(frame, &packet[8])) return verdict;
 
     if (packet[6] == next_header_hop_by_hop) {
         if (const auto verdict = walk_hop_by_hop(packet, payload, decision.parameter_pointer)) return verdict;

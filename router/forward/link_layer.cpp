@@ -52,10 +52,17 @@ pp_verdict parse_link_layer(Frame& frame, Decision& decision) {
     }
     frame.ethertype = ethertype;
     decision.l3_offset = static_cast<uint16_t>(offset);
-    decision.ingress_interface =
-        named == 0 ? own.interface
-                   : static_cast<uint16_t>(pp_fib_vlan_interface(frame.image.base, frame.image.geometry,
-                                                                 frame.port, tags[0], tags[1]));
+    if (named == 0) {
+        decision.ingress_interface = own.interface;
+        frame.table = own.table;
+    } else {
+        const auto* base = frame.image.base;
+        const auto* geometry = frame.image.geometry;
+        decision.ingress_interface =
+            static_cast<uint16_t>(pp_fib_vlan_interface(base, geometry, frame.port, tags[0], tags[1]));
+        frame.table = static_cast<uint16_t>(
+            PP_FIB_INTERFACE_TABLE(pp_fib_interface_word(base, geometry, decision.ingress_interface)));
+    }
     return decision.ingress_interface == 0 ? PP_HOST_UNKNOWN_VLAN : PP_NONE;
 }
 

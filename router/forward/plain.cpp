@@ -95,13 +95,17 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     // A whole vector: the last run's need not begin where one does.
     std::fill_n(&batch.bytes_[total], PP_PLAIN_LANES, PlainBatch::nothing());
     uint64_t plain4 = 0;
+    stretches_ = 0;
     for (const IngressRun& run : runs) {
         const pp_fib_port* port = pp_fib_port_at(image_.base, image_.geometry, run.port);
         static_assert(offsetof(pp_fib_port, mac) == 0 && offsetof(pp_fib_port, interface) == 12);
         uint64_t own = image_word(port, 0);
-        const auto interface = static_cast<uint16_t>(image_word(port, 1) >> 32);
+        static_assert(offsetof(pp_fib_port, table) == 14);
+        const uint64_t link = image_word(port, 1);
+        const auto interface = static_cast<uint16_t>(link >> 32);
         if (run.count == 0 || interface == 0 || (own & 1) != 0) continue;
         own &= mac_bits;
+        note_table(static_cast<uint16_t>(link >> 48), run);
         const pp_plain_run check{&batch.bytes_[run.first],
                                  &batch.frame_lengths_[run.first],
                                  batch.verified_ >> run.first,
@@ -118,8 +122,11 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     if (plain4 != 0) {
         // What stands behind the batch's addresses is of an earlier one: as good as any to look up.
         const size_t count = total > few ? PlainBatch::most : total;
-        reader_.lookup_batch(std::span<const uint32_t>(batch.addresses4_).first(count),
-                             std::span(groups_).first(count));
+        if (stretches_ == 1)
+            reader_.lookup_batch(std::span<const uint32_t>(batch.addresses4_).first(count),
+                                 std::span(groups_).first(count), stretch_[0].table);
+        else
+            look_up_stretches4(batch);
         forwarded = decide<false>(batch, plain4);
     }
     if (six_->count != 0) batch.plain6_ = decide<true>(batch, look_up6(batch));
@@ -152,10 +159,41 @@ void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t othe
     });
 }
 
+// Those of neighbouring runs that have the same table are looked up at once: mostly the whole batch.
+void PlainForwarder::note_table(uint16_t table, const IngressRun& run) {
+    const auto end = static_cast<uint16_t>(run.first + run.count);
+    if (stretches_ != 0 && stretch_[stretches_ - 1].table == table)
+        stretch_[stretches_ - 1].end = end;
+    else
+        stretch_[stretches_++] = {table, end};
+}
+
+void PlainForwarder::look_up_stretches4(const PlainBatch& batch) {
+    size_t first = 0;
+    for (size_t at = 0; at < stretches_; at++) {
+        const auto [table, end] = stretch_[at];
+        reader_.lookup_batch(std::span<const uint32_t>(batch.addresses4_).subspan(first, end - first),
+                             std::span(groups_).subspan(first, end - first), table);
+        first = end;
+    }
+}
+
 uint64_t PlainForwarder::look_up6(PlainBatch& batch) {
     Scratch6& six = *six_;
-    reader_.lookup_batch(std::span<const fib::Ip6Bytes>(six.addresses).first(six.count),
-                         std::span(six.groups).first(six.count));
+    size_t first = 0;
+    for (size_t at = 0; at < stretches_; at++) {
+        const auto [table, end_in_batch] = stretch_[at];
+        size_t end = first;
+        if (at + 1 == stretches_)
+            end = six.count;
+        else
+            while (end < six.count && six.of[end] < end_in_batch)
+                end++;
+        if (end != first)
+            reader_.lookup_batch(std::span<const fib::Ip6Bytes>(six.addresses).subspan(first, end - first),
+                                 std::span(six.groups).subspan(first, end - first), table);
+        first = end;
+    }
     uint64_t which = 0;
     for (size_t at = 0; at < six.count; at++) {
         const uint8_t index = six.of[at];

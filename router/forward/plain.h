@@ -117,8 +117,18 @@ class PlainForwarder {
     template <bool Ipv6>
     uint64_t decide(PlainBatch& batch, uint64_t which);
 
+    /// Frames before `end`, and behind the stretch before, are looked up in `table`.
+    struct Stretch {
+        uint16_t table;
+        uint16_t end;
+    };
+    void note_table(uint16_t table, const IngressRun& run);
+    void look_up_stretches4(const PlainBatch& batch);
+
     ImageView image_;
     fib::FibReader reader_;
+    std::array<Stretch, PlainBatch::most> stretch_{};
+    size_t stretches_ = 0;
     pp_plain_check* check4_;
     pp_plain_check* check6_;
     std::array<fib::GroupId, PlainBatch::most> groups_{};

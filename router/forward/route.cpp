@@ -44,15 +44,17 @@ pp_verdict source_verdict(const ImageView& image, uint32_t group) {
 
 }  // namespace
 
-pp_verdict source_verdict_ipv4(const ImageView& image, uint32_t source) {
+pp_verdict source_verdict_ipv4(const Frame& frame, uint32_t source) {
+    const ImageView& image = frame.image;
     if (!pp_fib_is_suspect(image.base, image.geometry, pp_fib_source_bit4(source))) return PP_NONE;
-    return source_verdict(image, pp_fib_lookup4(image.base, image.geometry, source));
+    return source_verdict(image, pp_fib_lookup4_in(image.base, image.geometry, frame.table, source));
 }
 
-pp_verdict source_verdict_ipv6(const ImageView& image, const uint8_t* source) {
+pp_verdict source_verdict_ipv6(const Frame& frame, const uint8_t* source) {
+    const ImageView& image = frame.image;
     const uint32_t bit = pp_fib_source_bit6(load_be64(source), load_be64(source + 8));
     if (!pp_fib_is_suspect(image.base, image.geometry, bit)) return PP_NONE;
-    return source_verdict(image, pp_fib_lookup6(image.base, image.geometry, source));
+    return source_verdict(image, pp_fib_lookup6_in(image.base, image.geometry, frame.table, source));
 }
 
 pp_verdict host_verdict(const Decision& decision, uint8_t kind) {

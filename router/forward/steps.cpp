@@ -13,6 +13,7 @@ void begin(Frame& frame, const ImageView& image, uint16_t port, std::span<const 
     frame.slice = slice.first(std::min(slice.size(), most));
     frame.length = frame_length;
     frame.ethertype = 0;
+    frame.table = PP_FIB_DEFAULT_TABLE;
     frame.checksum_good = false;
     frame.link_layer_group = false;
 }

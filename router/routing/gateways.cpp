@@ -29,7 +29,7 @@ class Gateways::Attempt {
 
     void run() {
         bool any = false;
-        all_.routes_around_(gateway_->first, [&](const fib::Route& route) {
+        all_.routes_around_(gateway_->first.vrf, gateway_->first.address, [&](const fib::Route& route) {
             const NextHopSetSpec& spec = all_.spec_of_(route.next_hops);
             if (is_neighbour_route(route, spec)) return true;
             gateway_->second.shortest = route.prefix.length;
@@ -91,7 +91,7 @@ class Gateways::Attempt {
         for (const NextHopSpec& hop : spec.next_hops) {
             if (hop.backup != backups) continue;
             if (hop.is_gateway_alone()) {
-                const Place other = all_.gateways_.find(*hop.via);
+                const Place other = all_.gateways_.find(Key::of(hop));
                 if (other->second.progress != Gateway::Progress::known) {
                     missing_ = other;
                     return false;
@@ -102,7 +102,7 @@ class Gateways::Attempt {
                 parts.push_back({hop.weight, resolution.hops});
             } else if (const L3Interface* on = all_.interfaces_.find(hop.interface); on && on->up) {
                 if (hop.via) depth = std::max(depth, 1U);
-                parts.push_back({hop.weight, {{hop.interface, hop.via ? *hop.via : gateway_->first, 1}}});
+                parts.push_back({hop.weight, {{hop.interface, hop.via ? *hop.via : gateway_->first.address, 1}}});
             }
         }
         return true;
@@ -114,25 +114,25 @@ class Gateways::Attempt {
     std::optional<Place> missing_;
 };
 
-void Gateways::add(const IpAddress& gateway, fib::NextHopSetId user) {
+void Gateways::add(const Key& gateway, fib::NextHopSetId user) {
     const auto [place, added] = gateways_.try_emplace(gateway);
-    if (added) beginning_with(gateway.family, gateway.bytes[0])++;
+    if (added) beginning_with(gateway.address.family, gateway.address.bytes[0])++;
     place->second.users.insert(user);
 }
 
-void Gateways::remove(const IpAddress& gateway, fib::NextHopSetId user) {
+void Gateways::remove(const Key& gateway, fib::NextHopSetId user) {
     const Place found = gateways_.find(gateway);
     if (found == gateways_.end()) return;
     found->second.users.erase(user);
     if (!found->second.users.empty()) return;
-    beginning_with(gateway.family, gateway.bytes[0])--;
+    beginning_with(gateway.address.family, gateway.address.bytes[0])--;
     forget_examined(found);
     gateways_.erase(found);
 }
 
 // Depth first, with the path in a list of its own: a chain of gateways as long as the table must not take the
 // stack. Each gateway is tried anew once what it was missing is there.
-const Resolution& Gateways::resolve(const IpAddress& gateway) {
+const Resolution& Gateways::resolve(const Key& gateway) {
     const Place wanted = gateways_.find(gateway);
     if (wanted->second.progress == Gateway::Progress::known) return wanted->second.resolution;
     std::vector<Place> path{wanted};
@@ -163,17 +163,17 @@ void Gateways::close_loop(std::vector<Place>& path, Place reached) {
     } while (last != reached);
 }
 
-const Resolution* Gateways::find(const IpAddress& gateway) const {
+const Resolution* Gateways::find(const Key& gateway) const {
     const auto found = gateways_.find(gateway);
     if (found == gateways_.end() || found->second.progress != Gateway::Progress::known) return nullptr;
     return &found->second.resolution;
 }
 
-Gateways::SetIds Gateways::route_changed(const Prefix& prefix) {
+Gateways::SetIds Gateways::route_changed(VrfId vrf, const Prefix& prefix) {
     if (prefix.length >= 8 && beginning_with(prefix.address.family, prefix.address.bytes[0]) == 0) return {};
     std::vector<Place> touched;
-    const IpAddress last = prefix.last();
-    for (Place at = gateways_.lower_bound(prefix.address);
+    const Key last{vrf, prefix.last()};
+    for (Place at = gateways_.lower_bound({vrf, prefix.address});
          at != gateways_.end() && !ByFamily()(last, at->first); ++at)
         if (int{prefix.length} >= at->second.shortest) touched.push_back(at);
     if (touched.empty()) return {};

@@ -51,26 +51,33 @@ struct Resolution {
 class Gateways {
   public:
     using SetIds = std::vector<fib::NextHopSetId>;
-    /// As Rib::for_each_containing().
+    /// As Rib::for_each_containing(), of a VRF.
     using ForEachContaining =
-        std::function<void(const IpAddress& address, const fib::Rib::VisitContaining& visit)>;
+        std::function<void(VrfId vrf, const IpAddress& address, const fib::Rib::VisitContaining& visit)>;
     using SpecOf = std::function<const NextHopSetSpec&(fib::NextHopSetId id)>;
 
     Gateways(const InterfaceTable& interfaces, ForEachContaining routes_around, SpecOf spec_of)
         : interfaces_(interfaces), routes_around_(std::move(routes_around)), spec_of_(std::move(spec_of)) {}
 
+    /// A gateway by the routes of a VRF.
+    struct Key {
+        VrfId vrf = default_vrf;
+        IpAddress address;
+        static Key of(const NextHopSpec& hop) { return {hop.vrf, *hop.via}; }
+    };
+
     /// The set has the gateway among its next hops.
-    void add(const IpAddress& gateway, fib::NextHopSetId user);
-    void remove(const IpAddress& gateway, fib::NextHopSetId user);
+    void add(const Key& gateway, fib::NextHopSetId user);
+    void remove(const Key& gateway, fib::NextHopSetId user);
     /// Resolves where that is not known. The gateway must have been added; the reference is valid until the
     /// next call that changes anything.
-    const Resolution& resolve(const IpAddress& gateway);
+    const Resolution& resolve(const Key& gateway);
     /// The last answer; nullptr if there is none.
-    [[nodiscard]] const Resolution* find(const IpAddress& gateway) const;
+    [[nodiscard]] const Resolution* find(const Key& gateway) const;
 
     // What a change makes void, as the sets whose next hops may come out different now.
     /// A route of exactly this prefix was added, replaced or removed.
-    SetIds route_changed(const Prefix& prefix);
+    SetIds route_changed(VrfId vrf, const Prefix& prefix);
     /// The next hops of these sets that need no gateway resolved (their interfaces) can be used, or no more.
     SetIds sets_changed(const SetIds& sets);
     SetIds set_via_default(bool allowed);
@@ -86,15 +93,17 @@ class Gateways {
         std::set<fib::NextHopSetId> examined;  ///< sets of routes that it was resolved with
     };
     struct ByFamily {
-        bool operator()(const IpAddress& a, const IpAddress& b) const {
-            return a.family != b.family ? a.family < b.family : a.bytes < b.bytes;
+        bool operator()(const Key& a, const Key& b) const {
+            if (a.vrf != b.vrf) return a.vrf < b.vrf;
+            return a.address.family != b.address.family ? a.address.family < b.address.family
+                                                        : a.address.bytes < b.address.bytes;
         }
     };
-    using Table = std::map<IpAddress, Gateway, ByFamily>;
+    using Table = std::map<Key, Gateway, ByFamily>;
     using Place = Table::iterator;
     class Attempt;
 
-    /// How many gateways begin with this byte: most routes of a large table lead to none of them, and are
+    /// How many gateways begin with this byte, in whatever VRF: most routes of a large table lead to none of them, and are
     /// told so without a search.
     [[nodiscard]] uint32_t& beginning_with(Family family, uint8_t byte) {
         return by_first_byte_[family == Family::ipv6][byte];
@@ -109,7 +118,7 @@ class Gateways {
     bool via_default_ = false;
     Table gateways_;
     std::array<std::array<uint32_t, 256>, 2> by_first_byte_{};
-    std::map<fib::NextHopSetId, std::set<IpAddress, ByFamily>> examiners_;
+    std::map<fib::NextHopSetId, std::set<Key, ByFamily>> examiners_;
 };
 
 }  // namespace pktpit::router

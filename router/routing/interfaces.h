@@ -18,6 +18,9 @@ namespace pktpit::router {
 /// Ids of L3 interfaces and of ports; 0 is none, so that zeroed memory names nothing.
 using InterfaceId = uint16_t;
 using PortId = uint16_t;
+/// A VRF of the routing core; 0 is the default one, which is always there.
+using VrfId = uint16_t;
+inline constexpr VrfId default_vrf = 0;
 
 struct L3Interface {
     InterfaceId id = 0;
@@ -25,6 +28,7 @@ struct L3Interface {
     PortId port = 0;
     std::vector<uint16_t> vlan;  ///< VIDs, outermost first; empty: untagged
     uint16_t vlan_protocol = 0x8100;
+    VrfId vrf = default_vrf;  ///< in whose routes its packets are looked up
     uint32_t ifindex = 0;  ///< kernel device that has the addresses and neighbours; 0: none (now)
     bool up = false;
     bool no_redirect = false;  ///< of a port: XDP redirects from other ports do not reach its device
@@ -66,18 +70,6 @@ class InterfaceTable {
     }
     [[nodiscard]] const L3Interface* by_ifindex(uint32_t ifindex) const {
         return ifindex == 0 ? nullptr : find_if([&](const L3Interface& i) { return i.ifindex == ifindex; });
-    }
-    /// The interface with the longest net that contains the address, among those that are up.
-    [[nodiscard]] const L3Interface* on_link(const IpAddress& address) const {
-        const L3Interface* best = nullptr;
-        int best_length = -1;
-        for (const auto& [id, interface] : by_id_)
-            for (const auto& own : interface.addresses)
-                if (interface.up && own.net().contains(address) && own.length > best_length) {
-                    best = &interface;
-                    best_length = own.length;
-                }
-        return best;
     }
     [[nodiscard]] const std::map<InterfaceId, L3Interface>& all() const { return by_id_; }
 

@@ -78,7 +78,7 @@ void NextHopSets::change_resilient(fib::NextHopSetId id, const NextHopSetSpec& w
     const NextHopSetSpec& now = *sets_.at(id).spec;
     const auto same_hop = [](const NextHopSpec& hop) {
         return [&hop](const NextHopSpec& other) {
-            return other.via == hop.via && other.interface == hop.interface;
+            return other.via == hop.via && other.interface == hop.interface && other.vrf == hop.vrf;
         };
     };
     if (now.next_hops == wanted.next_hops && now.kind == wanted.kind) {
@@ -127,7 +127,7 @@ void NextHopSets::tick(std::chrono::steady_clock::time_point now) {
 void NextHopSets::watch(const NextHopSetSpec& spec, fib::NextHopSetId id) {
     for (const auto& hop : spec.next_hops) {
         if (hop.is_gateway_alone())
-            gateways_.add(*hop.via, id);
+            gateways_.add(Gateways::Key::of(hop), id);
         else
             by_interface_[hop.interface].insert(id);
     }
@@ -136,7 +136,7 @@ void NextHopSets::watch(const NextHopSetSpec& spec, fib::NextHopSetId id) {
 void NextHopSets::unwatch(const NextHopSetSpec& spec, fib::NextHopSetId id) {
     for (const auto& hop : spec.next_hops) {
         if (hop.is_gateway_alone()) {
-            gateways_.remove(*hop.via, id);
+            gateways_.remove(Gateways::Key::of(hop), id);
             continue;
         }
         const auto users = by_interface_.find(hop.interface);
@@ -196,7 +196,7 @@ std::vector<ResolvedHop> NextHopSets::resolve(const NextHopSetSpec& spec, bool b
     for (const auto& hop : spec.next_hops) {
         if (hop.backup != backups) continue;
         if (hop.is_gateway_alone())
-            parts.push_back({hop.weight, gateways_.resolve(*hop.via).hops});
+            parts.push_back({hop.weight, gateways_.resolve(Gateways::Key::of(hop)).hops});
         else if (const L3Interface* interface = interfaces_.find(hop.interface); interface && interface->up)
             parts.push_back({hop.weight, {{hop.interface, hop.via, 1}}});
     }

@@ -61,8 +61,8 @@ class NextHopSets {
     /// Those, and the ones that stand in for them or that they stand in for.
     [[nodiscard]] std::vector<ResolvedHop> known_hops_of(fib::NextHopSetId id);
     /// What a gateway that stands without an interface in some set resolves to; nullptr: there is no such.
-    [[nodiscard]] const Resolution* resolution_of(const IpAddress& gateway) const {
-        return gateways_.find(gateway);
+    [[nodiscard]] const Resolution* resolution_of(const IpAddress& gateway, VrfId vrf = default_vrf) const {
+        return gateways_.find({vrf, gateway});
     }
     [[nodiscard]] size_t size() const { return sets_.size(); }
     /// Computed from their numbers and those of their next hops.
@@ -88,7 +88,7 @@ class NextHopSets {
     void neighbour_changed(const Adjacencies::NeighbourKey& key);
     /// A route of exactly this prefix was added, replaced or removed: sets with a gateway that it may lead to
     /// are resolved anew. To be called after the RIB has it, and before what it replaced is released.
-    void route_changed(const Prefix& prefix) { refresh(gateways_.route_changed(prefix)); }
+    void route_changed(VrfId vrf, const Prefix& prefix) { refresh(gateways_.route_changed(vrf, prefix)); }
     void set_via_default(bool allowed) { refresh(gateways_.set_via_default(allowed)); }
     [[nodiscard]] bool via_default() const { return gateways_.via_default(); }
     /// Members that resilient sets have waited long enough for. Call every 100 ms or so; `now` only grows.

@@ -18,7 +18,8 @@ struct NextHopSpec {
     std::optional<IpAddress> via;  ///< absent: the destination itself is on the link
     InterfaceId interface = 0;     ///< 0: where the route to `via` leads
     uint16_t weight = 1;
-    bool backup = false;  ///< used while no next hop that is none can be
+    bool backup = false;      ///< used while no next hop that is none can be
+    VrfId vrf = default_vrf;  ///< of a gateway alone: in whose routes it is looked up; else the default
 
     /// The interface has to be found by a route.
     [[nodiscard]] bool is_gateway_alone() const { return via && interface == 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/routing.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -24,22 +25,24 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::Ta
       refused_(std::move(refused)),
       adjacencies_(image, interfaces_),
       sets_(image, interfaces_, adjacencies_,
-            [this](const IpAddress& address, const fib::Rib::VisitContaining& visit) {
-                rib_.for_each_containing(address, visit);
+            [this](VrfId id, const IpAddress& address, const fib::Rib::VisitContaining& visit) {
+                // Next hops may name a VRF that has gone.
+                if (const auto found = vrfs_.find(id); found != vrfs_.end())
+                    found->second->rib.for_each_containing(address, visit);
             }),
-      rib_([this](const Prefix& prefix, const std::optional<fib::Route>& best, fib::NextHopSetId second) {
-          return write_best(prefix, best, second);
-      }) {
+      default_(&make_vrf(default_vrf, {}, PP_FIB_DEFAULT_TABLE, port_table)) {
     sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { return usable_changed(id, usable); });
 }
 
 bool Routing::usable_changed(fib::NextHopSetId id, bool usable) {
-    rib_.begin_set_usable(id, usable);
+    for (const auto& [number, vrf] : vrfs_)
+        vrf->rib.begin_set_usable(id, usable);
     draining_.erase(id);
-    if (rib_.settled(id)) return true;
+    if (settled(id)) return true;
     if (!there_is_work_) {
         constexpr size_t all = std::numeric_limits<size_t>::max();
-        if (auto settled = rib_.settle(all); !settled) refused_(settled.error());
+        for (const auto& [number, vrf] : vrfs_)
+            if (auto settled = vrf->rib.settle(all); !settled) refused_(settled.error());
         return true;
     }
     if (!usable) draining_.insert(id);
@@ -47,34 +50,43 @@ bool Routing::usable_changed(fib::NextHopSetId id, bool usable) {
     return false;
 }
 
+bool Routing::settled(fib::NextHopSetId id) const {
+    return std::ranges::all_of(vrfs_, [id](const auto& entry) { return entry.second->rib.settled(id); });
+}
+
+bool Routing::settled() const {
+    return std::ranges::all_of(vrfs_, [](const auto& entry) { return entry.second->rib.settled(); });
+}
+
 bool Routing::settle(size_t prefixes) {
-    if (auto settled = rib_.settle(prefixes); !settled) refused_(settled.error());
+    for (const auto& [number, vrf] : vrfs_)
+        if (auto settled = vrf->rib.settle(prefixes); !settled) refused_(settled.error());
     for (auto at = draining_.begin(); at != draining_.end();) {
-        if (!rib_.settled(*at)) {
+        if (!settled(*at)) {
             ++at;
             continue;
         }
         sets_.drained(*at);
         at = draining_.erase(at);
     }
-    return rib_.settled();
+    return settled();
 }
 
 // Ports that hold a part of the table lose what the change could make wrong there before it is made.
-Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::Route>& best,
+Result<void> Routing::write_best(Vrf& vrf, const Prefix& prefix, const std::optional<fib::Route>& best,
                                  fib::NextHopSetId second) {
     // What the image has matters only to these two, and is a search in a million.
-    const bool looks = (hot_ && hot_->size() != 0) || sets_.any_chain();
+    const bool looks = (hot_ && hot_->size() != 0 && vrf.id == default_vrf) || sets_.any_chain();
     std::optional<fib::GroupId> group;
     if (best && second != 0)
         group = sets_.chain(best->next_hops, second);
     else if (best)
         group = sets_.group_of(best->next_hops);
-    const auto before = looks ? image_.find(prefix) : std::nullopt;
+    const auto before = looks ? image_.find(prefix, vrf.table) : std::nullopt;
     auto written =
         looks && before == group
             ? Result<void>()
-            : write_changed(prefix, best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID, group);
+            : write_changed(vrf, prefix, best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID, group);
     // One user more was counted for what the prefix has now, if it is a chain's.
     if (!sets_.any_chain()) return written;
     if (!written && second != 0 && group) sets_.release_chain(*group);
@@ -82,58 +94,58 @@ Result<void> Routing::write_best(const Prefix& prefix, const std::optional<fib::
     return written;
 }
 
-Result<void> Routing::write_changed(const Prefix& prefix, pp_adjacency_kind kind,
+Result<void> Routing::write_changed(Vrf& vrf, const Prefix& prefix, pp_adjacency_kind kind,
                                     std::optional<fib::GroupId> group) {
-    if (hot_ && hot_->size() != 0)
-        if (auto prepared = hot_->before_change(prefix); !prepared) return prepared;
+    HotRoutes* hot = hot_ && hot_->size() != 0 && vrf.id == default_vrf ? hot_ : nullptr;
+    if (hot)
+        if (auto prepared = hot->before_change(prefix); !prepared) return prepared;
     const bool host = kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST;
-    if (prefix.length == prefix.address.bits()) note_source(prefix.address, host);
-    if (port_table_ != PP_FIB_DEFAULT_TABLE) {
-        if (auto written = write_host(prefix, host ? group : std::nullopt); !written) return written;
+    if (prefix.length == prefix.address.bits()) note_source(vrf, prefix.address, host);
+    // What is the host's own, in the table of ports that know no more.
+    if (vrf.host_table != PP_FIB_DEFAULT_TABLE) {
+        auto written = write_group(prefix, host ? group : std::nullopt, vrf.host_table);
+        if (!written) return written;
     }
-    auto written = write_group(prefix, group);
-    if (written || !hot_ || hot_->size() == 0) return written;
+    auto written = write_group(prefix, group, vrf.table);
+    if (written || !hot) return written;
     // The full table comes before what only makes it faster.
-    hot_->clear();
-    return write_group(prefix, group);
+    hot->clear();
+    return write_group(prefix, group, vrf.table);
 }
 
 // From the router's own addresses and from broadcast addresses nothing is forwarded.
-void Routing::note_source(const IpAddress& address, bool own) {
+void Routing::note_source(Vrf& vrf, const IpAddress& address, bool own) {
     if (own) {
-        if (sources_.insert(address).second) image_.note_source(address);
-    } else if (sources_.erase(address) != 0) {
+        if (vrf.sources.insert(address).second) image_.note_source(address);
+    } else if (vrf.sources.erase(address) != 0) {
         image_.forget_source(address);
     }
 }
 
-Result<void> Routing::write_group(const Prefix& prefix, std::optional<fib::GroupId> group) {
-    if (group) return image_.set(prefix, *group);
-    if (auto erased = image_.erase(prefix); !erased) return tl::unexpected(erased.error());
-    return {};
-}
-
-/// What is the host's own, in the table of ports that know no more.
-Result<void> Routing::write_host(const Prefix& prefix, std::optional<fib::GroupId> group) {
-    if (group) return image_.set(prefix, *group, port_table_);
-    if (auto erased = image_.erase(prefix, port_table_); !erased) return tl::unexpected(erased.error());
+Result<void> Routing::write_group(const Prefix& prefix, std::optional<fib::GroupId> group,
+                                  fib::TableId table) {
+    if (group) return image_.set(prefix, *group, table);
+    if (auto erased = image_.erase(prefix, table); !erased) return tl::unexpected(erased.error());
     return {};
 }
 
 Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
                                            const std::vector<uint16_t>& vlan, uint16_t vlan_protocol,
-                                           InterfaceId keep_id) {
+                                           InterfaceId keep_id, VrfId vrf) {
     L3Interface interface;
     interface.id = keep_id;
     interface.name = name;
     interface.port = port;
     interface.vlan = vlan;
     interface.vlan_protocol = vlan_protocol;
+    interface.vrf = vrf;
     const InterfaceId id = interfaces_.add(std::move(interface));
     if (id == 0) return fail(name, "too many interfaces", "at most 65,534");
+    write_tables(*interfaces_.find(id));
     if (!vlan.empty()) {
         const auto [outer, inner] = tags_of(vlan, vlan_protocol);
         if (auto set = image_.set_vlan(port, outer, inner, id); !set) {
+            image_.set_interface(id, {});
             interfaces_.remove(id);
             return tl::unexpected(set.error());
         }
@@ -158,6 +170,7 @@ void Routing::remove_interface(InterfaceId id) {
         const auto [outer, inner] = tags_of(interface->vlan, interface->vlan_protocol);
         image_.erase_vlan(interface->port, outer, inner);
     }
+    image_.set_interface(id, {});
     interface->up = false;
     sets_.interface_changed(id);
     interfaces_.remove(id);
@@ -191,6 +204,7 @@ void Routing::write_port(const L3Interface& interface) {
                                        (interface.no_redirect ? PP_PORT_NO_REDIRECT : 0));
     port.ifindex = interface.ifindex;
     port.interface = interface.id;
+    port.table = static_cast<uint16_t>(vrf(interface.vrf).table);
     image_.set_port(interface.port, port);
 }
 
@@ -205,7 +219,7 @@ void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
     broadcasts_.emplace(std::pair{id, address}, broadcast);
     interface->addresses.push_back(address);
     for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
-        wish(prefix, wanted, true);
+        wish(interface->vrf, prefix, wanted, true);
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbour_wish(id, key.second);
 }
@@ -216,20 +230,20 @@ void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
     if (!interface || broadcast == broadcasts_.end()) return;
     std::erase(interface->addresses, address);
     for (const auto& [prefix, unwanted] : wishes_of(id, address, broadcast->second))
-        wish(prefix, unwanted, false);
+        wish(interface->vrf, prefix, unwanted, false);
     broadcasts_.erase(broadcast);
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbour_wish(id, key.second);
 }
 
-void Routing::add_host_address(const IpAddress& address) {
+void Routing::add_host_address(const IpAddress& address, VrfId vrf) {
     for (const auto& [prefix, wanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
-        wish(prefix, wanted, true);
+        wish(vrf, prefix, wanted, true);
 }
 
-void Routing::remove_host_address(const IpAddress& address) {
+void Routing::remove_host_address(const IpAddress& address, VrfId vrf) {
     for (const auto& [prefix, unwanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
-        wish(prefix, unwanted, false);
+        wish(vrf, prefix, unwanted, false);
 }
 
 void Routing::set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour) {
@@ -266,13 +280,14 @@ void Routing::neighbour_wish(InterfaceId interface, const IpAddress& address) {
         neighbour_routes_.emplace(key, prefix);
     else
         neighbour_routes_.erase(key);
-    wish(prefix, route, wanted);
+    wish(vrf_of(interface), prefix, route, wanted);
 }
 
 void Routing::resolve_missing() {
     sets_.retry();
-    rib_.retry();
-    if (!rib_.settled()) {
+    for (const auto& [number, vrf] : vrfs_)
+        vrf->rib.retry();
+    if (!settled()) {
         if (there_is_work_)
             there_is_work_();
         else
@@ -290,52 +305,53 @@ void Routing::resolve_missing_of(fib::NextHopSetId id) {
     }
 }
 
-void Routing::wish(const Prefix& prefix, const ConnectedWish& wish, bool add) {
-    if (add ? connected_.add(prefix, wish) : connected_.remove(prefix, wish)) install_connected(prefix);
+void Routing::wish(VrfId id, const Prefix& prefix, const ConnectedWish& wish, bool add) {
+    ConnectedWishes& wishes = vrf(id).connected;
+    if (add ? wishes.add(prefix, wish) : wishes.remove(prefix, wish)) install_connected(id, prefix);
 }
 
-void Routing::install_connected(const Prefix& prefix) {
-    const ConnectedWish* wish = connected_.strongest(prefix);
+void Routing::install_connected(VrfId id, const Prefix& prefix) {
+    const ConnectedWish* wish = vrf(id).connected.strongest(prefix);
     if (!wish) {
-        (void)erase_route(prefix, fib::RouteSource::connected);
+        (void)erase_route(prefix, fib::RouteSource::connected, id);
         return;
     }
     const auto next_hops = sets_.acquire(wish->spec);
     if (!next_hops) return refused_(next_hops.error());
-    const auto set = set_route({prefix, fib::RouteSource::connected, 0, 0, *next_hops});
+    const auto set = set_route({prefix, fib::RouteSource::connected, 0, 0, *next_hops}, id);
     sets_.release(*next_hops);
     if (!set) refused_(set.error());
 }
 
-Result<void> Routing::set_route(const fib::Route& route) {
+Result<void> Routing::set_route(const fib::Route& route, VrfId id) {
     sets_.add_reference(route.next_hops);
-    const auto before = rib_.exchange(route);
+    const auto before = vrf(id).rib.exchange(route);
     if (!before) {
         sets_.release(route.next_hops);
         return tl::unexpected(before.error());
     }
-    sets_.route_changed(route.prefix);
+    sets_.route_changed(id, route.prefix);
     if (*before) sets_.release((*before)->next_hops);
     return {};
 }
 
-Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source) {
-    const auto before = rib_.take(prefix, source);
+Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source, VrfId id) {
+    const auto before = vrf(id).rib.take(prefix, source);
     if (!before) return tl::unexpected(before.error());
     if (!*before) return false;
-    sets_.route_changed(prefix);
+    sets_.route_changed(id, prefix);
     sets_.release((*before)->next_hops);
     return true;
 }
 
-std::optional<fib::Route> Routing::route(const Prefix& prefix, fib::RouteSource source) const {
-    for (const auto& candidate : rib_.candidates(prefix))
+std::optional<fib::Route> Routing::route(const Prefix& prefix, fib::RouteSource source, VrfId id) const {
+    for (const auto& candidate : vrf(id).rib.candidates(prefix))
         if (candidate.source == source) return candidate;
     return std::nullopt;
 }
 
-bool Routing::is_broadcast(const IpAddress& address) const {
-    const ConnectedWish* wish = connected_.strongest(Prefix::of(address, address.bits()));
+bool Routing::is_broadcast(const IpAddress& address, VrfId id) const {
+    const ConnectedWish* wish = vrf(id).connected.strongest(Prefix::of(address, address.bits()));
     return wish && wish->spec.kind == PP_ADJ_BROADCAST;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fib/image.h"
@@ -34,6 +35,13 @@ struct LinkState {
     bool operator==(const LinkState&) const = default;
 };
 
+/// What people, and the kernel, call a VRF.
+struct VrfName {
+    std::string name;           ///< empty: the default one
+    uint32_t kernel_table = 0;  ///< 0: of the default one, whatever is configured
+    bool operator==(const VrfName&) const = default;
+};
+
 class Routing {
   public:
     /// Asks for a neighbour to be resolved; the answer comes as set_neighbour().
@@ -43,7 +51,7 @@ class Routing {
     using Refused = std::function<void(const Error& error)>;
 
     /// `port_table`: a table of the image that gets the host's own addresses only, for ports whose packets
-    /// are decided about elsewhere; the default table: there is none.
+    /// are decided about elsewhere; other VRFs then have one, too. The default table: there is none.
     Routing(fib::FibImage& image, Resolve resolve, Refused refused,
             fib::TableId port_table = PP_FIB_DEFAULT_TABLE);
 
@@ -51,9 +59,31 @@ class Routing {
     /// told before each change. Before the first route; outlives this.
     void set_hot_routes(HotRoutes& hot) { hot_ = &hot; }
 
+    // VRFs: tables of their own for the packets of some interfaces. Next hops may lead into any.
+    /// A new one, empty. Error: the image has no room for its tables.
+    Result<VrfId> add_vrf(const VrfName& name);
+    /// Its routes go with it; none of the interfaces is in it any more. Not the default one.
+    void remove_vrf(VrfId id);
+    [[nodiscard]] const VrfName& vrf_name(VrfId id) const { return vrf(id).name; }
+    void rename_vrf(VrfId id, const VrfName& name) { vrf(id).name = name; }
+    [[nodiscard]] std::optional<VrfId> vrf_by_name(std::string_view name) const;
+    /// All there are, the default one first.
+    [[nodiscard]] std::vector<VrfId> vrfs() const;
+    /// Of an interface; of one that is not there the default one.
+    [[nodiscard]] VrfId vrf_of(InterfaceId interface) const {
+        const L3Interface* found = interfaces_.find(interface);
+        return found ? found->vrf : default_vrf;
+    }
+    /// The table of the image with all of its routes.
+    [[nodiscard]] fib::TableId table_of(VrfId id) const { return vrf(id).table; }
+
     // Interfaces. Ports bring their port id; VLANs are on a port that was added before.
     Result<InterfaceId> add_interface(const std::string& name, PortId port, const std::vector<uint16_t>& vlan,
-                                      uint16_t vlan_protocol, InterfaceId keep_id = 0);
+                                      uint16_t vlan_protocol, InterfaceId keep_id = 0,
+                                      VrfId vrf = default_vrf);
+    /// With its addresses and neighbours. What the VRF that it leaves has of them goes after its packets are
+    /// looked up in the other one.
+    void set_interface_vrf(InterfaceId id, VrfId vrf);
     void remove_interface(InterfaceId id);
     /// For a VLAN: the kernel's VLAN device, or the port's state with ifindex 0 where there is none.
     void set_link(InterfaceId id, const LinkState& link);
@@ -61,8 +91,8 @@ class Routing {
                      const std::optional<IpAddress>& broadcast);
     void remove_address(InterfaceId id, const InterfaceAddress& address);
     /// Addresses of devices that are none of the router's interfaces: packets to them are the host's.
-    void add_host_address(const IpAddress& address);
-    void remove_host_address(const IpAddress& address);
+    void add_host_address(const IpAddress& address, VrfId vrf = default_vrf);
+    void remove_host_address(const IpAddress& address, VrfId vrf = default_vrf);
 
     void set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour);
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
@@ -87,9 +117,10 @@ class Routing {
     void add_next_hops_reference(fib::NextHopSetId id) { sets_.add_reference(id); }
     void release_next_hops(fib::NextHopSetId id) { sets_.release(id); }
     /// Adds or replaces; takes a reference on route.next_hops of its own.
-    Result<void> set_route(const fib::Route& route);
-    Result<bool> erase_route(const Prefix& prefix, fib::RouteSource source);
-    [[nodiscard]] std::optional<fib::Route> route(const Prefix& prefix, fib::RouteSource source) const;
+    Result<void> set_route(const fib::Route& route, VrfId vrf = default_vrf);
+    Result<bool> erase_route(const Prefix& prefix, fib::RouteSource source, VrfId vrf = default_vrf);
+    [[nodiscard]] std::optional<fib::Route> route(const Prefix& prefix, fib::RouteSource source,
+                                                  VrfId vrf = default_vrf) const;
     /// May gateways be resolved over the default route? As FRR's `ip nht resolve-via-default`.
     void set_resolve_via_default(bool allowed) { sets_.set_via_default(allowed); }
     [[nodiscard]] bool resolve_via_default() const { return sets_.via_default(); }
@@ -97,21 +128,40 @@ class Routing {
     [[nodiscard]] const InterfaceTable& interfaces() const { return interfaces_; }
     [[nodiscard]] const Adjacencies& adjacencies() const { return adjacencies_; }
     [[nodiscard]] const NextHopSets& next_hop_sets() const { return sets_; }
-    [[nodiscard]] const fib::Rib& rib() const { return rib_; }
+    [[nodiscard]] const fib::Rib& rib(VrfId id = default_vrf) const { return vrf(id).rib; }
     [[nodiscard]] const fib::FibImage& image() const { return image_; }
-    [[nodiscard]] bool is_broadcast(const IpAddress& address) const;
+    [[nodiscard]] bool is_broadcast(const IpAddress& address, VrfId vrf = default_vrf) const;
 
   private:
-    Result<void> write_best(const Prefix& prefix, const std::optional<fib::Route>& best,
+    /// What a VRF has for itself.
+    struct Vrf {
+        Vrf(VrfId its_id, VrfName its_name, fib::TableId all, fib::TableId own, fib::BestRouteChanged changed)
+            : id(its_id), name(std::move(its_name)), table(all), host_table(own), rib(std::move(changed)) {}
+        VrfId id;
+        VrfName name;
+        fib::TableId table;
+        fib::TableId host_table;  ///< the host's own addresses only; the default table: there is none
+        fib::Rib rib;
+        ConnectedWishes connected;
+        std::set<IpAddress> sources;  ///< noted in the image
+    };
+    [[nodiscard]] Vrf& vrf(VrfId id) { return id == default_vrf ? *default_ : *vrfs_.at(id); }
+    [[nodiscard]] const Vrf& vrf(VrfId id) const { return const_cast<Routing*>(this)->vrf(id); }
+    Vrf& make_vrf(VrfId id, const VrfName& name, fib::TableId table, fib::TableId host_table);
+
+    Result<void> write_best(Vrf& vrf, const Prefix& prefix, const std::optional<fib::Route>& best,
                             fib::NextHopSetId second);
-    Result<void> write_changed(const Prefix& prefix, pp_adjacency_kind kind,
+    Result<void> write_changed(Vrf& vrf, const Prefix& prefix, pp_adjacency_kind kind,
                                std::optional<fib::GroupId> group);
     bool usable_changed(fib::NextHopSetId id, bool usable);
-    Result<void> write_host(const Prefix& prefix, std::optional<fib::GroupId> group);
-    void note_source(const IpAddress& address, bool own);
-    Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group);
-    void wish(const Prefix& prefix, const ConnectedWish& wish, bool add);
-    void install_connected(const Prefix& prefix);
+    [[nodiscard]] bool settled(fib::NextHopSetId id) const;
+    [[nodiscard]] bool settled() const;
+    void note_source(Vrf& vrf, const IpAddress& address, bool own);
+    Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group, fib::TableId table);
+    void wish(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
+    void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
+    void install_connected(VrfId vrf, const Prefix& prefix);
+    void write_tables(const L3Interface& interface);
     void neighbour_wish(InterfaceId interface, const IpAddress& address);
     void write_port(const L3Interface& interface);
     void interface_changed(InterfaceId id);
@@ -124,11 +174,11 @@ class Routing {
     InterfaceTable interfaces_;
     Adjacencies adjacencies_;
     NextHopSets sets_;
-    fib::Rib rib_;
+    std::map<VrfId, std::unique_ptr<Vrf>> vrfs_;
+    Vrf* default_;
+    VrfId last_vrf_ = default_vrf;
     std::function<void()> there_is_work_;
     std::set<fib::NextHopSetId> draining_;  ///< their routes are leaving them
-    ConnectedWishes connected_;
-    std::set<IpAddress> sources_;  ///< noted in the image
     std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;
     std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;
 };

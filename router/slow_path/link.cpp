@@ -37,11 +37,12 @@ LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family) {
     return header;
 }
 
-uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination) {
+uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination, uint16_t interface) {
     const pp_fib_geometry* geometry = image.geometry;
-    const uint32_t group = destination.is_v4()
-                               ? pp_fib_lookup4(image.base, geometry, destination.v4_host_order())
-                               : pp_fib_lookup6(image.base, geometry, destination.bytes.data());
+    const uint32_t table = PP_FIB_INTERFACE_TABLE(pp_fib_interface_word(image.base, geometry, interface));
+    const uint32_t group =
+        destination.is_v4() ? pp_fib_lookup4_in(image.base, geometry, table, destination.v4_host_order())
+                            : pp_fib_lookup6_in(image.base, geometry, table, destination.bytes.data());
     if (group == 0) return 0;
     uint32_t first = 0;
     const uint32_t bits = pp_fib_group_bits(image.base, geometry, group, &first);
@@ -57,8 +58,8 @@ bool is_port_up(const ImageView& image, uint16_t port) {
            (pp_fib_port_at(image.base, image.geometry, port)->flags & PP_PORT_UP) != 0;
 }
 
-bool is_own_address(const ImageView& image, const IpAddress& address) {
-    return load_adjacency(image, adjacency_towards(image, address)).kind == PP_ADJ_HOST;
+bool is_own_address(const ImageView& image, const IpAddress& address, uint16_t interface) {
+    return load_adjacency(image, adjacency_towards(image, address, interface)).kind == PP_ADJ_HOST;
 }
 
 }  // namespace pktpit::router

@@ -35,7 +35,7 @@ struct WaitingPacket {
     Clock::time_point since;     ///< of its first waiting, if it has waited for another neighbour before
     bool own = false;            ///< made by the router itself
     uint16_t ingress_port = 0;   ///< else
-    uint16_t own_interface = 0;  ///< for own packets to a link-local address: the link; else 0
+    uint16_t own_interface = 0;  ///< of own packets: in whose VRF they are sent
 };
 
 class NeighbourQueue {

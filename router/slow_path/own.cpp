@@ -7,7 +7,8 @@
 
 namespace pktpit::router {
 
-/// nullopt: no route, or one that leads nowhere. `interface` is the link of a link-local destination.
+/// nullopt: no route, or one that leads nowhere. `interface`: in whose VRF, and the link of a link-local
+/// destination.
 std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& image,
                                                             const IpAddress& destination,
                                                             uint16_t interface) const {
@@ -17,7 +18,7 @@ std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& ima
         link->kind = PP_ADJ_GLEAN;
         return Way{*link, destination};
     }
-    const uint32_t id = adjacency_towards(image, destination);
+    const uint32_t id = adjacency_towards(image, destination, interface);
     const pp_fib_adjacency adjacency = load_adjacency(image, id);
     if (id == 0 || (adjacency.kind != PP_ADJ_FORWARD && adjacency.kind != PP_ADJ_INCOMPLETE &&
                     adjacency.kind != PP_ADJ_GLEAN))
@@ -28,7 +29,7 @@ std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& ima
 std::optional<IpAddress> SlowPath::State::address_on(uint16_t interface, Family family,
                                                      bool link_local) const {
     const auto address = environment.source_address(interface, family, link_local);
-    return address ? address : environment.router_address(family);
+    return address ? address : environment.router_address(family, interface);
 }
 
 /// RFC 1812 4.3.2.4, RFC 4443 2.2 (d): one of the interface that the error leaves by.

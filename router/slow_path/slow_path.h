@@ -37,12 +37,14 @@ class SlowPathEnvironment {
     /// The next hop that an adjacency stands for; nullopt for a glean adjacency (then it is the destination).
     [[nodiscard]] virtual std::optional<IpAddress> next_hop_of(uint32_t adjacency) const = 0;
     /// Address to send ICMP errors from on this L3 interface: global scope, or link-local where asked for and
-    /// where nothing else is there. nullopt: any address of the router (its lowest).
+    /// where nothing else is there. nullopt: router_address().
     [[nodiscard]] virtual std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                                   bool link_local) const = 0;
-    [[nodiscard]] virtual std::optional<IpAddress> router_address(Family family) const = 0;
-    /// Is this the broadcast address of a net that the router is on?
-    [[nodiscard]] virtual bool is_broadcast(const IpAddress& address) const = 0;
+    /// The router's lowest address in the VRF that the interface belongs to.
+    [[nodiscard]] virtual std::optional<IpAddress> router_address(Family family,
+                                                                  uint16_t interface) const = 0;
+    /// Is this the broadcast address of a net that the router is on, in the VRF of the interface?
+    [[nodiscard]] virtual bool is_broadcast(const IpAddress& address, uint16_t interface) const = 0;
     /// Port, MAC and tags to send by on an interface when the next hop's MAC address is known otherwise
     /// (ICMPv6 errors to a link-local source). nullopt: interface is gone.
     [[nodiscard]] virtual std::optional<pp_fib_adjacency> link_of(uint16_t interface) const = 0;

@@ -45,8 +45,8 @@ struct SlowPath::State {
     void answer(const Transit& transit, const IcmpError& error);
 
     // own.cpp
-    /// Sends an IP packet of the router itself, or lets it wait. `interface`: link of a link-local
-    /// destination.
+    /// Sends an IP packet of the router itself, or lets it wait. `interface`: in whose VRF, and the link of a
+    /// link-local destination.
     void send_own(std::vector<uint8_t> packet, uint16_t interface, Clock::time_point since,
                   Clock::time_point now, bool give_up);
     struct Way {
@@ -54,7 +54,7 @@ struct SlowPath::State {
         IpAddress next_hop;
     };
     std::optional<Way> way_to(const ImageView& image, const IpAddress& destination, uint16_t interface) const;
-    /// An address of this interface; where it has none, one of the router.
+    /// An address of this interface; where it has none, one of the router in the same VRF.
     [[nodiscard]] std::optional<IpAddress> address_on(uint16_t interface, Family family,
                                                       bool link_local) const;
     [[nodiscard]] std::optional<IpAddress> source_towards(const Way& way, const IpAddress& destination) const;

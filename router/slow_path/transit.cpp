@@ -154,7 +154,7 @@ OwnedHeader SlowPath::State::egress_header(const Transit& transit, const pp_fib_
     const OptionsContext context{
         address_on(adjacency.interface, Family::ipv4, false),
         milliseconds_since_midnight(environment.time_of_day()),
-        [&](const IpAddress& address) { return is_own_address(transit.image, address); }};
+        [&](const IpAddress& address) { return is_own_address(transit.image, address, transit.decision.ingress_interface); }};
     const OptionsDone done = process_options(header.span(), context);
     checksum_ipv4(header.span());
     if (done.recorded_route) counters.add(Counter::options_recorded_route);
@@ -215,13 +215,13 @@ void SlowPath::State::no_neighbour(Transit& transit) {
 
 void SlowPath::State::answer(const Transit& transit, const IcmpError& error) {
     const Packet& original = transit.packet;
+    const uint16_t link = transit.decision.ingress_interface;
     const SilenceContext context{
         (transit.frame[0] & 1) != 0,
         error.counter == Counter::icmp6_packet_too_big || error.counter == Counter::icmp6_parameter_problem,
-        [&](const IpAddress& address) { return environment.is_broadcast(address); }};
+        [&](const IpAddress& address) { return environment.is_broadcast(address, link); }};
     if (const auto rule = icmp_silence(original, context)) return counters.add(*rule);
     const IpAddress destination = original.source();
-    const uint16_t link = transit.decision.ingress_interface;
     const auto way = way_to(transit.image, destination, link);
     if (!way) return counters.add(Counter::icmp_no_way_back);
     const auto source = source_towards(*way, destination);
@@ -233,7 +233,7 @@ void SlowPath::State::answer(const Transit& transit, const IcmpError& error) {
     counters.add(error.counter);
     send_own(error.family == Family::ipv4 ? icmp4::build(error, original, *source, identifications.next())
                                           : icmp6::build(error, original, *source),
-             destination.is_link_local() ? link : uint16_t{0}, transit.now, transit.now, false);
+             link, transit.now, transit.now, false);
 }
 
 }  // namespace pktpit::router

@@ -12,6 +12,7 @@ namespace {
 
 namespace forward = router::test;
 
+constexpr uint16_t interfaces = 8;
 constexpr int adjacencies = 60;
 constexpr int groups = 60;
 constexpr int prefix_count = 250;
@@ -37,7 +38,7 @@ pp_fib_adjacency random_adjacency(Random& random) {
     const auto port =
         random.one_in(12) ? random.word() : static_cast<uint16_t>(1 + random.below(random_ports));
     return forward::adjacency_of(kind, port, random_mac(random), random_mac(random),
-                                 static_cast<uint16_t>(1 + random.below(8)),
+                                 static_cast<uint16_t>(1 + random.below(interfaces)),
                                  random.one_in(3) ? random.pick(mtus) : 9000, tags);
 }
 
@@ -54,19 +55,34 @@ Prefix random_prefix(const std::vector<Prefix>& so_far, Family family, Random& r
     return Prefix::of(address, random.below(Bytes * 8 + 1));
 }
 
+std::array<uint16_t, interfaces + 1> random_tables_of_interfaces(fib::FibImage& image, Random& random,
+                                                                 uint32_t tables) {
+    std::array<uint16_t, interfaces + 1> of{};
+    for (uint32_t table = 1; table < tables; table++)
+        if (image.add_table().value() != table) throw std::runtime_error("the image was not empty");
+    for (uint16_t interface = 1; tables > 1 && interface <= interfaces; interface++) {
+        of[interface] = static_cast<uint16_t>(random.below(tables));
+        image.set_interface(interface, {of[interface], 0});
+    }
+    return of;
+}
+
 }  // namespace
 
-RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random) {
+RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, uint32_t tables) {
     RandomFib fib;
+    const std::array<uint16_t, interfaces + 1> table_of = random_tables_of_interfaces(image, random, tables);
     for (uint16_t port = 1; port <= random_ports; port++) {
         const auto untagged = static_cast<uint16_t>(random.one_in(5) ? 0 : port);
-        image.set_port(
-            port, forward::port_of({2, 0, 0, 0, 0, static_cast<uint8_t>(port)}, untagged, !random.one_in(5)));
+        auto value =
+            forward::port_of({2, 0, 0, 0, 0, static_cast<uint8_t>(port)}, untagged, !random.one_in(5));
+        value.table = table_of[untagged];
+        image.set_port(port, value);
         for (uint32_t i = 0; i < vlans_per_port; i++) {
             const auto outer =
                 static_cast<uint16_t>((1 + random.below(4094)) | (random.one_in(2) ? PP_VLAN_SERVICE : 0));
             const auto inner = static_cast<uint16_t>(random.one_in(2) ? 0 : 1 + random.below(4094));
-            must(image.set_vlan(port, outer, inner, static_cast<uint16_t>(1 + random.below(8))));
+            must(image.set_vlan(port, outer, inner, static_cast<uint16_t>(1 + random.below(interfaces))));
             fib.vlans.push_back({outer, inner});
         }
     }
@@ -88,8 +104,11 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random) {
     for (int i = 0; i < prefix_count; i++) {
         fib.prefixes4.push_back(random_prefix<4>(fib.prefixes4, Family::ipv4, random));
         fib.prefixes6.push_back(random_prefix<16>(fib.prefixes6, Family::ipv6, random));
-        must(image.set(fib.prefixes4.back(), random.pick(made)));
-        must(image.set(fib.prefixes6.back(), random.pick(made)));
+        for (fib::TableId table = 0; table < tables; table++) {
+            if (table != 0 && random.one_in(3)) continue;
+            must(image.set(fib.prefixes4.back(), random.pick(made), table));
+            must(image.set(fib.prefixes6.back(), random.pick(made), table));
+        }
     }
     image.set_hash_seed(random.bits());
     // Among them many that lead to no address of the router: a bit stands for several addresses.

@@ -46,8 +46,12 @@ struct RandomFib {
 inline constexpr uint16_t random_ports = 4;  ///< ports 1 … 4 receive and send
 inline constexpr uint32_t vlans_per_port = 4;
 
+/// With several tables: the same prefixes, and others, lead elsewhere by each of them, and each interface has
+/// one of the tables.
+inline constexpr uint32_t random_tables = 3;
+
 /// Fills an empty image: ports, VLANs, every kind of adjacency, groups of 0 to 5 members, nested prefixes.
-RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random);
+RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, uint32_t tables = 1);
 
 struct RandomFrame {
     uint16_t port = 1;

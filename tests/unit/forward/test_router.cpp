@@ -47,7 +47,7 @@ fib::Capacity small_capacity() {
             .groups = 256,
             .buckets = 4096,
             .adjacencies = 256,
-            .tables = 2,
+            .tables = 4,
             .roots = 2,
             .node_bytes = 8 << 20};
 }

@@ -71,7 +71,7 @@ class RoutingTest : public testing::Test {
 
     static constexpr InterfaceId lan = 1, wan = 2;
     fib::Capacity capacity{
-        .groups = 256, .buckets = 4096, .adjacencies = 256, .tables = 2, .roots = 0, .node_bytes = 64 << 10};
+        .groups = 256, .buckets = 4096, .adjacencies = 256, .tables = 16, .roots = 0, .node_bytes = 64 << 10};
     pp_fib_geometry geometry = fib::plan_geometry(capacity);
     std::vector<std::byte> memory{geometry.image_bytes + 64};
     std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),

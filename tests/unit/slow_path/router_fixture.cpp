@@ -46,7 +46,7 @@ std::optional<IpAddress> FakeEnvironment::source_address(uint16_t interface, Fam
     return found == sources.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<IpAddress> FakeEnvironment::router_address(Family family) const {
+std::optional<IpAddress> FakeEnvironment::router_address(Family family, uint16_t /*interface*/) const {
     const auto found = any_source.find(family);
     return found == any_source.end() ? std::nullopt : std::optional(found->second);
 }

@@ -47,8 +47,10 @@ class FakeEnvironment : public SlowPathEnvironment {
     std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                             bool link_local) const override;
-    std::optional<IpAddress> router_address(Family family) const override;
-    bool is_broadcast(const IpAddress& address) const override { return broadcasts.contains(address); }
+    std::optional<IpAddress> router_address(Family family, uint16_t interface) const override;
+    bool is_broadcast(const IpAddress& address, uint16_t /*interface*/) const override {
+        return broadcasts.contains(address);
+    }
     std::optional<pp_fib_adjacency> link_of(uint16_t interface) const override;
     std::optional<MacAddress> neighbour(uint16_t interface, const IpAddress& address) const override;
     std::chrono::system_clock::time_point time_of_day() const override { return time; }
