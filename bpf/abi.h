@@ -37,6 +37,10 @@
 #define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
 #define PP_MAP_ORDER "order"                   /* ARRAY, mmapable, one value: struct pp_order */
 
+/* In the offset of a table that a program is loaded with: what interfaces of VRFs bring is looked up in theirs.
+ */
+#define PP_BY_INTERFACE 1u
+
 /* Receive queues of a port that can have a socket. */
 #define PP_PORT_QUEUES 16
 /* Largest frame that goes to an AF_XDP socket: a 4 KiB chunk without the headroom in front. Longer ones are

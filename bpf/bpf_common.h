@@ -62,6 +62,10 @@ PP_INLINE void* pp_l3(void* data, __u32 l3_offset) {
     return l3;
 }
 
+/* Of programs that know VRFs: a table with all routes is asked. Which one that is the verifier does not know.
+ */
+#define PP_ALL_ROUTES 0x10000u
+
 /* A frame on its way through the stages. Never has its address taken by a rare path, so it stays in
  * registers. */
 struct pp_frame {
@@ -73,7 +77,7 @@ struct pp_frame {
     __u32 table;  /* offset of the table to ask */
     __u32 length; /* the frame as far as it was looked at: its linear part, or all of it */
     __u32 l3_offset;
-    __u32 interface;  /* L3 interface it arrived on */
+    __u32 interface;  /* L3 interface it arrived on; PP_ALL_ROUTES */
     __u32 l2_group;   /* link-layer broadcast or multicast */
     __u32 packet_end; /* where the IP packet ends; what is behind it is padding, or a trailer */
     __u16 ethertype;  /* network byte order */

@@ -167,7 +167,11 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     enum pp_verdict verdict = pp_parse_l2(&f);
     if (unlikely(verdict)) return PP_FINISH(ctx, verdict);
     const __u32 place = f.l3_offset | (__u32)f.ethertype << 16;
-    if (f.table & PP_BY_INTERFACE) f.table = pp_table_of(f.image, f.geometry, f.table, f.interface);
+    if (f.table & PP_BY_INTERFACE) {
+        const __u32 all = f.table == table_offset ? PP_ALL_ROUTES : 0;
+        f.table = pp_table_of(f.image, f.geometry, f.table, f.interface);
+        f.interface |= all;
+    }
     if (pp_is_auto() && f.table == (split_table_offset & ~PP_BY_INTERFACE)) {
         const struct pp_order* all = pp_order_of_sockets();
         if (all && unlikely(*(const volatile __u32*)&all->guarding) && pp_in_flight(ctx, place))
@@ -181,11 +185,12 @@ again:
     else
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
     if (unlikely(verdict != PP_FORWARDED)) {
-        if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE) return PP_FINISH(ctx, verdict);
-        const __u32 full = pp_full_table(f.image, f.geometry, f.interface);
-        if (f.table == full) return PP_FINISH(ctx, verdict);
+        if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset ||
+            f.interface & PP_ALL_ROUTES)
+            return PP_FINISH(ctx, verdict);
         if (pp_hand_over(ctx, place)) return XDP_REDIRECT;
-        f.table = full;
+        f.table = pp_full_table(f.image, f.geometry, f.interface);
+        if (table_offset & PP_BY_INTERFACE) f.interface |= PP_ALL_ROUTES;
         f.data = PP_DATA(ctx);
         f.end = PP_END(ctx);
         if (f.data + PP_ETH_HEADER > f.end) return PP_FINISH(ctx, PP_DROP_TRUNCATED);

@@ -31,7 +31,7 @@ PP_INLINE void pp_read_adjacency(struct pp_frame* f, __u32 index, struct pp_egre
 /* Is it the kernel's, by its destination? PP_NONE: no. */
 PP_INLINE enum pp_verdict pp_kind_host(const struct pp_frame* f, __u32 kind, __u32 adjacency_interface) {
     if (kind == PP_ADJ_HOST) return PP_HOST_LOCAL;
-    if (kind == PP_ADJ_BROADCAST && adjacency_interface == f->interface) return PP_HOST_BROADCAST;
+    if (kind == PP_ADJ_BROADCAST && adjacency_interface == (f->interface & 0xffff)) return PP_HOST_BROADCAST;
     return PP_NONE;
 }
 

@@ -34,11 +34,14 @@ bool is_reachable(int verdict) {
     return late || (verdict != PP_NONE && verdict != PP_DROP_PUNT_FULL && verdict < PP_DROP_NO_HEADROOM);
 }
 
-TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
+/// Of the image: several are VRFs.
+class Differential : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     fib::Capacity capacity = router::test::small_capacity();
     capacity.buckets = 65536;  // uneven weights take many
-    LoadedPortStage stage(fib::plan_geometry(capacity), ports, ports);
+    LoadedPortStage stage(fib::plan_geometry(capacity), ports, ports, {.vrfs = GetParam() > 1});
     const uint64_t seed = first_seed();
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
 
@@ -49,7 +52,7 @@ TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
         Random random(seed + round);
         std::optional<fib::FibImage> image;
         image.emplace(stage.memory(), stage.geometry(), [] {});
-        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random);
+        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random, GetParam());
         for (uint32_t i = 0; i < frames_per_round; i++) {
             const RandomFrame frame = random_frame(fib, random);
             const Comparison c = compare(stage, frame.port, frame.bytes);
@@ -73,6 +76,8 @@ TEST(Differential, PortStageAndForwardAgreeOnRandomFrames) {
         EXPECT_GE(seen[i], 10u) << "too few frames end as " << name;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Tables, Differential, testing::Values(1, random_tables));
 
 }  // namespace
 }  // namespace pktpit::test

@@ -60,6 +60,7 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
                                  std::span<const uint16_t> egress, const StageOptions& options)
     : geometry_(geometry), observed_(options.observed), out_(largest_frame) {
     const bool observed = options.observed;
+    const uint32_t flags = options.vrfs ? PP_BY_INTERFACE : 0;
     const auto offset_of = [&geometry](uint32_t table) {
         return geometry.table_offset + table * static_cast<uint32_t>(sizeof(pp_fib_table));
     };
@@ -72,8 +73,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         bpf_program__set_autoload(skeleton->progs.port_stage_tags, false);
         bpf_program__set_autoload(skeleton->progs.port_watch_tags, false);
         skeleton->rodata->port_id = port;
-        skeleton->rodata->table_offset = geometry.table_offset;
-        if (options.split_table) skeleton->rodata->split_table_offset = offset_of(*options.split_table);
+        skeleton->rodata->table_offset = geometry.table_offset | flags;
+        if (options.split_table) skeleton->rodata->split_table_offset = offset_of(*options.split_table) | flags;
         if (options.cold_table) skeleton->rodata->cold_table_offset = offset_of(*options.cold_table);
         skeleton->rodata->watch_daemon = options.watch_daemon;
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));

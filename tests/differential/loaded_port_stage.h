@@ -44,6 +44,7 @@ struct StageOptions {
     std::optional<uint32_t> split_table{};  ///< of split and auto ports, whose queue 0 has a socket
     std::optional<uint32_t> cold_table{};   ///< of auto ports
     bool watch_daemon = false;
+    bool vrfs = false;  ///< tables by interface: PP_BY_INTERFACE
 };
 
 class LoadedPortStage {

@@ -28,6 +28,7 @@ struct Variant {
     const char* name;
     bool observed;
     bool is_auto;
+    bool vrfs = false;
 };
 
 Bytes packet(const char* destination = "10.1.0.9", size_t payload = 26) {
@@ -47,21 +48,30 @@ class SplitStage : public testing::TestWithParam<Variant> {
         // Tables are known before the programs are: 1 has the host's addresses, none here, 2 the busiest
         // routes.
         fib::Capacity capacity = forward::small_capacity();
-        capacity.tables = 4;
+        capacity.tables = 8;
         stage.emplace(fib::plan_geometry(capacity), ingress, egress,
                       StageOptions{.observed = GetParam().observed,
                                    .split_table = GetParam().is_auto ? 2 : 1,
                                    .cold_table = GetParam().is_auto ? std::optional(1U) : std::nullopt,
-                                   .watch_daemon = true});
+                                   .watch_daemon = true,
+                                   .vrfs = GetParam().vrfs});
         image.emplace(stage->memory(), stage->geometry(), [] {});
         forward::fill_test_router(*image, stage->memory().data());
-        for (const fib::TableId wanted : {1u, 2u}) {
+        for (const fib::TableId wanted : {1u, 2u, vrf, vrf_host}) {
             const auto made = image->add_table();
             ASSERT_TRUE(made) << made.error().to_string();
             ASSERT_EQ(*made, wanted);
         }
         stage->order().heartbeat = heartbeat;
         worker = SocketOrder::begin(shared());
+    }
+    static constexpr fib::TableId vrf = 3, vrf_host = 4;
+    /// What is the host's in a table.
+    void add_own(const char* address, fib::TableId table) {
+        const auto adjacency = image->add_adjacency(forward::adjacency_of(PP_ADJ_HOST, 0, {}, {}, 0)).value();
+        const std::array members{std::pair{adjacency, uint16_t{1}}};
+        ASSERT_TRUE(image->set(Prefix::of(IpAddress::parse(address).value(), 32),
+                               image->add_group(members).value(), table));
     }
     pp_socket_order& shared() { return stage->socket_order(1); }
     /// The number that it was handed over with; 0: it was not.
@@ -241,6 +251,31 @@ TEST_P(SplitStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
     EXPECT_NE(handed_over(packet()), 0u) << "the configuration wants it no more";
 }
 
+TEST_P(SplitStage, WhatIsInAVrfIsLookedUpInItsTables) {
+    if (!GetParam().vrfs) GTEST_SKIP() << "of programs that know VRFs";
+    add_own("10.77.0.1", 1);
+    add_own("10.77.0.1", PP_FIB_DEFAULT_TABLE);
+    add_own("10.88.0.1", vrf_host);
+    add_own("10.88.0.1", vrf);
+    expect_decided(packet("10.77.0.1"), PP_HOST_LOCAL);
+    EXPECT_NE(handed_over(packet("10.88.0.1")), 0u);
+    image->set_interface(1, {vrf, vrf_host});
+    auto port = forward::port_of(forward::port1, 1, true);
+    port.table = vrf;
+    image->set_port(1, port);
+    expect_decided(packet("10.88.0.1"), PP_HOST_LOCAL);
+    EXPECT_NE(handed_over(packet("10.77.0.1")), 0u);
+    EXPECT_NE(handed_over(packet()), 0u) << "no route is the worker's to say";
+    // Standing in: by all routes of the VRF.
+    let_time_pass();
+    expect_decided(packet(), PP_PUNT_NO_ROUTE);
+    expect_decided(packet("10.77.0.1"), PP_PUNT_NO_ROUTE);
+    const auto elsewhere = image->find(Prefix::parse("10.2.0.0/16").value());
+    ASSERT_TRUE(image->set(Prefix::parse("10.1.0.0/16").value(), elsewhere.value(), vrf));
+    expect_decided(packet());
+    EXPECT_EQ(compare(*stage, 1, packet()).decision.egress_port, 3);
+}
+
 TEST_P(SplitStage, FactsAboutThePrograms) {
     const Bytes in = packet();
     shared().answered = shared().sent;
@@ -254,7 +289,9 @@ TEST_P(SplitStage, FactsAboutThePrograms) {
 INSTANTIATE_TEST_SUITE_P(Variants, SplitStage,
                          testing::Values(Variant{"split", false, false},
                                          Variant{"split_observed", true, false}, Variant{"auto", false, true},
-                                         Variant{"auto_observed", true, true}),
+                                         Variant{"auto_observed", true, true},
+                                         Variant{"split_vrfs", false, false, true},
+                                         Variant{"auto_vrfs", false, true, true}),
                          [](const auto& variant) { return std::string(variant.param.name); });
 
 class InlineStage : public testing::TestWithParam<bool> {};
