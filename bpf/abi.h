@@ -37,7 +37,8 @@
 #define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
 #define PP_MAP_ORDER "order"                   /* ARRAY, mmapable, one value: struct pp_order */
 
-/* In the offset of a table that a program is loaded with: what interfaces of VRFs bring is looked up in theirs.
+/* In the offset of a table that a program is loaded with: what interfaces of VRFs bring is looked up in
+ * theirs.
  */
 #define PP_BY_INTERFACE 1u
 

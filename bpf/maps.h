@@ -102,7 +102,8 @@ PP_INLINE __u32 pp_table_of(const void* image, const struct pp_fib_geometry* sha
                             __u32 interface) {
     __u32 word = pp_fib_interface_word(image, shape, interface);
     if (!word) return table & ~PP_BY_INTERFACE;
-    __u32 own = table == split_table_offset ? PP_FIB_INTERFACE_HOST_TABLE(word) : PP_FIB_INTERFACE_TABLE(word);
+    __u32 own =
+        table == split_table_offset ? PP_FIB_INTERFACE_HOST_TABLE(word) : PP_FIB_INTERFACE_TABLE(word);
     return (__u32)pp_fib_table_offset(shape, own);
 }
 

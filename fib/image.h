@@ -137,8 +137,9 @@ class FibImage {
     /// Where the flow hash begins. Another one moves flows.
     void set_hash_seed(uint64_t seed);
     [[nodiscard]] uint64_t hash_seed() const;
-    /// Packets from this address are not forwarded if the table that they are looked up in leads to an adjacency of kind PP_ADJ_HOST or
-    /// PP_ADJ_BROADCAST for it; of other addresses that is not looked at. As often forgotten as noted.
+    /// Packets from this address are not forwarded if the table that they are looked up in leads to an
+    /// adjacency of kind PP_ADJ_HOST or PP_ADJ_BROADCAST for it; of other addresses that is not looked at. As
+    /// often forgotten as noted.
     void note_source(const IpAddress& address);
     void forget_source(const IpAddress& address);
 

@@ -40,7 +40,7 @@ struct pp_fib_geometry {
     __u32 node_offset; /* the nodes of all tables, root_count roots first */
     __u32 node_bytes;
     __u32 root_count;
-    __u32 globals_offset; /* struct pp_fib_globals */
+    __u32 globals_offset;   /* struct pp_fib_globals */
     __u32 interface_offset; /* struct pp_fib_interface[PP_FIB_INTERFACES], by L3 interface */
 };
 
@@ -52,8 +52,8 @@ struct pp_fib_globals {
     __u64 reserved[7];
     /* Addresses that may be the source of nothing that is forwarded: the router's own, and broadcast
      * addresses of its nets. One bit for each value of their hash (fib/lookup.h): where it is 0 a source is
-     * none of them, where it is 1 the packet's own table says whether it is. Two instructions' worth of memory in
-     * place of a second longest-prefix match for every packet. */
+     * none of them, where it is 1 the packet's own table says whether it is. Two instructions' worth of
+     * memory in place of a second longest-prefix match for every packet. */
     __u32 sources[PP_FIB_SOURCE_BITS / 32];
 };
 

@@ -129,7 +129,7 @@ PP_FIB_INLINE __u32 pp_fib_interface_word(const void* image, const struct pp_fib
     return pp_fib_load32(image, g->interface_offset + (__u64)(interface & (PP_FIB_INTERFACES - 1)) *
                                                           sizeof(struct pp_fib_interface));
 }
-#define PP_FIB_INTERFACE_TABLE(word) ((word) & 0xffff)
+#define PP_FIB_INTERFACE_TABLE(word) ((word)&0xffff)
 #define PP_FIB_INTERFACE_HOST_TABLE(word) ((word) >> 16)
 
 /* Group id of the longest match in a table: 0 if there is none. */

@@ -17,9 +17,10 @@ Decision forward(const ImageView& image, uint16_t ingress_port, std::span<const 
     Destination destination;
     decision.verdict = before_lookup(frame, decision, destination);
     if (decision.verdict != PP_NONE) return decision;
-    const uint32_t group = frame.ethertype == ethertype_ipv4
-                               ? pp_fib_lookup4_in(image.base, image.geometry, frame.table, destination.ipv4)
-                               : pp_fib_lookup6_in(image.base, image.geometry, frame.table, destination.ipv6.data());
+    const uint32_t group =
+        frame.ethertype == ethertype_ipv4
+            ? pp_fib_lookup4_in(image.base, image.geometry, frame.table, destination.ipv4)
+            : pp_fib_lookup6_in(image.base, image.geometry, frame.table, destination.ipv6.data());
     after_lookup(frame, decision, group);
     return decision;
 }

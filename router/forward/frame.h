@@ -37,8 +37,8 @@ struct Frame {
     uint32_t length = 0;  ///< whole frame
     uint16_t ethertype = 0;
     uint16_t table = PP_FIB_DEFAULT_TABLE;  ///< of the interface that it came in by
-    bool checksum_good = false;     ///< the IPv4 header's, verified by the NIC
-    bool link_layer_group = false;  ///< sent to a link-layer broadcast or multicast address
+    bool checksum_good = false;             ///< the IPv4 header's, verified by the NIC
+    bool link_layer_group = false;          ///< sent to a link-layer broadcast or multicast address
 };
 
 /// The adjacency's words, each read once: the writer changes them one at a time.

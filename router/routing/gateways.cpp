@@ -102,7 +102,8 @@ class Gateways::Attempt {
                 parts.push_back({hop.weight, resolution.hops});
             } else if (const L3Interface* on = all_.interfaces_.find(hop.interface); on && on->up) {
                 if (hop.via) depth = std::max(depth, 1U);
-                parts.push_back({hop.weight, {{hop.interface, hop.via ? *hop.via : gateway_->first.address, 1}}});
+                parts.push_back(
+                    {hop.weight, {{hop.interface, hop.via ? *hop.via : gateway_->first.address, 1}}});
             }
         }
         return true;

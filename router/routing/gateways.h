@@ -103,8 +103,8 @@ class Gateways {
     using Place = Table::iterator;
     class Attempt;
 
-    /// How many gateways begin with this byte, in whatever VRF: most routes of a large table lead to none of them, and are
-    /// told so without a search.
+    /// How many gateways begin with this byte, in whatever VRF: most routes of a large table lead to none of
+    /// them, and are told so without a search.
     [[nodiscard]] uint32_t& beginning_with(Family family, uint8_t byte) {
         return by_first_byte_[family == Family::ipv6][byte];
     }

@@ -29,7 +29,7 @@ struct L3Interface {
     std::vector<uint16_t> vlan;  ///< VIDs, outermost first; empty: untagged
     uint16_t vlan_protocol = 0x8100;
     VrfId vrf = default_vrf;  ///< in whose routes its packets are looked up
-    uint32_t ifindex = 0;  ///< kernel device that has the addresses and neighbours; 0: none (now)
+    uint32_t ifindex = 0;     ///< kernel device that has the addresses and neighbours; 0: none (now)
     bool up = false;
     bool no_redirect = false;  ///< of a port: XDP redirects from other ports do not reach its device
     MacAddress mac;

@@ -10,11 +10,11 @@ namespace pktpit::router {
 // Sets are usable until a RIB is told otherwise, and this one comes late.
 Routing::Vrf& Routing::make_vrf(VrfId id, const VrfName& name, fib::TableId table, fib::TableId host_table) {
     auto& place = vrfs_[id];
-    place = std::make_unique<Vrf>(id, name, table, host_table,
-                                  [this, id](const Prefix& prefix, const std::optional<fib::Route>& best,
-                                             fib::NextHopSetId second) {
-                                      return write_best(vrf(id), prefix, best, second);
-                                  });
+    place = std::make_unique<Vrf>(
+        id, name, table, host_table,
+        [this, id](const Prefix& prefix, const std::optional<fib::Route>& best, fib::NextHopSetId second) {
+            return write_best(vrf(id), prefix, best, second);
+        });
     sets_.for_each_behind(0, [&](fib::NextHopSetId set) {
         if (!sets_.usable(set)) place->rib.begin_set_usable(set, false);
         return true;

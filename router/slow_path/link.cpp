@@ -40,9 +40,9 @@ LinkHeader link_header(const pp_fib_adjacency& adjacency, Family family) {
 uint32_t adjacency_towards(const ImageView& image, const IpAddress& destination, uint16_t interface) {
     const pp_fib_geometry* geometry = image.geometry;
     const uint32_t table = PP_FIB_INTERFACE_TABLE(pp_fib_interface_word(image.base, geometry, interface));
-    const uint32_t group =
-        destination.is_v4() ? pp_fib_lookup4_in(image.base, geometry, table, destination.v4_host_order())
-                            : pp_fib_lookup6_in(image.base, geometry, table, destination.bytes.data());
+    const uint32_t group = destination.is_v4()
+                               ? pp_fib_lookup4_in(image.base, geometry, table, destination.v4_host_order())
+                               : pp_fib_lookup6_in(image.base, geometry, table, destination.bytes.data());
     if (group == 0) return 0;
     uint32_t first = 0;
     const uint32_t bits = pp_fib_group_bits(image.base, geometry, group, &first);

@@ -153,8 +153,9 @@ OwnedHeader SlowPath::State::egress_header(const Transit& transit, const pp_fib_
     if (!transit.has_options) return header;
     const OptionsContext context{
         address_on(adjacency.interface, Family::ipv4, false),
-        milliseconds_since_midnight(environment.time_of_day()),
-        [&](const IpAddress& address) { return is_own_address(transit.image, address, transit.decision.ingress_interface); }};
+        milliseconds_since_midnight(environment.time_of_day()), [&](const IpAddress& address) {
+            return is_own_address(transit.image, address, transit.decision.ingress_interface);
+        }};
     const OptionsDone done = process_options(header.span(), context);
     checksum_ipv4(header.span());
     if (done.recorded_route) counters.add(Counter::options_recorded_route);

@@ -74,7 +74,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         bpf_program__set_autoload(skeleton->progs.port_watch_tags, false);
         skeleton->rodata->port_id = port;
         skeleton->rodata->table_offset = geometry.table_offset | flags;
-        if (options.split_table) skeleton->rodata->split_table_offset = offset_of(*options.split_table) | flags;
+        if (options.split_table)
+            skeleton->rodata->split_table_offset = offset_of(*options.split_table) | flags;
         if (options.cold_table) skeleton->rodata->cold_table_offset = offset_of(*options.cold_table);
         skeleton->rodata->watch_daemon = options.watch_daemon;
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));

@@ -160,7 +160,9 @@ class Environment : public SlowPathEnvironment {
         if (answers & 4) return std::nullopt;
         return own(family, false);
     }
-    bool is_broadcast(const IpAddress& address, uint16_t /*interface*/) const override { return (address.bytes[3] & 0x7f) == 0x7f; }
+    bool is_broadcast(const IpAddress& address, uint16_t /*interface*/) const override {
+        return (address.bytes[3] & 0x7f) == 0x7f;
+    }
     std::optional<pp_fib_adjacency> link_of(uint16_t interface) const override {
         if (answers & 8) return std::nullopt;
         pp_fib_adjacency link{};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // VRFs: the same prefixes and addresses twice, and what leads from one to the other.
-#include "tests/unit/forward/packets.h"
-#include "tests/unit/routing/routing_fixture.h"
-
 #include "router/forward/batch.h"
 #include "router/forward/forward.h"
+#include "tests/unit/forward/packets.h"
+#include "tests/unit/routing/routing_fixture.h"
 
 namespace pktpit::router {
 namespace {
