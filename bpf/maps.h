@@ -8,10 +8,9 @@
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
 const volatile __u32 port_id;
-/* Where the table that is asked begins (struct pp_fib_table). With PP_BY_INTERFACE, here and in
+/* Where the table that is asked begins (struct pp_fib_table). With PP_BY_INTERFACE (abi.h), here and in
  * split_table_offset: there are VRFs, and for interfaces that are in one it is theirs. The verifier knows the
  * bit: a program without it has no instruction of VRFs. */
-#define PP_BY_INTERFACE 1u
 const volatile __u32 table_offset;
 /* Of a split port: the table that is asked while the queue has a socket, where all else that has a route
  * goes. Without a socket, since its daemon has died, or with a worker that stands still, the port decides as

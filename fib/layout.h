@@ -42,6 +42,7 @@ struct pp_fib_geometry {
     __u32 root_count;
     __u32 globals_offset;   /* struct pp_fib_globals */
     __u32 interface_offset; /* struct pp_fib_interface[PP_FIB_INTERFACES], by L3 interface */
+    __u32 reserved;         /* 0: no byte is without a value, so that two can be compared as bytes */
 };
 
 /* What belongs to no table. */
