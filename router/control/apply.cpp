@@ -45,6 +45,7 @@ tl::expected<config::Errors, Refusal> ControlPlane::apply(const config::Config& 
                                                           const WantedRoutes& routes, bool first) {
     Transaction transaction;
     config::Config next = wanted;
+    looked_like_.reset();  // whatever comes of it
     BestEffort steps;
     steps.attempt("", [&] { return apply_steps(wanted, routes, first, transaction); });
     if (const auto applied = steps.result(); !applied) {

@@ -59,12 +59,15 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel), events_),
       fpm_routes_(routing_, environment.watcher, events_),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
-      installed_(routing_, cli_routes_, environment.watcher, environment.route_writer) {
+      installed_(routing_, cli_routes_, environment.watcher, environment.route_writer),
+      watcher_(environment.watcher) {
     // What a link or a neighbour means for a million prefixes is done in turns, too.
     routing_.leave_work([this, &watcher = environment.watcher] { settle_routing(watcher); });
 }
 
-ControlPlane::~ControlPlane() = default;
+ControlPlane::~ControlPlane() {
+    watcher_.finish_aside();
+}
 
 void ControlPlane::settle_routing(DescriptorWatcher& watcher) {
     if (std::exchange(turn_is_due_, true)) return;
@@ -108,13 +111,37 @@ std::vector<DriftItem> ControlPlane::find_drift() {
     if (auto followed = follow_kernel(); !followed) spdlog::warn("netlink: {}", followed.error().to_string());
     std::vector<DriftItem> found;
     ports_.find_drift(found);
+    ports_.find_unheard_drift(found);
     installed_.find_drift(found);
     return found;
 }
 
-// Each thing once, and once more when it is right again.
+// The kernel is asked aside, since an answer may take as long as a full table's coming; only where something
+// is not what it was, it is asked once more here, where the port that is meant cannot change meanwhile.
 void ControlPlane::watch_drift() {
-    const auto found = find_drift();
+    if (std::exchange(looking_, true)) return;
+    const auto seen = std::make_shared<std::string>();
+    watcher_.aside([seen, look = ports_.unheard_look()] { *seen = look(); },
+                   [seen, self = std::weak_ptr(self_)] {
+                       const auto here = self.lock();
+                       if (!here) return;
+                       ControlPlane& control = **here;
+                       control.looking_ = false;
+                       if (control.looked_like_ != *seen) {
+                           control.unheard_drift_.clear();
+                           control.ports_.find_unheard_drift(control.unheard_drift_);
+                           control.looked_like_ = *seen;
+                       }
+                       control.tell_drift();
+                   });
+}
+
+// Each thing once, and once more when it is right again.
+void ControlPlane::tell_drift() {
+    if (auto followed = follow_kernel(); !followed) spdlog::warn("netlink: {}", followed.error().to_string());
+    std::vector<DriftItem> found = unheard_drift_;
+    ports_.find_drift(found);
+    installed_.find_drift(found);
     std::set<DriftItem> now(found.begin(), found.end());
     // Of devices that come and go ports tell, of refused routes who refuses.
     std::erase_if(now, [](const DriftItem& item) { return !item.mended_by_reload; });

@@ -137,6 +137,7 @@ class ControlPlane : private KernelListener {
     Result<void> remove_former_addresses(const std::vector<uint32_t>& released, const config::Config& wanted);
     void refresh_views();
     void watch_drift();
+    void tell_drift();
     void settle_routing(DescriptorWatcher& watcher);
     Result<void> release_route_counters();
 
@@ -188,6 +189,10 @@ class ControlPlane : private KernelListener {
     /// The loop may hold a turn that was asked for longer than this lives.
     std::shared_ptr<ControlPlane*> self_ = std::make_shared<ControlPlane*>(this);
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
+    DescriptorWatcher& watcher_;
+    bool looking_ = false;                    ///< aside
+    std::optional<std::string> looked_like_;  ///< when unheard_drift_ was found
+    std::vector<DriftItem> unheard_drift_;
     std::set<DriftItem> drift_told_;
     std::set<std::pair<InterfaceId, IpAddress>> asked_anew_;      ///< while the kernel forgets them
     std::set<std::pair<InterfaceId, IpAddress>> refused_claims_;  ///< of a group MAC address; said already

@@ -17,6 +17,15 @@ class DescriptorWatcher {
     /// Calls back once, when all that is ready now has been handled. Work that lasts long does a turn of it
     /// (base/turn.h) and asks for the next one.
     virtual void after_others(std::function<void()> turn) = 0;
+
+    /// Runs `work`, which may wait for the kernel, on a thread of its own where there is one, and `then` on
+    /// this one when it is done. Where there is none: both now.
+    virtual void aside(std::function<void()> work, std::function<void()> then) {
+        work();
+        then();
+    }
+    /// Waits until no such work is under way. To be called before what it uses goes; `then` may come later.
+    virtual void finish_aside() {}
 };
 
 }  // namespace pktpit::router

@@ -25,11 +25,39 @@ void Ports::find_drift(std::vector<DriftItem>& found) {
         for (const auto& address : port.config.addresses)
             if (std::ranges::none_of(there, [&](const auto& own) { return own.address == address; }))
                 found.push_back({"address", name, address.to_string(), "absent"});
+    }
+}
+
+void Ports::find_unheard_drift(std::vector<DriftItem>& found) {
+    for (auto& [name, port] : ports_) {
+        if (port.ifindex == 0 || !state_.link(port.ifindex)) continue;
         find_switch_drift(port, found);
         if (!is_port(port.config) || !port.attachment) continue;
         if (auto replaced = dataplane_.why_detached(port.port); !replaced.empty())
             found.push_back({"xdp", name, "the port stage", std::move(replaced)});
     }
+}
+
+std::function<std::string()> Ports::unheard_look() const {
+    struct Device {
+        std::string name;
+        uint32_t ifindex = 0;
+        bool is_port = false;
+    };
+    std::vector<Device> devices;
+    for (const auto& [name, port] : ports_)
+        if (port.ifindex != 0) devices.push_back({name, port.ifindex, is_port(port.config)});
+    return [devices = std::move(devices), &switches = switches_, programs = dataplane_.program_look()] {
+        std::string seen = programs();
+        for (const auto& device : devices) {
+            seen += device.name + " " + std::to_string(device.ifindex);
+            for (const RoleSwitch& role : role_switches)
+                seen += " " + switches.sysctl(device_sysctl(device.name, role.name)).value_or("-");
+            if (device.is_port)
+                seen += switches.receive_vlan_offload(device.name).value_or(false) ? " tags off\n" : "\n";
+        }
+        return seen;
+    };
 }
 
 void Ports::find_switch_drift(const Port& port, std::vector<DriftItem>& found) {

@@ -85,8 +85,13 @@ class Ports {
     void retry();
 
     // port_drift.cpp
-    /// What is not as the configuration wants it, by somebody else's doing.
+    /// What is not as the configuration wants it, by somebody else's doing: what the kernel has told anyway.
     void find_drift(std::vector<DriftItem>& found);
+    /// The same, what it has to be asked for: waits for its networking lock.
+    void find_unheard_drift(std::vector<DriftItem>& found);
+    /// Says as a text, on any thread while this lives, what find_unheard_drift() looks at: it finds the same
+    /// as long as the text is the same.
+    [[nodiscard]] std::function<std::string()> unheard_look() const;
     /// Puts that right. A port whose program has gone is detached here, for attach_all().
     void mend(Transaction& transaction);
     /// Every 100 ms: which ports the others' stages can redirect to.

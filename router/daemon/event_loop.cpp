@@ -75,6 +75,18 @@ void EventLoop::post(Callback closure) {
     [[maybe_unused]] const auto written = write(wakeup_.get(), &one, sizeof one);
 }
 
+void EventLoop::aside(Callback work, Callback then) {
+    side_.run([this, work = std::move(work), then = std::move(then)] {
+        try {
+            work();
+        } catch (...) {
+            post(then);
+            throw;
+        }
+        post(then);
+    });
+}
+
 void EventLoop::drain() {
     uint64_t count = 0;
     [[maybe_unused]] const auto got = read(wakeup_.get(), &count, sizeof count);

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "router/control/descriptor_watcher.h"
+#include "router/daemon/side_thread.h"
 
 namespace pktpit::router {
 
@@ -26,6 +27,8 @@ class EventLoop : public DescriptorWatcher {
     void watch(int descriptor, Callback readable) override;
     void unwatch(int descriptor) override;
     void after_others(Callback turn) override { turns_.push_back(std::move(turn)); }
+    void aside(Callback work, Callback then) override;
+    void finish_aside() override { side_.finish(); }
     /// May be called several times, for ticks of different periods.
     void on_tick(std::chrono::milliseconds period, Callback tick);
     void on_signal(int signal, Callback callback) { signals_[signal] = std::move(callback); }
@@ -53,6 +56,7 @@ class EventLoop : public DescriptorWatcher {
     std::vector<Callback> posted_;
     std::vector<Callback> turns_;
     bool running_ = false;
+    SideThread side_;  ///< the last: it uses the others as long as it runs
 };
 
 }  // namespace pktpit::router

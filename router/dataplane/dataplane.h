@@ -155,6 +155,11 @@ class Dataplane {
     [[nodiscard]] virtual std::string_view sent_by(uint16_t) const { return "redirect"; }
     /// What somebody else has made of the port's program; empty: it is there.
     [[nodiscard]] virtual std::string why_detached(uint16_t) const { return {}; }
+    /// Says as a text, on any thread, which programs the ports' devices have: another text, and
+    /// why_detached() is worth asking, which waits for the kernel's networking lock.
+    [[nodiscard]] virtual std::function<std::string()> program_look() const {
+        return [] { return std::string(); };
+    }
 
     /// "inline", "split" or "auto": who decides about a port's packets.
     [[nodiscard]] virtual std::string_view forwarding(uint16_t port) const = 0;

@@ -81,12 +81,12 @@ void FpmTable::set(Table<Key>& table, const RouteEvent& event) {
     const FpmBodyId body = acquire(std::move(wanted));
     const Key key = Key::of(event.prefix);
     const auto now = static_cast<uint16_t>(epoch_);
-    const auto [place, is_new] = table.places.try_emplace(key, static_cast<uint32_t>(table.slots.size()));
+    const auto [place, is_new] = table.places.try_add(key, static_cast<uint32_t>(table.slots.size()));
     if (is_new) {
         table.slots.push_back({key, body, event.metric, now, event.protocol});
         return listener_.route_set(event.prefix, body, event.metric);
     }
-    Slot<Key>& slot = table.slots[place->second];
+    Slot<Key>& slot = table.slots[*place];
     if (slot.epoch != now) {
         stale_--;
         repeated_++;
@@ -102,8 +102,7 @@ void FpmTable::set(Table<Key>& table, const RouteEvent& event) {
 
 template <class Key>
 void FpmTable::erase(Table<Key>& table, const Prefix& prefix) {
-    const auto place = table.places.find(Key::of(prefix));
-    if (place != table.places.end()) erase_at(table, place->second);
+    if (const uint32_t* place = table.places.find(Key::of(prefix))) erase_at(table, *place);
 }
 
 template <class Key>
@@ -113,7 +112,7 @@ void FpmTable::erase_at(Table<Key>& table, size_t place) {
     table.places.erase(gone.key);
     if (place + 1 != table.slots.size()) {
         table.slots[place] = table.slots.back();
-        table.places[table.slots[place].key] = static_cast<uint32_t>(place);
+        *table.places.find(table.slots[place].key) = static_cast<uint32_t>(place);
     }
     table.slots.pop_back();
     if (table.slots.empty()) table.places = {};  // whose memory was a full table's
@@ -276,9 +275,9 @@ KernelRoute FpmTable::resolve(FpmBodyId body) const {
 
 std::optional<uint8_t> FpmTable::protocol_of(const Prefix& prefix) const {
     const auto in = [](const auto& table, const auto& key) -> std::optional<uint8_t> {
-        const auto place = table.places.find(key);
-        if (place == table.places.end()) return std::nullopt;
-        return table.slots[place->second].protocol;
+        const uint32_t* place = table.places.find(key);
+        if (!place) return std::nullopt;
+        return table.slots[*place].protocol;
     };
     return prefix.address.family == Family::ipv4 ? in(table4_, fib::PrefixKey4::of(prefix))
                                                  : in(table6_, fib::PrefixKey6::of(prefix));

@@ -10,8 +10,6 @@
 /// next-hop objects mean something within an epoch only, since a new zebra counts from the beginning.
 #pragma once
 
-#include <tsl/robin_map.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fib/prefix_key.h"
+#include "fib/parted_map.h"
 #include "router/fpm/fpm_updates.h"
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_listener.h"
@@ -108,7 +106,7 @@ class FpmTable : public FpmUpdates::Receiver {
     template <class Key>
     struct Table {
         std::deque<Slot<Key>> slots;
-        tsl::robin_map<Key, uint32_t, fib::PrefixKeyHash> places;
+        fib::PartedMap<Key, uint32_t> places;
         // Slots before these have not been looked at since begin_epoch(), begin_repeat(). Downwards, since
         // what is erased is replaced by the last, which has been looked at.
         size_t unswept = 0;
@@ -116,8 +114,7 @@ class FpmTable : public FpmUpdates::Receiver {
     };
     template <class Key>
     static size_t bytes_of(const Table<Key>& table) {
-        return table.slots.size() * sizeof(Slot<Key>) +
-               table.places.bucket_count() * (sizeof(std::pair<Key, uint32_t>) + sizeof(uint32_t));
+        return table.slots.size() * sizeof(Slot<Key>) + table.places.memory_bytes();
     }
     using Objects = std::unordered_map<uint32_t, NextHopEvent>;
 

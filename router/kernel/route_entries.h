@@ -3,11 +3,8 @@
 /// that the listener knows. Used by RouteTable alone; one thread.
 ///
 /// A million of them are walked through in turns, with changes in between: so they lie in a row where their
-/// number stays the same for as long as they live, and a hash table says the number of a prefix. It is made
-/// of many small ones, since one that grows moves all that it holds in one go.
+/// number stays the same for as long as they live, and a hash table says the number of a prefix.
 #pragma once
-
-#include <tsl/robin_map.h>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "fib/prefix_key.h"
+#include "fib/parted_map.h"
 #include "router/kernel/route_bodies.h"
 
 namespace pktpit::router {
@@ -66,22 +63,17 @@ class RouteEntries {
     using Entry = RouteEntry<Key>;
     using Number = uint32_t;
 
-    RouteEntries() {
-        for (Part& part : index_)
-            part.max_load_factor(0.8f);
-    }
     /// Valid until it is erased.
     [[nodiscard]] Entry* find(const Key& key) {
-        const auto& part = part_of(key);
-        const auto found = part.find(key);
-        return found == part.end() ? nullptr : &row_[found->second];
+        const Number* number = index_.find(key);
+        return number ? &row_[*number] : nullptr;
     }
     [[nodiscard]] const Entry* find(const Key& key) const {
         return const_cast<RouteEntries*>(this)->find(key);
     }
     Entry& find_or_add(const Key& key) {
-        const auto [place, added] = part_of(key).try_emplace(key, Number{0});
-        if (!added) return row_[place->second];
+        const auto [place, added] = index_.try_add(key, Number{0});
+        if (!added) return row_[*place];
         Number number = static_cast<Number>(row_.size());
         if (free_.empty()) {
             row_.emplace_back();
@@ -89,30 +81,25 @@ class RouteEntries {
             number = free_.back();
             free_.pop_back();
         }
-        place.value() = number;
+        *place = number;
         Entry& entry = row_[number];
         entry.key = key;
-        ++size_;
         return entry;
     }
     void erase(const Key& key) {
-        auto& part = part_of(key);
-        const auto found = part.find(key);
-        if (found == part.end()) return;
-        row_[found->second] = Entry{};
-        free_.push_back(found->second);
-        part.erase(found);
+        const Number* number = index_.find(key);
+        if (!number) return;
+        row_[*number] = Entry{};
+        free_.push_back(*number);
+        index_.erase(key);
         // The memory of a table that is gone is given back.
-        if (--size_ == 0) *this = RouteEntries{};
+        if (index_.size() == 0) *this = RouteEntries{};
     }
 
-    [[nodiscard]] size_t size() const { return size_; }
+    [[nodiscard]] size_t size() const { return index_.size(); }
     /// Computed, without what prefixes of several routes have beside.
     [[nodiscard]] size_t memory_bytes() const {
-        size_t bytes = row_.size() * sizeof(Entry) + free_.capacity() * sizeof(Number);
-        for (const Part& part : index_)
-            bytes += part.bucket_count() * (sizeof(std::pair<Key, Number>) + sizeof(uint32_t));
-        return bytes;
+        return row_.size() * sizeof(Entry) + free_.capacity() * sizeof(Number) + index_.memory_bytes();
     }
     /// All numbers are below; the entries of some may be empty.
     [[nodiscard]] Number end() const { return static_cast<Number>(row_.size()); }
@@ -120,15 +107,9 @@ class RouteEntries {
     [[nodiscard]] const Entry& operator[](Number number) const { return row_[number]; }
 
   private:
-    static constexpr size_t parts = 64;
-    using Part = tsl::robin_map<Key, Number, fib::PrefixKeyHash>;
-    /// By other bits than the part's own, which are the lowest.
-    Part& part_of(const Key& key) { return index_[fib::PrefixKeyHash()(key) >> 40 & (parts - 1)]; }
-
-    std::array<Part, parts> index_;
+    fib::PartedMap<Key, Number> index_;
     std::deque<Entry> row_;
     std::vector<Number> free_;
-    size_t size_ = 0;
 };
 
 }  // namespace pktpit::router

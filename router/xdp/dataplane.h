@@ -57,6 +57,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] std::string why_not_redirected(uint16_t port) override;
     [[nodiscard]] std::string_view sent_by(uint16_t port) const override;
     [[nodiscard]] std::string why_detached(uint16_t port) const override;
+    [[nodiscard]] std::function<std::string()> program_look() const override;
     [[nodiscard]] PortStages* port_stages() override { return this; }
     void set_port_table(fib::TableId table) override { port_table_ = table; }
     void set_hot_table(fib::TableId table) override { hot_table_ = table; }
@@ -105,8 +106,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     struct Port {
         uint32_t ifindex = 0;
         Fd link;
-        uint32_t dispatched = 0;  ///< program in the device's dispatcher, 0: attached by `link`
-        bool taken_over = false;  ///< the link is an earlier daemon's
+        uint32_t dispatched = 0;           ///< program in the device's dispatcher, 0: attached by `link`
+        bool taken_over = false;           ///< the link is an earlier daemon's
+        std::optional<AttachMode> mode{};  ///< which stays; asked for once
     };
     /// What an earlier daemon left on a device: a way back until commit().
     struct Earlier {

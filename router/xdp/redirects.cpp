@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "router/xdp/dataplane.h"
 #include "router/xdp/dispatcher.h"
@@ -19,8 +20,13 @@ namespace pktpit::router {
 // program that is only prepared is taken for native.
 void XdpDataplane::choose_targets() {
     if (!targets_) return;
-    const bool any_native = !prepared_.empty() || std::ranges::any_of(ports_, [](const auto& entry) {
-        return attached_program(entry.second.ifindex).mode == AttachMode::native;
+    // The kernel is asked about each once, since the question waits for its networking lock.
+    const auto mode_of = [](Port& port) {
+        if (!port.mode) port.mode = attached_program(port.ifindex).mode;
+        return *port.mode;
+    };
+    const bool any_native = !prepared_.empty() || std::ranges::any_of(ports_, [&](auto& entry) {
+        return mode_of(entry.second) == AttachMode::native;
     });
     for (const auto& [port, device] : devices_) {
         const uint32_t key = port;
@@ -86,6 +92,21 @@ std::string XdpDataplane::why_detached(uint16_t port) const {
     const uint32_t there = program->program_id;
     if (there == target.program_id) return {};
     return there == 0 ? "no program" : "another program, id " + std::to_string(there);
+}
+
+std::function<std::string()> XdpDataplane::program_look() const {
+    std::vector<uint32_t> devices;
+    for (const auto& [port, attached] : ports_)
+        devices.push_back(attached.ifindex);
+    return [devices = std::move(devices)] {
+        std::string seen;
+        for (const uint32_t ifindex : devices) {
+            const auto program = ask_attached_program(ifindex);
+            seen +=
+                std::to_string(ifindex) + " " + (program ? std::to_string(program->program_id) : "?") + "\n";
+        }
+        return seen;
+    };
 }
 
 }  // namespace pktpit::router

@@ -12,19 +12,12 @@
 #include "tests/unit/control/fake_dataplane.h"
 #include "tests/unit/control/fake_host.h"
 #include "tests/unit/control/fake_loop.h"
+#include "tests/unit/control/fake_slow_path.h"
 
 namespace pktpit::router {
 namespace {
 
 using fake::Faults;
-
-class SlowPathNothing : public SlowPathControl {
-  public:
-    void set_limits(const config::Icmp&, uint32_t, uint32_t) override {}
-    void interface_gone(InterfaceId) override {}
-    void neighbour_resolved(const L3Interface&, const IpAddress&) override {}
-    void neighbour_failed(const L3Interface&, const IpAddress&) override {}
-};
 
 class KernelTurnsInRib : public testing::Test {
   protected:
@@ -78,7 +71,7 @@ class KernelTurnsInRib : public testing::Test {
     fake::Host host{faults};
     fake::HostKernel kernel{host, RouteFilter{}};
     fake::MemoryDataplane dataplane{host, faults, false, 8 << 20};
-    SlowPathNothing slow_path;
+    fake::SlowPathNothing slow_path;
     fake::Loop loop;
     config::Config config;
     std::unique_ptr<ControlPlane> control;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/unit/control/fake_loop.h"
+#include "tests/unit/control/fake_slow_path.h"
 #include "tests/unit/control/random_configuration.h"
 #include "tests/unit/control/snapshot.h"
 
@@ -21,14 +22,11 @@ using fake::difference;
 using fake::Faults;
 using fake::Snapshot;
 
-class SlowPathLimits : public SlowPathControl {
+class SlowPathLimits : public fake::SlowPathNothing {
   public:
     void set_limits(const config::Icmp& icmp, uint32_t queue, uint32_t) override {
         limits = std::to_string(icmp.rate) + " a second, queue " + std::to_string(queue);
     }
-    void interface_gone(InterfaceId) override {}
-    void neighbour_resolved(const L3Interface&, const IpAddress&) override {}
-    void neighbour_failed(const L3Interface&, const IpAddress&) override {}
     std::string limits;
 };
 

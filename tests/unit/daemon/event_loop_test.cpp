@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <future>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace pktpit::router {
 namespace {
@@ -41,6 +44,44 @@ TEST(EventLoop, a_callback_may_end_its_own_watch) {
     });
     loop.run();
     EXPECT_EQ(after, std::string(100, 'x'));
+}
+
+TEST(EventLoop, work_aside_is_done_on_another_thread_and_told_on_this_one) {
+    EventLoop loop;
+    const auto here = std::this_thread::get_id();
+    std::thread::id worked, told;
+    loop.aside([&] { worked = std::this_thread::get_id(); },
+               [&] {
+                   told = std::this_thread::get_id();
+                   loop.stop();
+               });
+    loop.run();
+    EXPECT_NE(worked, here);
+    EXPECT_EQ(told, here);
+}
+
+TEST(EventLoop, work_aside_that_throws_is_told_as_done) {
+    EventLoop loop;
+    loop.aside([] { throw std::runtime_error("the kernel"); }, [&] { loop.stop(); });
+    loop.run();
+}
+
+TEST(EventLoop, the_end_waits_for_work_that_is_under_way) {
+    EventLoop loop;
+    std::promise<void> begun, go_on;
+    bool done = false;
+    loop.aside(
+        [&] {
+            begun.set_value();
+            go_on.get_future().wait();
+            done = true;
+        },
+        [] {});
+    begun.get_future().wait();
+    std::thread other([&] { go_on.set_value(); });
+    loop.finish_aside();
+    EXPECT_TRUE(done);
+    other.join();
 }
 
 }  // namespace
