@@ -117,27 +117,20 @@ struct Rib::State {
         Choice after;
     };
 
-    struct Place {
-        size_t at = 0;
-        uint32_t revision = 0;
-    };
     /// A set whose prefixes are being told of, and how far that is.
     struct Pending {
         NextHopSetId next_hops = 0;
-        Place place4;
-        Place place6;
+        RibTable<PrefixKey4>::Place place4;
+        RibTable<PrefixKey6>::Place place6;
     };
 
     /// True when there is nothing left of this family.
     template <class Key>
-    bool settle_some(RibTable<Key>& table, NextHopSetId next_hops, Place& place, size_t& budget,
-                     Result<void>& result) {
+    bool settle_some(RibTable<Key>& table, NextHopSetId next_hops, typename RibTable<Key>::Place& place,
+                     size_t& budget, Result<void>& result) {
         for (; budget > 0; budget--) {
-            if (const uint32_t revision = table.revision(next_hops); revision != place.revision)
-                place = {0, revision};
-            const auto key = table.user_at(next_hops, place.at);
+            const auto key = table.next_user(next_hops, place);
             if (!key) return true;
-            place.at++;
             const Candidates candidates = table.find(*key);
             if (std::ranges::none_of(candidates,
                                      [&](const Candidate& one) { return one.next_hops == next_hops; }))
@@ -255,9 +248,7 @@ void Rib::begin_set_usable(NextHopSetId next_hops, bool usable) {
     std::erase_if(s.pending, [&](const State::Pending& one) { return one.next_hops == next_hops; });
     State::Pending begun;
     begun.next_hops = next_hops;
-    begun.place4.revision = s.table4.revision(next_hops);
-    begun.place6.revision = s.table6.revision(next_hops);
-    if (s.table4.user_at(next_hops, 0) || s.table6.user_at(next_hops, 0)) s.pending.push_back(begun);
+    if (s.table4.has_users(next_hops) || s.table6.has_users(next_hops)) s.pending.push_back(begun);
 }
 
 // Sets that became usable first: what is to be used comes before what is not goes.

@@ -2,6 +2,7 @@
 #include "fib/rib_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pktpit::fib {
 
@@ -77,34 +78,80 @@ void RibTable<Key>::count_users(const Key& key, const Candidates& before, const 
     for (const Candidate& candidate : after) {
         Users& users = users_[candidate.next_hops];
         users.live++;
-        if (uses(before, candidate.next_hops)) continue;
-        users.keys.push_back(key);
-        // Only here: what goes makes the list no longer, and a whole table that goes is not looked through.
-        if (users.keys.size() > 2 * users.live + 64) weed(candidate.next_hops, users);
+        users.part_of(key).live++;
+        if (!uses(before, candidate.next_hops)) add_user(key, candidate.next_hops, users);
     }
     for (const Candidate& candidate : before) {
         Users& users = users_[candidate.next_hops];
         users.live--;
+        users.part_of(key).live--;
         if (users.live == 0) users_.erase(candidate.next_hops);
+    }
+    for (const Candidate& candidate : after)
+        if (Users& users = users_[candidate.next_hops];
+            users.parts.size() == 1 && users.parts.front().keys.size() > Users::longest_single)
+            split(candidate.next_hops, users);
+}
+
+template <class Key>
+void RibTable<Key>::add_user(const Key& key, NextHopSetId next_hops, Users& users) {
+    Part& part = users.part_of(key);
+    part.keys.push_back(key);
+    // Only here: what goes makes the list no longer, and a whole table that goes is not looked through.
+    if (part.keys.size() > 2 * part.live + 64) weed(next_hops, part);
+}
+
+template <class Key>
+void RibTable<Key>::weed(NextHopSetId next_hops, Part& part) const {
+    part.revision++;
+    std::ranges::sort(part.keys);
+    part.keys.erase(std::unique(part.keys.begin(), part.keys.end()), part.keys.end());
+    std::erase_if(part.keys, [&](const Key& key) { return candidates_of(next_hops, key) == 0; });
+}
+
+template <class Key>
+size_t RibTable<Key>::candidates_of(NextHopSetId next_hops, const Key& key) const {
+    return static_cast<size_t>(std::ranges::count(find(key), next_hops, &Candidate::next_hops));
+}
+
+template <class Key>
+void RibTable<Key>::split(NextHopSetId next_hops, Users& users) const {
+    weed(next_hops, users.parts.front());
+    const std::vector<Part> whole = std::exchange(users.parts, std::vector<Part>(Users::most_parts));
+    for (const Key& key : whole.front().keys) {
+        Part& part = users.part_of(key);
+        part.keys.push_back(key);
+        part.live += candidates_of(next_hops, key);
     }
 }
 
 template <class Key>
-void RibTable<Key>::weed(NextHopSetId next_hops, Users& users) {
-    users.revision++;
-    std::ranges::sort(users.keys);
-    users.keys.erase(std::unique(users.keys.begin(), users.keys.end()), users.keys.end());
-    std::erase_if(users.keys, [&](const Key& key) {
-        return std::ranges::none_of(find(key), [&](const Candidate& c) { return c.next_hops == next_hops; });
-    });
+std::vector<Key> RibTable<Key>::users_of(NextHopSetId next_hops) {
+    std::vector<Key> all;
+    const auto found = users_.find(next_hops);
+    if (found == users_.end()) return all;
+    for (Part& part : found.value().parts) {
+        weed(next_hops, part);
+        all.insert(all.end(), part.keys.begin(), part.keys.end());
+    }
+    return all;
 }
 
 template <class Key>
-std::vector<Key> RibTable<Key>::users_of(NextHopSetId next_hops) {
+std::optional<Key> RibTable<Key>::next_user(NextHopSetId next_hops, Place& place) const {
     const auto found = users_.find(next_hops);
-    if (found == users_.end()) return {};
-    weed(next_hops, found.value());
-    return found->second.keys;
+    if (found == users_.end()) return std::nullopt;
+    const auto& parts = found->second.parts;
+    const auto enter = [&](size_t part) { place = {parts.size(), part, 0, parts[part].revision}; };
+    if (place.parts != parts.size())
+        enter(0);
+    else if (place.revision != parts[place.part].revision)
+        enter(place.part);
+    while (place.at >= parts[place.part].keys.size()) {
+        if (place.part + 1 == parts.size()) return std::nullopt;
+        enter(place.part + 1);
+    }
+    return parts[place.part].keys[place.at++];
 }
 
 template class RibTable<PrefixKey4>;

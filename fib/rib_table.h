@@ -53,17 +53,17 @@ class RibTable {
     void store(const Key& key, const Candidates& before, const Candidates& after);
     /// Prefixes with a candidate of this set, each once.
     std::vector<Key> users_of(NextHopSetId next_hops);
-    /// One of them, or one that was; and the like for each place until there is none. Places hold while
-    /// revision() stays.
-    [[nodiscard]] std::optional<Key> user_at(NextHopSetId next_hops, size_t place) const {
-        const auto found = users_.find(next_hops);
-        if (found == users_.end() || place >= found->second.keys.size()) return std::nullopt;
-        return found->second.keys[place];
-    }
-    [[nodiscard]] uint32_t revision(NextHopSetId next_hops) const {
-        const auto found = users_.find(next_hops);
-        return found == users_.end() ? 0 : found->second.revision;
-    }
+    /// Where a walk through a set's users is.
+    struct Place {
+        size_t parts = 0;  ///< of the list; 0: the walk has not begun
+        size_t part = 0;
+        size_t at = 0;
+        uint32_t revision = 0;
+    };
+    /// The next one, or one that was; nothing: that was all. Who is a user all the time is met, some of them
+    /// twice, whatever changes between two calls.
+    [[nodiscard]] std::optional<Key> next_user(NextHopSetId next_hops, Place& place) const;
+    [[nodiscard]] bool has_users(NextHopSetId next_hops) const { return users_.contains(next_hops); }
     /// The longest prefix around the address whose candidates `accept` takes.
     template <class Accept>
     [[nodiscard]] std::optional<Key> match(const Key& address, Accept accept) const {
@@ -89,8 +89,11 @@ class RibTable {
     [[nodiscard]] size_t memory_bytes() const {
         size_t bytes = prefixes_.memory_bytes() + order_.size() * sizeof(Key) * 4 / 3 +
                        rests_.capacity() * sizeof(Rest) + free_rests_.capacity() * sizeof(uint32_t);
-        for (const auto& [next_hops, users] : users_)
-            bytes += sizeof(users) + users.keys.capacity() * sizeof(Key);
+        for (const auto& [next_hops, users] : users_) {
+            bytes += sizeof(users) + users.parts.capacity() * sizeof(Part);
+            for (const Part& part : users.parts)
+                bytes += part.keys.capacity() * sizeof(Key);
+        }
         return bytes;
     }
 
@@ -102,15 +105,27 @@ class RibTable {
     };
     /// Prefixes that had a candidate of a set when they were added. Those that lost it since are weeded out
     /// only when they are the larger half: 8 bytes a route instead of a linked list's 24.
-    struct Users {
+    struct Part {
         std::vector<Key> keys;
         size_t live = 0;
         uint32_t revision = 0;  ///< places in `keys` have changed
     };
+    /// A list that is long is kept in many, since a million prefixes would be weeded in one go.
+    struct Users {
+        static constexpr size_t longest_single = 1 << 14;
+        static constexpr size_t most_parts = 64;
+        std::vector<Part> parts = std::vector<Part>(1);
+        size_t live = 0;
+
+        Part& part_of(const Key& key) { return parts[PrefixKeyHash()(key) >> 40 & (parts.size() - 1)]; }
+    };
 
     [[nodiscard]] Candidates unpack(const Slot& slot) const;
     void count_users(const Key& key, const Candidates& before, const Candidates& after);
-    void weed(NextHopSetId next_hops, Users& users);
+    void add_user(const Key& key, NextHopSetId next_hops, Users& users);
+    void weed(NextHopSetId next_hops, Part& part) const;
+    void split(NextHopSetId next_hops, Users& users) const;
+    [[nodiscard]] size_t candidates_of(NextHopSetId next_hops, const Key& key) const;
 
     PrefixMap<Key, Slot> prefixes_;
     absl::btree_set<Key> order_;
