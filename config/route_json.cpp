@@ -206,9 +206,9 @@ class RouteParser {
         auto hops = route.next_hops;
         hops.insert(hops.end(), route.backup.begin(), route.backup.end());
         for (const auto& hop : hops) {
-            if (!hop.via || hop.via->family == route.prefix.address.family) continue;
+            if (!hop.via || hop.via->is_v6() || route.prefix.address.is_v4()) continue;
             complain("/prefix", "gateway " + hop.via->to_string() + " for prefix " + route.prefix.to_string(),
-                     "both of one family");
+                     "an IPv6 gateway", "IPv4 prefixes may have gateways of both families (RFC 8950)");
         }
     }
 

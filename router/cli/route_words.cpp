@@ -144,16 +144,19 @@ class WordParser {
 
     Result<void> take_via() {
         auto text = next("via", "an IPv4 or IPv6 address");
-        if (text && (*text == "inet" || *text == "inet6"))
+        std::optional<Family> said;
+        if (text && (*text == "inet" || *text == "inet6")) {
+            said = *text == "inet" ? Family::ipv4 : Family::ipv6;
             text = next("via " + *text, "an IPv4 or IPv6 address");
+        }
         if (!text) return tl::unexpected(text.error());
         const auto address = IpAddress::parse(*text);
         if (!address) return fail("", "via " + in_quotes(*text), "an IPv4 or IPv6 address");
-        if (gateway_family_ && *gateway_family_ != address->family) {
-            return fail("", "gateways of both IPv4 and IPv6", "one family");
-        }
-        gateway_family_ = address->family;
-        gateway_ = address->to_string();
+        if (said && *said != address->family)
+            return fail("", std::string("via ") + (address->is_v4() ? "inet6 " : "inet ") + in_quotes(*text),
+                        address->is_v4() ? "an IPv6 address" : "an IPv4 address");
+        if (address->is_v4()) ipv4_gateway_ = address->to_string();
+        any_ipv6_gateway_ |= address->is_v6();
         if (hop_ && hop_->contains("via")) {
             if (auto good = close_hop(); !good) return good;
         }
@@ -201,12 +204,14 @@ class WordParser {
 
     Result<json> finish() {
         if (is_default_) {
-            const Family family = gateway_family_.value_or(default_family_);
+            const Family family = !ipv4_gateway_.empty() ? Family::ipv4
+                                  : any_ipv6_gateway_    ? Family::ipv6
+                                                         : default_family_;
             prefix_ = Prefix{IpAddress{.family = family}, 0};
         }
-        if (gateway_family_ && prefix_->address.family != *gateway_family_) {
-            return fail("", "gateway " + gateway_ + " is of the other family than " + prefix_->to_string(),
-                        prefix_->address.is_v4() ? "an IPv4 gateway" : "an IPv6 gateway");
+        if (!ipv4_gateway_.empty() && prefix_->address.is_v6()) {
+            return fail("", "gateway " + ipv4_gateway_ + " is IPv4, but " + prefix_->to_string() + " is IPv6",
+                        "an IPv6 gateway", "IPv4 prefixes may have gateways of both families (RFC 8950)");
         }
         json route = {{"prefix", prefix_->to_string()}};
         if (type_ && *type_ != "unicast") {
@@ -227,8 +232,8 @@ class WordParser {
     std::optional<Prefix> prefix_;
     bool is_default_ = false;
     std::optional<std::string> type_;
-    std::optional<Family> gateway_family_;
-    std::string gateway_;      ///< the last one, for errors
+    std::string ipv4_gateway_;  ///< the last one
+    bool any_ipv6_gateway_ = false;
     std::optional<json> hop_;  // the one being read
     json hops_ = json::array();
     json backups_ = json::array();

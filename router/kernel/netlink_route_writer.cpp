@@ -45,12 +45,23 @@ rtmsg& header_of(Request& request) {
     return *static_cast<rtmsg*>(mnl_nlmsg_get_payload(request.message()));
 }
 
+/// RTA_GATEWAY is of the route's own family; the other one goes by RTA_VIA (RFC 8950).
+void put_gateway(Request& request, const IpAddress& gateway) {
+    const uint8_t family = gateway.is_v4() ? AF_INET : AF_INET6;
+    if (header_of(request).rtm_family == family) return request.put(RTA_GATEWAY, bytes_of(gateway));
+    std::array<uint8_t, sizeof(rtvia) + sizeof(IpAddress::bytes)> via{};
+    const uint16_t number = family;
+    std::memcpy(via.data(), &number, sizeof number);
+    std::ranges::copy(bytes_of(gateway), via.begin() + offsetof(rtvia, rtvia_addr));
+    request.put(RTA_VIA, std::span(via).first(offsetof(rtvia, rtvia_addr) + gateway.size()));
+}
+
 // The gateway has been resolved by Pktpit: it is on the link, whatever the host's own addresses say.
 void put_next_hops(Request& request, const std::vector<HostNextHop>& hops) {
     if (hops.size() == 1) {
         mnl_attr_put_u32(request.message(), RTA_OIF, hops[0].ifindex);
         if (!hops[0].gateway) return;
-        request.put(RTA_GATEWAY, bytes_of(*hops[0].gateway));
+        put_gateway(request, *hops[0].gateway);
         header_of(request).rtm_flags |= RTNH_F_ONLINK;
         return;
     }
@@ -61,7 +72,7 @@ void put_next_hops(Request& request, const std::vector<HostNextHop>& hops) {
         one->rtnh_hops = static_cast<unsigned char>(hop.weight - 1);
         if (hop.gateway) {
             one->rtnh_flags = RTNH_F_ONLINK;
-            request.put(RTA_GATEWAY, bytes_of(*hop.gateway));
+            put_gateway(request, *hop.gateway);
         }
         const auto* end = static_cast<const char*>(mnl_nlmsg_get_payload_tail(request.message()));
         one->rtnh_len = static_cast<unsigned short>(end - reinterpret_cast<const char*>(one));

@@ -16,7 +16,7 @@ tl::unexpected<Skip> skip(Skip why) {
     return tl::unexpected(why);
 }
 
-/// RTA_VIA: a gateway of another family than the route's (RFC 5549: IPv4 over an IPv6 next hop).
+/// RTA_VIA: a gateway of another family than the route's (RFC 8950: IPv4 over an IPv6 next hop).
 bool parse_via(const Attribute& attribute, std::optional<IpAddress>& gateway) {
     uint16_t family = 0;
     if (attribute.payload.size() < sizeof family) return false;
