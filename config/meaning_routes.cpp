@@ -40,6 +40,10 @@ void check_type(const PlacedRoute& route, Errors& errors) {
         errors.push_back({at(route.where, "backup"),
                           "backup of a route of type " + in_quotes(to_string(route.value.type)),
                           "a route with next hops", ""});
+    if (route.value.type != RouteType::unicast && route.value.mtu != 0)
+        errors.push_back({at(route.where, "mtu"),
+                          "MTU of a route of type " + in_quotes(to_string(route.value.type)),
+                          "a route with next hops", ""});
     for (const PlacedNextHop& hop : route.backup) {
         const bool twice = std::ranges::any_of(route.next_hops, [&](const PlacedNextHop& other) {
             return other.value.via == hop.value.via && other.value.interface == hop.value.interface;
@@ -70,6 +74,10 @@ void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors)
                 !reason.empty() && route.value.type == RouteType::unicast)
                 errors.push_back(
                     {where, in_quotes(prefix->to_string()) + " is " + reason, "a unicast prefix", ""});
+            if (route.value.mtu != 0 && route.value.mtu < least_route_mtu(*prefix))
+                errors.push_back({at(route.where, "mtu"),
+                                  "MTU " + std::to_string(route.value.mtu) + " of an IPv6 prefix",
+                                  "at least 1280 (RFC 8200 5)", ""});
         }
         check_next_hops(route.next_hops, prefix, draft, nets, errors);
         check_next_hops(route.backup, prefix, draft, nets, errors);

@@ -41,9 +41,9 @@ class RouteParser {
                      "an object such as {\"prefix\": \"10.0.0.0/8\", \"via\": \"192.0.2.1\"}");
             return tl::unexpected(errors_);
         }
-        static constexpr std::array<std::string_view, 10> known = {
-            "prefix",    "type",       "via",    "interface", "weight",
-            "next_hops", "preference", "metric", "counters",  "backup"};
+        static constexpr std::array<std::string_view, 11> known = {
+            "prefix",     "type",   "via",      "interface", "weight", "next_hops",
+            "preference", "metric", "counters", "backup",    "mtu"};
         check_members(value, "", known);
         if (!value.contains("prefix")) {
             complain("", "no member \"prefix\"", "a prefix such as \"192.0.2.0/24\"");
@@ -61,6 +61,7 @@ class RouteParser {
             else
                 complain("/counters", shown(value["counters"]), "true or false");
         }
+        parse_mtu(value, route);
         parse_next_hops(value, route);
         parse_backup(value, route);
         if (errors_.empty()) check_family(route);
@@ -143,6 +144,14 @@ class RouteParser {
             complain(where, "next hop without \"via\" and \"interface\"", "one of them, or both");
         }
         return hop;
+    }
+
+    void parse_mtu(const json& value, StaticRoute& route) {
+        if (!value.contains("mtu")) return;
+        if (route.type != RouteType::unicast)
+            return complain("/mtu", "an MTU in a route of type " + shown(value["type"]), "none");
+        route.mtu = static_cast<uint32_t>(
+            number(value, "", "mtu", least_route_mtu(route.prefix), largest_route_mtu, 0));
     }
 
     void parse_next_hops(const json& value, StaticRoute& route) {

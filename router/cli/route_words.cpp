@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "config/config.h"
+
 namespace pktpit::router::cli {
 namespace {
 
@@ -16,12 +18,12 @@ using nlohmann::json;
 
 constexpr std::string_view types[] = {"unicast", "blackhole", "unreachable", "prohibit"};
 /// What people type for iproute2 and what we have nothing for.
-constexpr std::string_view foreign[] = {"src",    "proto", "protocol", "table",   "scope",
-                                        "onlink", "mtu",   "advmss",   "pref",    "realm",
-                                        "nhid",   "encap", "tos",      "dsfield", "expires"};
+constexpr std::string_view foreign[] = {"src",  "proto", "protocol", "table", "scope", "onlink",  "advmss",
+                                        "pref", "realm", "nhid",     "encap", "tos",   "dsfield", "expires"};
+constexpr uint64_t least_mtu = 68;  // RFC 791 3.2; of IPv6 prefixes the daemon asks for more
 constexpr const char* grammar =
     "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] [blackhole|unreachable|"
-    "prohibit] [preference N] [metric N] [counters]";
+    "prohibit] [preference N] [metric N] [mtu N] [counters]";
 
 template <size_t Count>
 bool is_one_of(std::string_view word, const std::string_view (&words)[Count]) {
@@ -65,7 +67,7 @@ class WordParser {
     }
 
     [[nodiscard]] bool says_more_than_a_prefix() const {
-        return !hops_.empty() || preference_ || metric_ || counters_;
+        return !hops_.empty() || preference_ || metric_ || mtu_ || counters_;
     }
 
   private:
@@ -79,7 +81,7 @@ class WordParser {
             if (!weight) return tl::unexpected(weight.error());
             return set_in_hop("weight", *weight);
         }
-        if (word == "preference" || word == "metric") return take_route_number(word);
+        if (word == "preference" || word == "metric" || word == "mtu") return take_route_number(word);
         if (word == "counters") {
             counters_ = true;
             return {};
@@ -182,13 +184,18 @@ class WordParser {
     }
 
     Result<void> take_route_number(const std::string& word) {
-        const bool preference = word == "preference";
-        auto& into = preference ? preference_ : metric_;
-        if (into) return fail("", word + " twice", "once");
-        const auto value = preference ? take_number(word, 1, std::numeric_limits<uint8_t>::max())
-                                      : take_number(word, 0, std::numeric_limits<uint32_t>::max());
+        struct Number {
+            std::optional<uint64_t>& into;
+            uint64_t lowest, highest;
+        };
+        const Number number = word == "preference"
+                                  ? Number{preference_, 1, std::numeric_limits<uint8_t>::max()}
+                              : word == "metric" ? Number{metric_, 0, std::numeric_limits<uint32_t>::max()}
+                                                 : Number{mtu_, least_mtu, config::largest_route_mtu};
+        if (number.into) return fail("", word + " twice", "once");
+        const auto value = take_number(word, number.lowest, number.highest);
         if (!value) return tl::unexpected(value.error());
-        into = *value;
+        number.into = *value;
         return {};
     }
 
@@ -216,12 +223,14 @@ class WordParser {
         json route = {{"prefix", prefix_->to_string()}};
         if (type_ && *type_ != "unicast") {
             if (!hops_.empty()) return fail("", "a next hop for a route of type " + *type_, "none");
+            if (mtu_) return fail("", "an MTU of a route of type " + *type_, "none");
             route["type"] = *type_;
         }
         if (!hops_.empty()) route["next_hops"] = hops_;
         if (!backups_.empty()) route["backup"] = backups_;
         if (preference_) route["preference"] = *preference_;
         if (metric_) route["metric"] = *metric_;
+        if (mtu_) route["mtu"] = *mtu_;
         if (counters_) route["counters"] = true;
         return route;
     }
@@ -241,6 +250,7 @@ class WordParser {
     bool nexthop_seen_ = false;
     std::optional<uint64_t> preference_;
     std::optional<uint64_t> metric_;
+    std::optional<uint64_t> mtu_;
     bool counters_ = false;
 };
 

@@ -137,6 +137,11 @@ Result<void> NetlinkRouteWriter::add(const HostRoute& route) {
     header.rtm_scope = route.type == RTN_UNICAST && on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
     mnl_attr_put_u32(request.message(), RTA_PRIORITY, metric_);
     if (!route.next_hops.empty()) put_next_hops(request, route.next_hops);
+    if (route.mtu != 0) {
+        nlattr* metrics = mnl_attr_nest_start(request.message(), RTA_METRICS);
+        mnl_attr_put_u32(request.message(), RTAX_MTU, route.mtu);
+        mnl_attr_nest_end(request.message(), metrics);
+    }
     const auto answer = requests_->transact(request);
     if (!answer) return tl::unexpected(answer.error());
     if (answer->error == 0) return {};
@@ -168,7 +173,7 @@ Result<std::vector<HostRoute>> NetlinkRouteWriter::installed() {
                 const auto event = parse(message);
                 const RouteEvent* route = route_in(event);
                 if (!route || route->protocol != route_protocol || route->metric != metric_) return;
-                HostRoute one{route->prefix, route->table, route->type, {}};
+                HostRoute one{route->prefix, route->table, route->type, {}, route->mtu};
                 for (const auto& hop : route->next_hops)
                     one.next_hops.push_back({hop.ifindex, hop.gateway, hop.weight});
                 std::ranges::sort(one.next_hops);

@@ -79,6 +79,14 @@ TEST(RouteJson, NextHopsAndNumbers) {
     EXPECT_EQ(route.next_hops[1].weight, 65535);
 }
 
+TEST(RouteJson, Mtu) {
+    EXPECT_EQ(good(R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})").mtu, 0U);
+    const auto route = good(R"({"prefix": "2001:db8::/32", "via": "2001:db8::7", "mtu": 1280})");
+    EXPECT_EQ(route.mtu, 1280U);
+    const auto kept = nlohmann::json::parse(config::route_text(route));
+    EXPECT_EQ(config::parse_route(kept)->mtu, 1280U);
+}
+
 // RFC 8950
 TEST(RouteJson, Ipv4OverIpv6) {
     const auto route = good(
@@ -110,6 +118,11 @@ TEST(RouteJson, EveryMistakeHasItsPlace) {
         {R"({"prefix": "2001:db8::/32", "via": "192.0.2.1"})", {"/prefix"}},
         {R"({"prefix": "2001:db8::/32", "via": "fe80::1", "interface": "a", "backup": "192.0.2.1"})",
          {"/prefix"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": 67})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": 65536})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": "1400"})", {"/mtu"}},
+        {R"({"prefix": "2001:db8::/32", "via": "2001:db8::7", "mtu": 1279})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "mtu": 1400})", {"/mtu"}},
         {R"({"prefix": "10.0.0.0/8", "interface": ""})", {"/interface"}},
         {R"({"prefix": "10.0.0.0/8", "interface": "sixteen-bytes-xx"})", {"/interface"}},
         {R"({"prefix": "10.0.0.0/8", "weight": 2})", {""}},

@@ -43,6 +43,12 @@ TEST(RouteWords, OneNextHop) {
                  R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}]})");
 }
 
+TEST(RouteWords, Mtu) {
+    expect_route("10.0.0.0/8 via 192.0.2.1 mtu 1400",
+                 R"({"prefix": "10.0.0.0/8", "mtu": 1400, "next_hops": [{"via": "192.0.2.1"}]})");
+    EXPECT_FALSE(parse_route_to_delete(split("10.0.0.0/8 mtu 1400"), Family::ipv4)) << "more than a prefix";
+}
+
 // RFC 8950, with and without iproute2's `inet6`.
 TEST(RouteWords, Ipv4OverIpv6) {
     const char* one = R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "fe80::1", "interface": "eth0"}]})";
@@ -135,6 +141,11 @@ TEST(RouteWords, WhatIsNotUnderstoodIsSaid) {
         {"10.0.0.0/8 via 192.0.2.1 preference 256", "preference \"256\""},
         {"10.0.0.0/8 via 192.0.2.1 metric 1 metric 2", "metric twice"},
         {"10.0.0.0/8 via 192.0.2.1 metric 4294967296", "metric \"4294967296\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 67", "mtu \"67\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 65536", "mtu \"65536\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu lock 1400", "mtu \"lock\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 1400 mtu 1400", "mtu twice"},
+        {"blackhole 10.0.0.0/8 mtu 1400", "an MTU of a route of type blackhole"},
         {"10.0.0.0/8 via 192.0.2.1 11.0.0.0/8", "\"11.0.0.0/8\" is not understood"},
         {"10.0.0.0/8 via 192.0.2.1 proto static", "\"proto\" is something"},
         {"10.0.0.0/8 via 192.0.2.1 src 192.0.2.2", "\"src\" is something"},

@@ -314,6 +314,23 @@ TEST(Meaning, NextHops) {
         });
 }
 
+TEST(Meaning, RouteMtu) {
+    const std::string where = "/routes/0/mtu";
+    expect_cases(
+        with_route,
+        {
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 68})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 65535})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 67})", where, "67", "68", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 65536})", where, "65536", "65535", ""},
+            {R"({"prefix": "2001:db8:9::/48", "via": "2001:db8:0:1::2", "mtu": 1280})", "", "", "", ""},
+            {R"({"prefix": "2001:db8:9::/48", "via": "2001:db8:0:1::2", "mtu": 1279})", where,
+             "MTU 1279 of an IPv6 prefix", "at least 1280 (RFC 8200 5)", ""},
+            {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "mtu": 1400})", where,
+             "MTU of a route of type \"blackhole\"", "a route with next hops", ""},
+        });
+}
+
 TEST(Meaning, GatewaysWithinTheirOwnRoute) {
     const std::string where = "/routes/0/via";
     expect_cases(with_route,
