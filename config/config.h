@@ -84,6 +84,7 @@ struct StaticRoute {
     uint32_t metric = 0;
     bool counters = false;          ///< packets and bytes forwarded by it are counted
     std::vector<NextHop> backup{};  ///< used while none of `next_hops` can be
+    uint32_t mtu = 0;               ///< bytes of an IP packet: nothing larger leaves by it; 0: the link's
     bool operator==(const StaticRoute&) const = default;
 };
 
@@ -127,6 +128,12 @@ struct Fpm {
 
     [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:2620" or "[::1]:2620"
 };
+
+/// The least MTU that a route may have: what every link of its family carries (RFC 791 3.2, RFC 8200 5).
+inline uint32_t least_route_mtu(const Prefix& prefix) {
+    return prefix.address.is_v4() ? 68 : 1280;
+}
+inline constexpr uint32_t largest_route_mtu = 65535;
 
 /// How routes are made use of.
 struct RoutingSettings {

@@ -158,7 +158,8 @@ std::string summary(const StaticRoute& route) {
     std::string out = route.type == RouteType::unicast ? to_string(route.next_hops) : to_string(route.type);
     if (!route.backup.empty()) out += ", backup " + to_string(route.backup);
     return out + ", preference " + std::to_string(route.preference) + ", metric " +
-           std::to_string(route.metric) + (route.counters ? ", counted" : "");
+           std::to_string(route.metric) + (route.mtu != 0 ? ", MTU " + std::to_string(route.mtu) : "") +
+           (route.counters ? ", counted" : "");
 }
 
 std::string summary(const RoutesFile& file) {

@@ -7,10 +7,6 @@
 namespace pktpit::config {
 namespace {
 
-const char* name_of(const IpAddress& address) {
-    return address.is_v4() ? "IPv4" : "IPv6";
-}
-
 class NextHopCheck {
   public:
     NextHopCheck(const PlacedNextHop& hop, const std::optional<Prefix>& prefix, const Draft& draft,
@@ -47,11 +43,12 @@ class NextHopCheck {
 
     bool usable_address() {
         const IpAddress& via = *hop_.value.via;
-        if (prefix_ && prefix_->address.family != via.family) {
-            fault(hop_.via_where,
-                  "gateway " + in_quotes(text()) + " is " + name_of(via) + ", but prefix " +
-                      prefix_->to_string() + " is " + name_of(prefix_->address),
-                  std::string("an ") + name_of(prefix_->address) + " address");
+        // IPv4 over an IPv6 gateway is RFC 8950; the other way round nobody has.
+        if (prefix_ && prefix_->address.is_v6() && via.is_v4()) {
+            fault(
+                hop_.via_where,
+                "gateway " + in_quotes(text()) + " is IPv4, but prefix " + prefix_->to_string() + " is IPv6",
+                "an IPv6 address");
             return false;
         }
         if (std::string reason = no_host_address(via); !reason.empty()) {

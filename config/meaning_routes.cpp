@@ -40,6 +40,10 @@ void check_type(const PlacedRoute& route, Errors& errors) {
         errors.push_back({at(route.where, "backup"),
                           "backup of a route of type " + in_quotes(to_string(route.value.type)),
                           "a route with next hops", ""});
+    if (route.value.type != RouteType::unicast && route.value.mtu != 0)
+        errors.push_back({at(route.where, "mtu"),
+                          "MTU of a route of type " + in_quotes(to_string(route.value.type)),
+                          "a route with next hops", ""});
     for (const PlacedNextHop& hop : route.backup) {
         const bool twice = std::ranges::any_of(route.next_hops, [&](const PlacedNextHop& other) {
             return other.value.via == hop.value.via && other.value.interface == hop.value.interface;
@@ -70,6 +74,10 @@ void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors)
                 !reason.empty() && route.value.type == RouteType::unicast)
                 errors.push_back(
                     {where, in_quotes(prefix->to_string()) + " is " + reason, "a unicast prefix", ""});
+            if (route.value.mtu != 0 && route.value.mtu < least_route_mtu(*prefix))
+                errors.push_back({at(route.where, "mtu"),
+                                  "MTU " + std::to_string(route.value.mtu) + " of an IPv6 prefix",
+                                  "at least 1280 (RFC 8200 5)", ""});
         }
         check_next_hops(route.next_hops, prefix, draft, nets, errors);
         check_next_hops(route.backup, prefix, draft, nets, errors);
@@ -88,19 +96,6 @@ void check_backup(const PlacedRoutesFile::Id& backup, const PlacedRoutesFile& fi
         errors.push_back({backup.where,
                           "a backup for id " + in_quotes(backup.id) + ", which has no next hops",
                           "an id of " + at(file.where, "next_hops"), ""});
-    const auto own_backup = [&](const std::string& id) {
-        return std::ranges::any_of(file.backups, [&](const auto& one) { return one.id == id; });
-    };
-    for (const PlacedNextHop& hop : backup.next_hops)
-        for (const auto& id : file.ids) {
-            if (backup.id == "*" ? id.id != "*" && own_backup(id.id) : id.id != backup.id) continue;
-            for (const PlacedNextHop& other : id.next_hops)
-                if (hop.value.via && other.value.via && hop.value.via->family != other.value.via->family)
-                    return errors.push_back(
-                        {hop.where,
-                         "a backup of the other address family than the next hops of id " + in_quotes(id.id),
-                         "one address family for each id", "see " + other.via_where});
-        }
 }
 
 }  // namespace
@@ -115,18 +110,9 @@ void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& e
                               "see " + first->second});
         for (const auto& id : file.backups)
             check_backup(id, file, draft, nets, errors);
-        for (const auto& id : file.ids) {
+        // Which prefixes an id is for, the file itself says: router/check.
+        for (const auto& id : file.ids)
             check_next_hops(id.next_hops, std::nullopt, draft, nets, errors);
-            const PlacedNextHop* sample = nullptr;
-            for (const PlacedNextHop& hop : id.next_hops) {
-                if (!hop.value.via) continue;
-                if (!sample) sample = &hop;
-                if (hop.value.via->family == sample->value.via->family) continue;
-                errors.push_back({id.where, "next hops of one id are of both IPv4 and IPv6",
-                                  "one address family for each id", "see " + hop.via_where});
-                break;
-            }
-        }
     }
 }
 

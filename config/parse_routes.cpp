@@ -70,6 +70,7 @@ PlacedRoute read_route(const json& node, std::string where, Errors& errors) {
         out.value.preference = found->get<uint8_t>();
     if (auto found = node.find("metric"); found != node.end()) out.value.metric = found->get<uint32_t>();
     if (auto found = node.find("counters"); found != node.end()) out.value.counters = found->get<bool>();
+    if (auto found = node.find("mtu"); found != node.end()) out.value.mtu = found->get<uint32_t>();
     out.has_shorthand = node.contains("via") || node.contains("interface");
     out.has_next_hops = node.contains("next_hops");
     if (out.has_shorthand) out.next_hops.push_back(read_next_hop(node, out.where, errors));

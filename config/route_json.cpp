@@ -41,9 +41,9 @@ class RouteParser {
                      "an object such as {\"prefix\": \"10.0.0.0/8\", \"via\": \"192.0.2.1\"}");
             return tl::unexpected(errors_);
         }
-        static constexpr std::array<std::string_view, 10> known = {
-            "prefix",    "type",       "via",    "interface", "weight",
-            "next_hops", "preference", "metric", "counters",  "backup"};
+        static constexpr std::array<std::string_view, 11> known = {
+            "prefix",     "type",   "via",      "interface", "weight", "next_hops",
+            "preference", "metric", "counters", "backup",    "mtu"};
         check_members(value, "", known);
         if (!value.contains("prefix")) {
             complain("", "no member \"prefix\"", "a prefix such as \"192.0.2.0/24\"");
@@ -61,6 +61,7 @@ class RouteParser {
             else
                 complain("/counters", shown(value["counters"]), "true or false");
         }
+        parse_mtu(value, route);
         parse_next_hops(value, route);
         parse_backup(value, route);
         if (errors_.empty()) check_family(route);
@@ -145,6 +146,14 @@ class RouteParser {
         return hop;
     }
 
+    void parse_mtu(const json& value, StaticRoute& route) {
+        if (!value.contains("mtu")) return;
+        if (route.type != RouteType::unicast)
+            return complain("/mtu", "an MTU in a route of type " + shown(value["type"]), "none");
+        route.mtu = static_cast<uint32_t>(
+            number(value, "", "mtu", least_route_mtu(route.prefix), largest_route_mtu, 0));
+    }
+
     void parse_next_hops(const json& value, StaticRoute& route) {
         const bool own = value.contains("via") || value.contains("interface") || value.contains("weight");
         const bool list = value.contains("next_hops");
@@ -206,9 +215,9 @@ class RouteParser {
         auto hops = route.next_hops;
         hops.insert(hops.end(), route.backup.begin(), route.backup.end());
         for (const auto& hop : hops) {
-            if (!hop.via || hop.via->family == route.prefix.address.family) continue;
+            if (!hop.via || hop.via->is_v6() || route.prefix.address.is_v4()) continue;
             complain("/prefix", "gateway " + hop.via->to_string() + " for prefix " + route.prefix.to_string(),
-                     "both of one family");
+                     "an IPv6 gateway", "IPv4 prefixes may have gateways of both families (RFC 8950)");
         }
     }
 

@@ -106,6 +106,7 @@ json route_json(const StaticRoute& route) {
                 {"counters", route.counters}};
     if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
     if (!route.backup.empty()) out["backup"] = next_hops_json(route.backup);
+    if (route.mtu != 0) out["mtu"] = route.mtu;
     return out;
 }
 
@@ -140,6 +141,7 @@ std::string route_text(const StaticRoute& route) {
     out += ",\"preference\":" + std::to_string(route.preference);
     out += ",\"metric\":" + std::to_string(route.metric);
     if (route.counters) out += ",\"counters\":true";
+    if (route.mtu != 0) out += ",\"mtu\":" + std::to_string(route.mtu);
     append_next_hops(out, "next_hops", route.next_hops);
     append_next_hops(out, "backup", route.backup);
     return out + '}';

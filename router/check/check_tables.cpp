@@ -76,15 +76,10 @@ class TableReader {
     }
 
   private:
-    enum class Fault {
-        none,
-        unknown,
-        ipv4,
-        ipv6
-    };  ///< ipv4: has IPv4 gateways, stands behind an IPv6 prefix
+    enum class Fault { none, unknown, ipv4 };  ///< ipv4: has IPv4 gateways, stands behind an IPv6 prefix
     struct Use {
         bool known = false;
-        std::optional<Family> family;  ///< of its gateways, if it has any
+        bool ipv4 = false;  ///< some of its gateways are, so that it is for IPv4 prefixes alone
         Fault fault = Fault::none;
         size_t first_line = 0, lines = 0;  ///< with the fault
     };
@@ -113,10 +108,9 @@ class TableReader {
         (prefix.address.is_v4() ? summary_.ipv4_routes : summary_.ipv6_routes)++;
         prefixes_.push_back(prefix);
         Use& use = use_of(id);
-        bool fits = use.known && (!use.family || *use.family == prefix.address.family);
-        if (fits) return;
+        if (use.known && (!use.ipv4 || prefix.address.is_v4())) return;
         if (use.fault == Fault::none) {
-            use.fault = !use.known ? Fault::unknown : *use.family == Family::ipv4 ? Fault::ipv4 : Fault::ipv6;
+            use.fault = use.known ? Fault::ipv4 : Fault::unknown;
             use.first_line = line;
         }
         use.lines++;
@@ -126,16 +120,23 @@ class TableReader {
         if (last_use_ && id == last_id_) return *last_use_;  // tables are runs of one id
         auto [found, is_new] = ids_.try_emplace(std::string(id));
         if (is_new) {
-            auto hops = file_.next_hops.find(found->first);
-            if (hops == file_.next_hops.end()) hops = file_.next_hops.find("*");
-            found->second.known = hops != file_.next_hops.end();
-            if (found->second.known)
-                for (const config::NextHop& hop : hops->second)
-                    if (hop.via) found->second.family = hop.via->family;
+            found->second.known = note(found->first, file_.next_hops, found->second.ipv4);
+            (void)note(found->first, file_.backup, found->second.ipv4);
         }
         last_id_ = found->first;
         last_use_ = &found->second;
         return found->second;
+    }
+
+    /// False: the id has none there.
+    static bool note(const std::string& id, const std::map<std::string, std::vector<config::NextHop>>& all,
+                     bool& ipv4) {
+        auto hops = all.find(id);
+        if (hops == all.end()) hops = all.find("*");
+        if (hops == all.end()) return false;
+        ipv4 |=
+            std::ranges::any_of(hops->second, [](const auto& hop) { return hop.via && hop.via->is_v4(); });
+        return true;
     }
 
     /// The ids at fault, by the line that each is on first; only as many as are told are put into words.
@@ -155,10 +156,8 @@ class TableReader {
         if (use.fault == Fault::unknown)
             return {place(use.first_line), "next-hop id " + pktpit::quoted(id) + " has no next hops" + count,
                     "an id of \"next_hops\" in the configuration", "\"*\" there stands for all other ids"};
-        bool ipv4 = use.fault == Fault::ipv4;
         return {place(use.first_line),
-                "next-hop id " + pktpit::quoted(id) + " has " + (ipv4 ? "IPv4" : "IPv6") +
-                    " gateways, but the prefix is " + (ipv4 ? "IPv6" : "IPv4") + count,
+                "next-hop id " + pktpit::quoted(id) + " has IPv4 gateways, but the prefix is IPv6" + count,
                 "next hops of the prefix's address family", "IPv4 and IPv6 in files of their own"};
     }
 

@@ -41,6 +41,8 @@ void add_route(Table& table, const json& route) {
         }
         first = false;
     }
+    if (const uint64_t mtu = number_of(route, "mtu"))
+        table.add_row({"", "", "", "", "", Cell("MTU " + std::to_string(mtu), colour)});
     if (const json& counted = part_of(route, "counters"); counted.is_object())
         table.add_row({"", "", "", "", "",
                        Cell(format_count(number_of(counted, "packets")) + " packets, " +

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "config/config.h"
+
 namespace pktpit::router::cli {
 namespace {
 
@@ -16,12 +18,12 @@ using nlohmann::json;
 
 constexpr std::string_view types[] = {"unicast", "blackhole", "unreachable", "prohibit"};
 /// What people type for iproute2 and what we have nothing for.
-constexpr std::string_view foreign[] = {"src",    "proto", "protocol", "table",   "scope",
-                                        "onlink", "mtu",   "advmss",   "pref",    "realm",
-                                        "nhid",   "encap", "tos",      "dsfield", "expires"};
+constexpr std::string_view foreign[] = {"src",  "proto", "protocol", "table", "scope", "onlink",  "advmss",
+                                        "pref", "realm", "nhid",     "encap", "tos",   "dsfield", "expires"};
+constexpr uint64_t least_mtu = 68;  // RFC 791 3.2; of IPv6 prefixes the daemon asks for more
 constexpr const char* grammar =
     "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] [blackhole|unreachable|"
-    "prohibit] [preference N] [metric N] [counters]";
+    "prohibit] [preference N] [metric N] [mtu N] [counters]";
 
 template <size_t Count>
 bool is_one_of(std::string_view word, const std::string_view (&words)[Count]) {
@@ -65,7 +67,7 @@ class WordParser {
     }
 
     [[nodiscard]] bool says_more_than_a_prefix() const {
-        return !hops_.empty() || preference_ || metric_ || counters_;
+        return !hops_.empty() || preference_ || metric_ || mtu_ || counters_;
     }
 
   private:
@@ -79,7 +81,7 @@ class WordParser {
             if (!weight) return tl::unexpected(weight.error());
             return set_in_hop("weight", *weight);
         }
-        if (word == "preference" || word == "metric") return take_route_number(word);
+        if (word == "preference" || word == "metric" || word == "mtu") return take_route_number(word);
         if (word == "counters") {
             counters_ = true;
             return {};
@@ -144,16 +146,19 @@ class WordParser {
 
     Result<void> take_via() {
         auto text = next("via", "an IPv4 or IPv6 address");
-        if (text && (*text == "inet" || *text == "inet6"))
+        std::optional<Family> said;
+        if (text && (*text == "inet" || *text == "inet6")) {
+            said = *text == "inet" ? Family::ipv4 : Family::ipv6;
             text = next("via " + *text, "an IPv4 or IPv6 address");
+        }
         if (!text) return tl::unexpected(text.error());
         const auto address = IpAddress::parse(*text);
         if (!address) return fail("", "via " + in_quotes(*text), "an IPv4 or IPv6 address");
-        if (gateway_family_ && *gateway_family_ != address->family) {
-            return fail("", "gateways of both IPv4 and IPv6", "one family");
-        }
-        gateway_family_ = address->family;
-        gateway_ = address->to_string();
+        if (said && *said != address->family)
+            return fail("", std::string("via ") + (address->is_v4() ? "inet6 " : "inet ") + in_quotes(*text),
+                        address->is_v4() ? "an IPv6 address" : "an IPv4 address");
+        if (address->is_v4()) ipv4_gateway_ = address->to_string();
+        any_ipv6_gateway_ |= address->is_v6();
         if (hop_ && hop_->contains("via")) {
             if (auto good = close_hop(); !good) return good;
         }
@@ -179,13 +184,18 @@ class WordParser {
     }
 
     Result<void> take_route_number(const std::string& word) {
-        const bool preference = word == "preference";
-        auto& into = preference ? preference_ : metric_;
-        if (into) return fail("", word + " twice", "once");
-        const auto value = preference ? take_number(word, 1, std::numeric_limits<uint8_t>::max())
-                                      : take_number(word, 0, std::numeric_limits<uint32_t>::max());
+        struct Number {
+            std::optional<uint64_t>& into;
+            uint64_t lowest, highest;
+        };
+        const Number number = word == "preference"
+                                  ? Number{preference_, 1, std::numeric_limits<uint8_t>::max()}
+                              : word == "metric" ? Number{metric_, 0, std::numeric_limits<uint32_t>::max()}
+                                                 : Number{mtu_, least_mtu, config::largest_route_mtu};
+        if (number.into) return fail("", word + " twice", "once");
+        const auto value = take_number(word, number.lowest, number.highest);
         if (!value) return tl::unexpected(value.error());
-        into = *value;
+        number.into = *value;
         return {};
     }
 
@@ -201,22 +211,26 @@ class WordParser {
 
     Result<json> finish() {
         if (is_default_) {
-            const Family family = gateway_family_.value_or(default_family_);
+            const Family family = !ipv4_gateway_.empty() ? Family::ipv4
+                                  : any_ipv6_gateway_    ? Family::ipv6
+                                                         : default_family_;
             prefix_ = Prefix{IpAddress{.family = family}, 0};
         }
-        if (gateway_family_ && prefix_->address.family != *gateway_family_) {
-            return fail("", "gateway " + gateway_ + " is of the other family than " + prefix_->to_string(),
-                        prefix_->address.is_v4() ? "an IPv4 gateway" : "an IPv6 gateway");
+        if (!ipv4_gateway_.empty() && prefix_->address.is_v6()) {
+            return fail("", "gateway " + ipv4_gateway_ + " is IPv4, but " + prefix_->to_string() + " is IPv6",
+                        "an IPv6 gateway", "IPv4 prefixes may have gateways of both families (RFC 8950)");
         }
         json route = {{"prefix", prefix_->to_string()}};
         if (type_ && *type_ != "unicast") {
             if (!hops_.empty()) return fail("", "a next hop for a route of type " + *type_, "none");
+            if (mtu_) return fail("", "an MTU of a route of type " + *type_, "none");
             route["type"] = *type_;
         }
         if (!hops_.empty()) route["next_hops"] = hops_;
         if (!backups_.empty()) route["backup"] = backups_;
         if (preference_) route["preference"] = *preference_;
         if (metric_) route["metric"] = *metric_;
+        if (mtu_) route["mtu"] = *mtu_;
         if (counters_) route["counters"] = true;
         return route;
     }
@@ -227,8 +241,8 @@ class WordParser {
     std::optional<Prefix> prefix_;
     bool is_default_ = false;
     std::optional<std::string> type_;
-    std::optional<Family> gateway_family_;
-    std::string gateway_;      ///< the last one, for errors
+    std::string ipv4_gateway_;  ///< the last one
+    bool any_ipv6_gateway_ = false;
     std::optional<json> hop_;  // the one being read
     json hops_ = json::array();
     json backups_ = json::array();
@@ -236,6 +250,7 @@ class WordParser {
     bool nexthop_seen_ = false;
     std::optional<uint64_t> preference_;
     std::optional<uint64_t> metric_;
+    std::optional<uint64_t> mtu_;
     bool counters_ = false;
 };
 

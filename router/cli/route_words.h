@@ -2,8 +2,10 @@
 /// The grammar of `pktpit route add …`, which is iproute2's where both have the thing. Pure; any thread.
 ///
 ///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [backup NEXT-HOP]… [preference N] [metric N]
-///     [counters] TYPE      unicast | blackhole | unreachable | prohibit PREFIX    192.0.2.0/24 | 192.0.2.1 |
-///     default NEXT-HOP  [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N]
+///     [mtu N] [counters]
+///
+/// TYPE is unicast, blackhole, unreachable or prohibit; PREFIX 192.0.2.0/24, 192.0.2.1 or default; NEXT-HOP
+/// [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N].
 ///
 /// A second `via` begins a second next hop, with or without `nexthop`.
 #pragma once

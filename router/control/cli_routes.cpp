@@ -32,11 +32,12 @@ class CliRoutes::Installer {
   private:
     Result<void> acquire(const config::StaticRoute& route) {
         if (next_hops_ != 0 && !route.counters && !last_.counters && route.type == last_.type &&
-            route.next_hops == last_.next_hops && route.backup == last_.backup)
+            route.next_hops == last_.next_hops && route.backup == last_.backup && route.mtu == last_.mtu)
             return {};
         release();
         auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops, route.backup);
         if (!spec) return tl::unexpected(spec.error());
+        spec->mtu = route.mtu;
         if (route.counters) {
             const auto counter = counters_.acquire({route.prefix, cli_source});
             if (!counter) return tl::unexpected(counter.error());

@@ -207,6 +207,7 @@ NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
         default:
             break;
     }
+    spec.mtu = route.mtu;
     for (const auto& hop : route.next_hops) {
         if (hop.ifindex == 0 && hop.gateway)
             spec.next_hops.push_back({hop.gateway, 0, hop.weight});

@@ -56,6 +56,7 @@ class AcquiredSets {
         for (const auto& set : wanted.next_hop_sets) {
             auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops, set.backup);
             if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
+            spec->mtu = set.mtu;
             if (set.counted_for) {
                 const auto counter = counters_.acquire({*set.counted_for, config_source});
                 if (!counter) return tl::unexpected(counter.error());

@@ -141,13 +141,14 @@ std::optional<HostRoute> InstalledRoutes::wanted(const Prefix& prefix) const {
     if (!route) return std::nullopt;
     const auto type = type_of(routing_.next_hop_sets().spec_of(route->next_hops).kind);
     if (!type) return std::nullopt;
-    HostRoute wanted{prefix, table_, *type, {}};
+    HostRoute wanted{prefix, table_, *type, {}, 0};
     if (*type != RTN_UNICAST) return wanted;
     for (const auto& hop : routing_.next_hop_sets().hops_of(route->next_hops)) {
         const L3Interface* on = routing_.interfaces().find(hop.interface);
         if (on && on->up && on->ifindex != 0) wanted.next_hops.push_back({on->ifindex, hop.via, hop.weight});
     }
     if (wanted.next_hops.empty()) return std::nullopt;
+    wanted.mtu = routing_.next_hop_sets().spec_of(route->next_hops).mtu;
     fit_weights(wanted.next_hops);
     std::ranges::sort(wanted.next_hops);
     return wanted;

@@ -221,6 +221,7 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
     NextHopSetSpec spec;
     spec.resilient = route.resilient;
     spec.idle_timer = route.idle_timer;
+    spec.mtu = route.mtu;
     for (const auto& hop : route.next_hops)
         if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
@@ -290,16 +291,10 @@ void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) 
 // What the kernel would do otherwise, once of each route.
 void KernelRoutes::tell_not_followed(const Prefix& prefix, const KernelRoute& route) {
     if (!connection_->filter.wants(route.protocol)) return;
-    std::string what;
-    if (route.unsupported)
-        what =
-            "encapsulates, which Pktpit does not: it is left out, and a shorter prefix takes its packets if "
-            "there "
-            "is one";
-    else if (route.mtu_locked)
-        what = "its locked MTU is not kept: packets as large as its link's MTU leave by it";
-    else
-        return;
+    if (!route.unsupported) return;
+    const std::string what =
+        "encapsulates, which Pktpit does not: it is left out, and a shorter prefix takes its packets if "
+        "there is one";
     constexpr size_t most = 1000;
     if (not_followed_.size() >= most || !not_followed_.emplace(prefix, what).second) return;
     spdlog::warn("kernel route {}: {}", prefix.to_string(), what);

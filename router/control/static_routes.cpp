@@ -80,7 +80,8 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
         wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
                                  route.metric, route.preference});
         wanted.next_hop_sets.push_back({route.type, route.next_hops, route.backup,
-                                        route.counters ? std::optional(route.prefix) : std::nullopt});
+                                        route.counters ? std::optional(route.prefix) : std::nullopt,
+                                        route.mtu});
     }
     for (const auto& file : config.routes_files) {
         auto found = FileReader(file, wanted).read(config::path_of(file, config));

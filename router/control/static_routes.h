@@ -26,6 +26,7 @@ struct WantedRoutes {
         std::vector<config::NextHop> next_hops;
         std::vector<config::NextHop> backup{};
         std::optional<Prefix> counted_for{};  ///< the route that has it for itself, since it is counted
+        uint32_t mtu = 0;
     };
     std::vector<NextHops> next_hop_sets;
     std::vector<Wanted> routes;  ///< by prefix, each once: a route in `routes` goes before one of a file

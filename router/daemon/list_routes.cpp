@@ -142,6 +142,7 @@ class RouteList final : public LongAnswer {
         text += best ? "{\"best\":true,\"counters\":" : "{\"best\":false,\"counters\":";
         text += counters_ && spec.counter ? text_of(count_of(counters_->read(spec.counter))) : "null";
         text += ",\"metric\":" + std::to_string(route.metric);
+        text += ",\"mtu\":" + (spec.mtu != 0 ? std::to_string(spec.mtu) : "null");
         text.append(",\"next_hops\":").append(next_hops->second);
         text += ",\"preference\":" + std::to_string(route.preference);
         text.append(",\"prefix\":\"").append(route.prefix.to_string()).append("\",\"protocol\":");
@@ -329,6 +330,7 @@ class NextHopGroups final : public LongAnswer {
                 {"group", sets.group_of(id)},
                 {"type", type_name(spec.kind)},
                 {"usable", sets.usable(id)},
+                {"mtu", spec.mtu != 0 ? json(spec.mtu) : json()},
                 {"resilient", spec.resilient != 0},
                 {"prefixes", users == users_.end() ? 0 : users->second.prefixes},
                 {"routes", users == users_.end() ? 0 : users->second.routes},

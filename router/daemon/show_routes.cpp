@@ -222,6 +222,7 @@ json show_route(const Routing& routing, const fib::Route& route, bool best, cons
             {"protocol", protocol ? json(config::protocol_name(*protocol)) : json()},
             {"preference", route.preference},
             {"metric", route.metric},
+            {"mtu", spec.mtu != 0 ? json(spec.mtu) : json()},
             {"best", best},
             {"type", type_name(spec.kind)},
             {"counters", counters && spec.counter ? count_of(counters->read(spec.counter)) : json()},

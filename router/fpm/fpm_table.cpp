@@ -20,6 +20,7 @@ void add_once(std::vector<uint32_t>& list, uint32_t value) {
 size_t FpmTable::BodyKeyHash::operator()(const BodyKey& key) const {
     size_t hash = (size_t{key.epoch} << 32 | key.nexthop_id) * 0x9e3779b97f4a7c15U + key.type;
     const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29); };
+    if (key.mtu != 0) mix(key.mtu);
     for (const KernelNextHop& hop : key.next_hops) {
         mix(size_t{hop.ifindex} << 16 | hop.weight);
         if (hop.gateway) mix(std::hash<IpAddress>{}(*hop.gateway));
@@ -76,7 +77,7 @@ void FpmTable::remove(const Prefix& prefix) {
 
 template <class Key>
 void FpmTable::set(Table<Key>& table, const RouteEvent& event) {
-    BodyKey wanted{event.nexthop_id != 0 ? epoch_ : 0, event.nexthop_id, event.type, {}};
+    BodyKey wanted{event.nexthop_id != 0 ? epoch_ : 0, event.nexthop_id, event.type, {}, event.mtu};
     if (event.nexthop_id == 0) wanted.next_hops = event.next_hops;
     const FpmBodyId body = acquire(std::move(wanted));
     const Key key = Key::of(event.prefix);
@@ -244,6 +245,7 @@ KernelRoute FpmTable::resolve(FpmBodyId body) const {
     KernelRoute route;
     route.type = key.type;
     if (key.type != RTN_UNICAST) return route;
+    route.mtu = key.mtu;
     if (key.nexthop_id == 0) {
         route.next_hops = key.next_hops;
         return route;

@@ -85,6 +85,7 @@ class FpmTable : public FpmUpdates::Receiver {
         uint32_t nexthop_id = 0;
         uint8_t type = 0;
         std::vector<KernelNextHop> next_hops;
+        uint32_t mtu = 0;
         bool operator==(const BodyKey&) const = default;
     };
     struct BodyKeyHash {

@@ -101,7 +101,7 @@ struct RouteEvent {
     std::optional<IpAddress> source;       ///< RTA_PREFSRC
     /// Encapsulates (MPLS, SRv6, tunnels by RTA_ENCAP): only the kernel can forward by it.
     bool unsupported = false;
-    bool mtu_locked = false;  ///< `mtu lock`: the kernel forwards nothing larger by it
+    uint32_t mtu = 0;  ///< RTAX_MTU, not below what its family asks of a link; 0: the device's
 };
 
 /// A route for packets of one TOS, or from some sources: not by destination alone.

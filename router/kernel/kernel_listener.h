@@ -19,8 +19,8 @@ struct KernelRoute {
     bool unsupported = false;  ///< encapsulates: only the kernel can forward by it
     /// Those in use: nexthop objects resolved, dead ones left out. Empty unless packets leave by them.
     std::vector<KernelNextHop> next_hops;
-    bool mtu_locked = false;  ///< the kernel forwards nothing larger than its MTU by it
-    uint32_t resilient = 0;   ///< by this resilient group; 0: by none
+    uint32_t mtu = 0;        ///< bytes of an IP packet: nothing larger leaves by it; 0: the device's
+    uint32_t resilient = 0;  ///< by this resilient group; 0: by none
     std::chrono::milliseconds idle_timer{0};
     bool operator==(const KernelRoute&) const = default;
 };

@@ -45,12 +45,23 @@ rtmsg& header_of(Request& request) {
     return *static_cast<rtmsg*>(mnl_nlmsg_get_payload(request.message()));
 }
 
+/// RTA_GATEWAY is of the route's own family; the other one goes by RTA_VIA (RFC 8950).
+void put_gateway(Request& request, const IpAddress& gateway) {
+    const uint8_t family = gateway.is_v4() ? AF_INET : AF_INET6;
+    if (header_of(request).rtm_family == family) return request.put(RTA_GATEWAY, bytes_of(gateway));
+    std::array<uint8_t, sizeof(rtvia) + sizeof(IpAddress::bytes)> via{};
+    const uint16_t number = family;
+    std::memcpy(via.data(), &number, sizeof number);
+    std::ranges::copy(bytes_of(gateway), via.begin() + offsetof(rtvia, rtvia_addr));
+    request.put(RTA_VIA, std::span(via).first(offsetof(rtvia, rtvia_addr) + gateway.size()));
+}
+
 // The gateway has been resolved by Pktpit: it is on the link, whatever the host's own addresses say.
 void put_next_hops(Request& request, const std::vector<HostNextHop>& hops) {
     if (hops.size() == 1) {
         mnl_attr_put_u32(request.message(), RTA_OIF, hops[0].ifindex);
         if (!hops[0].gateway) return;
-        request.put(RTA_GATEWAY, bytes_of(*hops[0].gateway));
+        put_gateway(request, *hops[0].gateway);
         header_of(request).rtm_flags |= RTNH_F_ONLINK;
         return;
     }
@@ -61,7 +72,7 @@ void put_next_hops(Request& request, const std::vector<HostNextHop>& hops) {
         one->rtnh_hops = static_cast<unsigned char>(hop.weight - 1);
         if (hop.gateway) {
             one->rtnh_flags = RTNH_F_ONLINK;
-            request.put(RTA_GATEWAY, bytes_of(*hop.gateway));
+            put_gateway(request, *hop.gateway);
         }
         const auto* end = static_cast<const char*>(mnl_nlmsg_get_payload_tail(request.message()));
         one->rtnh_len = static_cast<unsigned short>(end - reinterpret_cast<const char*>(one));
@@ -126,6 +137,11 @@ Result<void> NetlinkRouteWriter::add(const HostRoute& route) {
     header.rtm_scope = route.type == RTN_UNICAST && on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
     mnl_attr_put_u32(request.message(), RTA_PRIORITY, metric_);
     if (!route.next_hops.empty()) put_next_hops(request, route.next_hops);
+    if (route.mtu != 0) {
+        nlattr* metrics = mnl_attr_nest_start(request.message(), RTA_METRICS);
+        mnl_attr_put_u32(request.message(), RTAX_MTU, route.mtu);
+        mnl_attr_nest_end(request.message(), metrics);
+    }
     const auto answer = requests_->transact(request);
     if (!answer) return tl::unexpected(answer.error());
     if (answer->error == 0) return {};
@@ -157,7 +173,7 @@ Result<std::vector<HostRoute>> NetlinkRouteWriter::installed() {
                 const auto event = parse(message);
                 const RouteEvent* route = route_in(event);
                 if (!route || route->protocol != route_protocol || route->metric != metric_) return;
-                HostRoute one{route->prefix, route->table, route->type, {}};
+                HostRoute one{route->prefix, route->table, route->type, {}, route->mtu};
                 for (const auto& hop : route->next_hops)
                     one.next_hops.push_back({hop.ifindex, hop.gateway, hop.weight});
                 std::ranges::sort(one.next_hops);

@@ -5,6 +5,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "router/kernel/attributes.h"
 #include "router/kernel/parse.h"
 
@@ -16,7 +18,7 @@ tl::unexpected<Skip> skip(Skip why) {
     return tl::unexpected(why);
 }
 
-/// RTA_VIA: a gateway of another family than the route's (RFC 5549: IPv4 over an IPv6 next hop).
+/// RTA_VIA: a gateway of another family than the route's (RFC 8950: IPv4 over an IPv6 next hop).
 bool parse_via(const Attribute& attribute, std::optional<IpAddress>& gateway) {
     uint16_t family = 0;
     if (attribute.payload.size() < sizeof family) return false;
@@ -70,16 +72,15 @@ bool parse_group(Bytes bytes, NextHopEvent& event) {
     return true;
 }
 
-/// RTA_METRICS: is the MTU there, and locked?
-bool locks_mtu(const Attribute& metrics) {
-    uint32_t locks = 0;
-    bool mtu = false;
+/// RTA_METRICS: the MTU, locked or not; 0: none. Never below what every link of its family carries (RFC 791:
+/// 68 bytes; RFC 8200: 1280, as ip6_forward() has it).
+uint32_t mtu_of(const Attribute& metrics, Family family) {
+    uint32_t mtu = 0;
     for_each_attribute(metrics.payload, [&](const Attribute& metric) {
-        if (metric.type == RTAX_LOCK) locks = metric.number<uint32_t>().value_or(0);
-        if (metric.type == RTAX_MTU) mtu = true;
+        if (metric.type == RTAX_MTU) mtu = metric.number<uint32_t>().value_or(0);
         return true;
     });
-    return mtu && (locks & (1U << RTAX_MTU)) != 0;
+    return mtu == 0 ? 0 : std::max(mtu, family == Family::ipv4 ? 68U : 1280U);
 }
 
 /// NHA_RES_GROUP: times in hundredths of a second (USER_HZ).
@@ -147,7 +148,7 @@ Parsed parse_route(const Message& message) {
                     route.unsupported = true;
                     return true;
                 case RTA_METRICS:
-                    route.mtu_locked = locks_mtu(attribute);
+                    route.mtu = mtu_of(attribute, family);
                     return true;
                 case RTA_MULTIPATH:
                     return parse_multipath(attribute.payload, family, route);

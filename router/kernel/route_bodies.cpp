@@ -24,6 +24,9 @@ bool same_hop(const KernelNextHop& a, const KernelNextHop& b) {
 bool RouteBody::same_route(const RouteBody& other) const {
     if (family != other.family || type != other.type || nexthop_id != other.nexthop_id) return false;
     if (protocol != other.protocol || scope != other.scope || source != other.source) return false;
+    // fib_find_info() compares metrics; IPv6's change with the device's MTU, without a word
+    // (rt6_mtu_change()).
+    if (family == Family::ipv4 && mtu != other.mtu) return false;
     // What a nexthop object stands for changes under the route; the number is the identity.
     if (nexthop_id != 0) return true;
     return std::equal(next_hops.begin(), next_hops.end(), other.next_hops.begin(), other.next_hops.end(),
@@ -42,6 +45,7 @@ size_t RouteBodies::Hash::operator()(const RouteBody& body) const {
     const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29); };
     mix(static_cast<size_t>(body.family) << 24 | static_cast<size_t>(body.protocol) << 16 |
         static_cast<size_t>(body.type) << 8 | body.scope);
+    if (body.mtu != 0) mix(body.mtu);
     if (body.source) mix(std::hash<IpAddress>{}(*body.source));
     for (const KernelNextHop& hop : body.next_hops) {
         mix(static_cast<size_t>(hop.ifindex) << 17 | static_cast<size_t>(hop.weight) << 1 | hop.dead);

@@ -27,8 +27,8 @@ struct RouteBody {
     uint32_t nexthop_id = 0;
     std::optional<IpAddress> source;
     std::vector<KernelNextHop>
-        next_hops;  ///< as the route said them; empty where a known nexthop object says them
-    bool mtu_locked = false;
+        next_hops;     ///< as the route said them; empty where a known nexthop object says them
+    uint32_t mtu = 0;  ///< as RouteEvent has it
 
     bool operator==(const RouteBody&) const = default;
     /// The same route, whether or not one of its devices is down just now.

@@ -34,9 +34,8 @@ bool contains(const std::vector<KernelNextHop>& hops, const KernelNextHop& wante
 }  // namespace
 
 RouteBody RouteTable::body_of(const RouteEvent& event) const {
-    RouteBody body{
-        event.prefix.address.family, event.protocol,   event.type,   event.scope, event.preference,
-        event.unsupported,           event.nexthop_id, event.source, {},          event.mtu_locked};
+    RouteBody body{event.prefix.address.family, event.protocol,   event.type,   event.scope, event.preference,
+                   event.unsupported,           event.nexthop_id, event.source, {},          event.mtu};
     // Where the object is known, what the route says of it is a copy that grows old (and is absent with
     // net.ipv4.nexthop_compat_mode=0).
     if (!nexthops_.contains(event.nexthop_id)) body.next_hops = event.next_hops;
@@ -215,8 +214,8 @@ void RouteTable::collect(uint32_t id, uint32_t weight, KernelRoute& route) const
 
 KernelRoute RouteTable::resolve(const Alternative& alternative) const {
     const RouteBody& body = bodies_[alternative.body];
-    KernelRoute route{body.protocol,    body.type, body.scope,     alternative.metric,
-                      body.unsupported, {},        body.mtu_locked};
+    KernelRoute route{body.protocol,    body.type, body.scope, alternative.metric,
+                      body.unsupported, {},        body.mtu};
     if (is_terminal(body.type)) return route;
     const auto object = nexthops_.find(body.nexthop_id);
     if (object == nexthops_.end()) {

@@ -35,6 +35,7 @@ struct HostRoute {
     uint32_t table = 0;
     uint8_t type = 0;                    ///< RTN_UNICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT
     std::vector<HostNextHop> next_hops;  ///< sorted; empty unless unicast
+    uint32_t mtu = 0;                    ///< 0: the devices'
     bool operator==(const HostRoute&) const = default;
 };
 

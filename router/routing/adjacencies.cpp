@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace pktpit::router {
@@ -33,12 +34,12 @@ void Adjacencies::set_neighbour(const NeighbourKey& key, const Neighbour& neighb
     auto& known = neighbours_[key];
     if (known.configured && !neighbour.configured) return;
     known = neighbour;
-    rewrite(AdjacencyKey::next_hop(key.first, key.second));
+    rewrite(key);
 }
 
 void Adjacencies::remove_neighbour(const NeighbourKey& key) {
     neighbours_.erase(key);
-    rewrite(AdjacencyKey::next_hop(key.first, key.second));
+    rewrite(key);
 }
 
 const Neighbour* Adjacencies::neighbour(const NeighbourKey& key) const {
@@ -58,7 +59,9 @@ std::optional<AdjacencyKey> Adjacencies::key_of(fib::AdjacencyId id) const {
 }
 
 bool Adjacencies::in_use(const NeighbourKey& key) const {
-    return entries_.contains(AdjacencyKey::next_hop(key.first, key.second));
+    const AdjacencyKey first = AdjacencyKey::next_hop(key.first, key.second);
+    const auto found = entries_.lower_bound(first);
+    return found != entries_.end() && found->first.same_next_hop(first);
 }
 
 std::vector<Adjacencies::NeighbourKey> Adjacencies::unresolved() const {
@@ -66,6 +69,7 @@ std::vector<Adjacencies::NeighbourKey> Adjacencies::unresolved() const {
     for (const auto& [key, entry] : entries_) {
         if (key.kind != PP_ADJ_FORWARD) continue;
         const NeighbourKey neighbour_key{key.interface, *key.gateway};
+        if (!keys.empty() && keys.back() == neighbour_key) continue;  // with another MTU
         const Neighbour* known = neighbour(neighbour_key);
         if (!known || !known->usable()) keys.push_back(neighbour_key);
     }
@@ -90,6 +94,7 @@ pp_fib_adjacency Adjacencies::value_of(const AdjacencyKey& key) const {
     pp_fib_adjacency value = interface ? link_adjacency(*interface) : pp_fib_adjacency{};
     value.kind = static_cast<uint8_t>(key.kind);
     value.interface = key.interface;
+    if (key.mtu != 0) value.mtu = std::min(value.mtu, key.mtu);
     if (!interface || key.kind != PP_ADJ_FORWARD) return value;
     const Neighbour* known = neighbour({key.interface, *key.gateway});
     if (known && known->usable())
@@ -99,9 +104,11 @@ pp_fib_adjacency Adjacencies::value_of(const AdjacencyKey& key) const {
     return value;
 }
 
-void Adjacencies::rewrite(const AdjacencyKey& key) {
-    if (const auto found = entries_.find(key); found != entries_.end())
-        image_.update_adjacency(found->second.id, value_of(key));
+/// All that routes of whatever MTU have of the next hop.
+void Adjacencies::rewrite(const NeighbourKey& key) {
+    const AdjacencyKey first = AdjacencyKey::next_hop(key.first, key.second);
+    for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first.same_next_hop(first); ++at)
+        image_.update_adjacency(at->second.id, value_of(at->first));
 }
 
 }  // namespace pktpit::router

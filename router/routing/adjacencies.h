@@ -23,9 +23,14 @@ struct AdjacencyKey {
     pp_adjacency_kind kind = PP_ADJ_INVALID;  ///< PP_ADJ_FORWARD stands for a next hop, complete or not
     InterfaceId interface = 0;
     std::optional<IpAddress> gateway;
+    uint32_t mtu =
+        0;  ///< of routes, smaller than the link's; 0: the link's. Last: all of a next hop lie together
 
-    static AdjacencyKey next_hop(InterfaceId interface, const IpAddress& gateway) {
-        return {PP_ADJ_FORWARD, interface, gateway};
+    static AdjacencyKey next_hop(InterfaceId interface, const IpAddress& gateway, uint32_t mtu = 0) {
+        return {PP_ADJ_FORWARD, interface, gateway, mtu};
+    }
+    [[nodiscard]] bool same_next_hop(const AdjacencyKey& other) const {
+        return kind == other.kind && interface == other.interface && gateway == other.gateway;
     }
     auto operator<=>(const AdjacencyKey&) const = default;
 };
@@ -66,6 +71,7 @@ class Adjacencies {
     [[nodiscard]] std::optional<AdjacencyKey> key_of(fib::AdjacencyId id) const;
     /// Has somebody a next-hop adjacency for this neighbour?
     [[nodiscard]] bool in_use(const NeighbourKey& key) const;
+    [[nodiscard]] size_t size() const { return entries_.size(); }
     /// Next hops whose neighbour is not known or has failed: to be asked for again now and then.
     [[nodiscard]] std::vector<NeighbourKey> unresolved() const;
 
@@ -75,7 +81,7 @@ class Adjacencies {
         uint32_t references = 0;
     };
     [[nodiscard]] pp_fib_adjacency value_of(const AdjacencyKey& key) const;
-    void rewrite(const AdjacencyKey& key);
+    void rewrite(const NeighbourKey& key);
 
     fib::FibImage& image_;
     const InterfaceTable& interfaces_;

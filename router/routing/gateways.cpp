@@ -15,6 +15,12 @@ bool is_neighbour_route(const fib::Route& route, const NextHopSetSpec& spec) {
            !spec.next_hops.empty() && spec.next_hops.front().via;
 }
 
+std::vector<ResolvedHop> limited(std::vector<ResolvedHop> hops, uint32_t mtu) {
+    for (ResolvedHop& hop : hops)
+        hop.limit(mtu);
+    return hops;
+}
+
 State forbidden_by(pp_adjacency_kind kind) {
     return kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST ? State::own_address : State::discards;
 }
@@ -81,7 +87,7 @@ class Gateways::Attempt {
         if (depth > deepest_recursion)
             end(State::too_deep, route.prefix);
         else
-            end(State::resolved, route.prefix, combine(parts), depth);
+            end(State::resolved, route.prefix, limited(combine(parts), spec.mtu), depth);
         return false;
     }
 

@@ -15,7 +15,7 @@ NextHopSets::NextHopSets(fib::FibImage& image, const InterfaceTable& interfaces,
                 [this](fib::NextHopSetId id) -> const NextHopSetSpec& { return spec_of(id); }) {}
 
 Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
-    if (const auto known = resilient_.find(spec.resilient);
+    if (const auto known = resilient_.find({spec.resilient, spec.mtu});
         spec.resilient != 0 && known != resilient_.end()) {
         change_resilient(known->second, spec);
         add_reference(known->second);
@@ -41,7 +41,7 @@ Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     }
     next_id_++;
     const auto entry = ids_.emplace(spec, id).first;
-    if (spec.resilient != 0) resilient_.emplace(spec.resilient, id);
+    if (spec.resilient != 0) resilient_.emplace(std::pair{spec.resilient, spec.mtu}, id);
     const bool usable = !members->empty();
     Set& set = sets_[id];
     set.spec = &entry->first;
@@ -65,7 +65,7 @@ void NextHopSets::release(fib::NextHopSetId id) {
     // The RIB forgets what it knew of the id, since a later set never gets it again.
     if (!found->second.usable && usable_changed_) usable_changed_(id, true);
     unwatch(*found->second.spec, id);
-    resilient_.erase(found->second.spec->resilient);
+    resilient_.erase({found->second.spec->resilient, found->second.spec->mtu});
     coming_.erase(id);
     ids_.erase(ids_.find(*found->second.spec));
     sets_.erase(found);
@@ -200,7 +200,18 @@ std::vector<ResolvedHop> NextHopSets::resolve(const NextHopSetSpec& spec, bool b
         else if (const L3Interface* interface = interfaces_.find(hop.interface); interface && interface->up)
             parts.push_back({hop.weight, {{hop.interface, hop.via, 1}}});
     }
-    return combine(parts);
+    auto hops = combine(parts);
+    for (ResolvedHop& hop : hops)
+        hop.limit(spec.mtu);
+    return hops;
+}
+
+/// A route's MTU that the link keeps anyway needs no adjacency of its own.
+AdjacencyKey NextHopSets::key_of(const ResolvedHop& hop) const {
+    const L3Interface* interface = interfaces_.find(hop.interface);
+    const uint32_t mtu = interface && hop.mtu >= interface->mtu ? 0 : hop.mtu;
+    return hop.via ? AdjacencyKey::next_hop(hop.interface, *hop.via, mtu)
+                   : AdjacencyKey{PP_ADJ_GLEAN, hop.interface, {}, mtu};
 }
 
 // Members with a dead neighbour are left out as long as another one lives.
@@ -213,10 +224,7 @@ Result<NextHopSets::Members> NextHopSets::members_of(const NextHopSetSpec& spec,
     }
     const bool any_alive = std::ranges::any_of(hops, [&](const auto& hop) { return !failed(hop); });
     for (const auto& hop : hops)
-        if (!any_alive || !failed(hop))
-            wanted.emplace_back(hop.via ? AdjacencyKey::next_hop(hop.interface, *hop.via)
-                                        : AdjacencyKey{PP_ADJ_GLEAN, hop.interface, {}},
-                                hop.weight);
+        if (!any_alive || !failed(hop)) wanted.emplace_back(key_of(hop), hop.weight);
     Members members;
     for (const auto& [key, weight] : wanted) {
         auto adjacency = adjacencies_.acquire(key);
@@ -262,7 +270,7 @@ void NextHopSets::hold(Set& set) {
     if (set.backups) {
         for (const auto& hop : known_hops_of(ids_.at(*set.spec)))
             if (hop.via)
-                if (auto adjacency = adjacencies_.acquire(AdjacencyKey::next_hop(hop.interface, *hop.via)))
+                if (auto adjacency = adjacencies_.acquire(key_of(hop)))
                     set.held.emplace_back(*adjacency, hop.weight);
     }
     release_members(before);

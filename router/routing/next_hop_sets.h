@@ -124,6 +124,7 @@ class NextHopSets {
     std::vector<ResolvedHop> resolve(const NextHopSetSpec& spec, bool backups);
     std::vector<ResolvedHop> resolve(const NextHopSetSpec& spec);
     Result<Members> members_of(const NextHopSetSpec& spec, const std::vector<ResolvedHop>& hops);
+    [[nodiscard]] AdjacencyKey key_of(const ResolvedHop& hop) const;
     [[nodiscard]] bool failed(const ResolvedHop& hop) const;
     [[nodiscard]] bool answers(const ResolvedHop& hop) const;
     void release_members(const Members& members);
@@ -144,7 +145,8 @@ class NextHopSets {
     std::map<NextHopSetSpec, fib::NextHopSetId> ids_;
     std::map<fib::NextHopSetId, Set> sets_;
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface
-    std::map<uint64_t, fib::NextHopSetId> resilient_;                  ///< by the id of the group
+    /// By the id of the group and the MTU of its routes, which tells their sets apart.
+    std::map<std::pair<uint64_t, uint32_t>, fib::NextHopSetId> resilient_;
     std::map<fib::NextHopSetId, Coming> coming_;
     std::map<fib::GroupId, Chain> chains_;
     std::map<std::pair<fib::NextHopSetId, fib::NextHopSetId>, fib::GroupId> chain_ids_;

@@ -38,6 +38,8 @@ struct NextHopSetSpec {
     /// change in place for all of their routes, without waiting: zebra's next-hop groups.
     uint64_t resilient = 0;
     std::chrono::milliseconds idle_timer{0};
+    uint32_t mtu =
+        0;  ///< of the route, bytes of an IP packet: nothing larger leaves by it; 0: the link's alone
     auto operator<=>(const NextHopSetSpec&) const = default;
 };
 

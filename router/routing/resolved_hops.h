@@ -19,6 +19,12 @@ struct ResolvedHop {
     InterfaceId interface = 0;
     std::optional<IpAddress> via;  ///< absent: the destination itself is on the link
     uint16_t weight = 1;
+    uint32_t mtu = 0;  ///< bytes of an IP packet, of the routes on the way; 0: the link's alone
+
+    /// Through a route of this MTU.
+    void limit(uint32_t route_mtu) {
+        if (route_mtu != 0 && (mtu == 0 || route_mtu < mtu)) mtu = route_mtu;
+    }
     auto operator<=>(const ResolvedHop&) const = default;
 };
 

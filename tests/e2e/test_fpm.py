@@ -7,7 +7,7 @@ import struct
 
 import pytest
 from lib.frr import Bird, Frr
-from lib.packets import arrives
+from lib.packets import arrives, icmp_answer, token, udp4
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 
@@ -221,7 +221,7 @@ def message(kind, payload, length=None):
 NEWROUTE, DELROUTE, NEWNEXTHOP = 24, 25, 104
 
 
-def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254):
+def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254, mtu=None):
     address, length = prefix.split("/")
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length), 0, 0, table, protocol, 0, 1, 0)
     body += attribute(1, socket.inet_aton(address))
@@ -231,6 +231,8 @@ def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4
         body += attribute(5, socket.inet_aton(gateway))
     if ifindex:
         body += attribute(4, struct.pack("=I", ifindex))
+    if mtu:
+        body += attribute(8, attribute(2, struct.pack("=I", mtu)))  # RTA_METRICS, RTAX_MTU
     return message(kind, body)
 
 
@@ -245,6 +247,24 @@ def next_hop4(number, gateway=None, ifindex=None, group=()):
 
 def ifindex(net, host):
     return next(port["ifindex"] for port in net.router.json("show", "ports")["ports"] if port["name"] == host.port)
+
+
+@requirement("RFC 1191 4: the MTU of a route by FPM is obeyed, and may change")
+def test_mtu_of_a_route(net):
+    sender = Sender(net)
+    for mtu in (1400, 1300):
+        sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), mtu=mtu))
+        wait_for(lambda mtu=mtu: [one for one in net.router.json("show", "routes", "--within", "203.0.113.0/24")["routes"] if one["mtu"] == mtu],
+                 5, f"the MTU {mtu}")
+        arrives(net.a, net.b, "203.0.113.9")
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark + bytes(1450), dst="203.0.113.9", flags="DF"))
+        error = bytes(icmp_answer(net.a, mark))
+        assert error[34:36] == b"\x03\x04" and struct.unpack("!H", error[40:42])[0] == mtu
+    sender.frame(route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: not routes(net), 5, "removed")
+    sender.close()
+    disconnected(net)
 
 
 @requirement("wrong frames end the connection with what was wrong; routes stay, and the next connection is as good as any")

@@ -14,15 +14,6 @@ def said(net, text):
     assert net.router.log().count(text) == 1
 
 
-@requirement("a route with a locked MTU is told of: packets larger than it leave by the route")
-def test_locked_mtu(net):
-    net.topology.router_namespace.ip("route", "add", "203.0.113.0/24", "via", net.b.ip4, "mtu", "lock", "1300")
-    said(net, "kernel route 203.0.113.0/24: its locked MTU is not kept")
-    net.topology.router_namespace.ip("route", "change", "203.0.113.0/24", "via", net.c.ip4, "mtu", "lock", "1300")
-    net.topology.router_namespace.ip("route", "del", "203.0.113.0/24")
-    said(net, "kernel route 203.0.113.0/24: its locked MTU is not kept")
-
-
 @requirement("a route that encapsulates is told of: a shorter prefix takes its packets")
 def test_encapsulating_route(net):
     router = net.topology.router_namespace

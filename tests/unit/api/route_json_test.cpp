@@ -61,7 +61,6 @@ TEST(RouteJson, Backups) {
     EXPECT_EQ(with("[]"), Places{"/backup"});
     EXPECT_EQ(with(R"("banana")"), Places{"/backup/0/via"});
     EXPECT_EQ(with(R"("192.0.2.7")"), Places{"/backup/0"}) << "the next hop itself";
-    EXPECT_EQ(with(R"("2001:db8::7")"), Places{"/prefix"});
     EXPECT_EQ(bad(R"({"prefix": "10.0.0.0/8", "type": "blackhole", "backup": "192.0.2.7"})"),
               Places{"/backup"});
 }
@@ -78,6 +77,23 @@ TEST(RouteJson, NextHopsAndNumbers) {
     EXPECT_EQ(route.next_hops[0].weight, 1);
     EXPECT_FALSE(route.next_hops[1].via);
     EXPECT_EQ(route.next_hops[1].weight, 65535);
+}
+
+TEST(RouteJson, Mtu) {
+    EXPECT_EQ(good(R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})").mtu, 0U);
+    const auto route = good(R"({"prefix": "2001:db8::/32", "via": "2001:db8::7", "mtu": 1280})");
+    EXPECT_EQ(route.mtu, 1280U);
+    const auto kept = nlohmann::json::parse(config::route_text(route));
+    EXPECT_EQ(config::parse_route(kept)->mtu, 1280U);
+}
+
+// RFC 8950
+TEST(RouteJson, Ipv4OverIpv6) {
+    const auto route = good(
+        R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "fe80::1", "interface": "a"}],
+            "backup": "2001:db8::1"})");
+    EXPECT_EQ(route.next_hops[1].via, IpAddress::parse("fe80::1").value());
+    EXPECT_EQ(route.backup[0].via, IpAddress::parse("2001:db8::1").value());
 }
 
 TEST(RouteJson, TypesWithoutNextHop) {
@@ -99,7 +115,14 @@ TEST(RouteJson, EveryMistakeHasItsPlace) {
         {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "counters": 1})", {"/counters"}},
         {R"({"prefix": "10.0.0.0/8", "via": "192.0.2"})", {"/via"}},
         {R"({"prefix": "10.0.0.0/8", "via": null})", {"/via"}},
-        {R"({"prefix": "10.0.0.0/8", "via": "2001:db8::1"})", {"/prefix"}},
+        {R"({"prefix": "2001:db8::/32", "via": "192.0.2.1"})", {"/prefix"}},
+        {R"({"prefix": "2001:db8::/32", "via": "fe80::1", "interface": "a", "backup": "192.0.2.1"})",
+         {"/prefix"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": 67})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": 65536})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "mtu": "1400"})", {"/mtu"}},
+        {R"({"prefix": "2001:db8::/32", "via": "2001:db8::7", "mtu": 1279})", {"/mtu"}},
+        {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "mtu": 1400})", {"/mtu"}},
         {R"({"prefix": "10.0.0.0/8", "interface": ""})", {"/interface"}},
         {R"({"prefix": "10.0.0.0/8", "interface": "sixteen-bytes-xx"})", {"/interface"}},
         {R"({"prefix": "10.0.0.0/8", "weight": 2})", {""}},

@@ -159,16 +159,36 @@ TEST(CheckTables, EveryBadLineAndEveryUnknownIdIsNamed) {
         "2001:db8:5::/48 1\n2001:db8:6::/48 6\n10.5.0.0/16 7\n10.6.0.0/16 6\n10.7.0.0/16 1 extra");
     TableCheck found = table.tables();
     std::vector<std::string> lines;
-    for (int line : {2, 3, 5, 6, 7, 10, 11})
+    for (int line : {2, 3, 5, 6, 7, 11})
         lines.push_back(table.table() + ":" + std::to_string(line));
     EXPECT_EQ(places(found.in_files), lines) << test::all_text(found.in_files);
     EXPECT_EQ(found.in_files[2].message, "next-hop id \"7\" has no next hops (2 lines)");
     EXPECT_EQ(found.in_files[4].message, "next-hop id \"1\" has IPv4 gateways, but the prefix is IPv6");
-    EXPECT_EQ(found.in_files[5].message, "next-hop id \"6\" has IPv6 gateways, but the prefix is IPv4");
     EXPECT_EQ(found.tables[0].ipv4_routes + found.tables[0].ipv6_routes, 7U);
     CheckReport report = table.report();
     EXPECT_EQ(report.exit_status, 1);
     EXPECT_EQ(report.text.find(table.table() + ":2\n"), 0U) << report.text;
+}
+
+TEST(CheckTables, Ipv4PrefixesMayHaveGatewaysOfBothFamilies) {
+    const char* table = "10.0.0.0/8 1\n10.1.0.0/16 6\n10.2.0.0/16 46\n2001:db8:5::/48 6\n";
+    const char* ids =
+        R"({"1": "192.0.2.2", "6": "2001:db8:0:1::2", "46": [{"via": "192.0.2.2"}, {"via": "2001:db8:0:1::2"}]})";
+    EXPECT_THAT(TableOf(table, ids).tables().in_files, testing::IsEmpty());
+    for (const char* ipv6 : {"2001:db8:5::/48 46\n", "2001:db8:5::/48 1\n"}) {
+        TableCheck found = TableOf(ipv6, ids).tables();
+        ASSERT_EQ(found.in_files.size(), 1U) << ipv6;
+        EXPECT_THAT(found.in_files[0].message, HasSubstr("has IPv4 gateways, but the prefix is IPv6"));
+    }
+}
+
+TEST(CheckTables, ABackupIsAGatewayLikeOthers) {
+    TableOf table("2001:db8:5::/48 6\n2001:db8:6::/48 7\n",
+                  R"({"6": "2001:db8:0:1::2", "7": "2001:db8:0:1::3"}, "backup": {"7": "192.0.2.2"})");
+    TableCheck found = table.tables();
+    ASSERT_EQ(found.in_files.size(), 1U);
+    EXPECT_EQ(found.in_files[0].where, table.table() + ":2");
+    EXPECT_EQ(found.in_files[0].message, "next-hop id \"7\" has IPv4 gateways, but the prefix is IPv6");
 }
 
 TEST(CheckTables, StarStandsForAllOtherIds) {

@@ -43,6 +43,25 @@ TEST(RouteWords, OneNextHop) {
                  R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}]})");
 }
 
+TEST(RouteWords, Mtu) {
+    expect_route("10.0.0.0/8 via 192.0.2.1 mtu 1400",
+                 R"({"prefix": "10.0.0.0/8", "mtu": 1400, "next_hops": [{"via": "192.0.2.1"}]})");
+    EXPECT_FALSE(parse_route_to_delete(split("10.0.0.0/8 mtu 1400"), Family::ipv4)) << "more than a prefix";
+}
+
+// RFC 8950, with and without iproute2's `inet6`.
+TEST(RouteWords, Ipv4OverIpv6) {
+    const char* one = R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "fe80::1", "interface": "eth0"}]})";
+    expect_route("10.0.0.0/8 via inet6 fe80::1 dev eth0", one);
+    expect_route("10.0.0.0/8 via fe80::1 dev eth0", one);
+    expect_route("10.0.0.0/8 nexthop via inet 192.0.2.1 nexthop via inet6 2001:db8::1",
+                 R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "2001:db8::1"}]})");
+    expect_route("default nexthop via 2001:db8::1 nexthop via 192.0.2.1",
+                 R"({"prefix": "0.0.0.0/0", "next_hops": [{"via": "2001:db8::1"}, {"via": "192.0.2.1"}]})");
+    expect_route("0.0.0.0/0 via fe80::1 dev eth0",
+                 R"({"prefix": "0.0.0.0/0", "next_hops": [{"via": "fe80::1", "interface": "eth0"}]})");
+}
+
 TEST(RouteWords, SeveralNextHops) {
     const char* two =
         R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1", "weight": 2}, {"via": "192.0.2.2"}]})";
@@ -102,9 +121,10 @@ TEST(RouteWords, WhatIsNotUnderstoodIsSaid) {
         {"10.0.0.0/8 via", "nothing behind \"via\""},
         {"10.0.0.0/8 via inet", "nothing behind \"via inet\""},
         {"10.0.0.0/8 via gateway", "via \"gateway\""},
-        {"10.0.0.0/8 via 2001:db8::1", "other family"},
-        {"2001:db8::/32 via 192.0.2.1", "other family"},
-        {"10.0.0.0/8 nexthop via 192.0.2.1 nexthop via 2001:db8::1", "both IPv4 and IPv6"},
+        {"2001:db8::/32 via 192.0.2.1", "gateway 192.0.2.1 is IPv4, but 2001:db8::/32 is IPv6"},
+        {"2001:db8::/32 via 2001:db8::1 backup via 192.0.2.1", "gateway 192.0.2.1 is IPv4"},
+        {"10.0.0.0/8 via inet fe80::1 dev eth0", "via inet \"fe80::1\""},
+        {"10.0.0.0/8 via inet6 192.0.2.1", "via inet6 \"192.0.2.1\""},
         {"10.0.0.0/8 dev", "nothing behind \"dev\""},
         {"10.0.0.0/8 dev a-name-of-16-byte", "dev \"a-name-of-16-byte\""},
         {"10.0.0.0/8 dev eth0 dev eth1", "interface twice"},
@@ -121,6 +141,11 @@ TEST(RouteWords, WhatIsNotUnderstoodIsSaid) {
         {"10.0.0.0/8 via 192.0.2.1 preference 256", "preference \"256\""},
         {"10.0.0.0/8 via 192.0.2.1 metric 1 metric 2", "metric twice"},
         {"10.0.0.0/8 via 192.0.2.1 metric 4294967296", "metric \"4294967296\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 67", "mtu \"67\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 65536", "mtu \"65536\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu lock 1400", "mtu \"lock\""},
+        {"10.0.0.0/8 via 192.0.2.1 mtu 1400 mtu 1400", "mtu twice"},
+        {"blackhole 10.0.0.0/8 mtu 1400", "an MTU of a route of type blackhole"},
         {"10.0.0.0/8 via 192.0.2.1 11.0.0.0/8", "\"11.0.0.0/8\" is not understood"},
         {"10.0.0.0/8 via 192.0.2.1 proto static", "\"proto\" is something"},
         {"10.0.0.0/8 via 192.0.2.1 src 192.0.2.2", "\"src\" is something"},

@@ -70,7 +70,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
         "routes": [
             {"prefix": "10.3.0.0/16", "interface": "eth3"},
             {"prefix": "10.2.0.0/16", "type": "blackhole"},
-            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "weight": 3}, {"via": "198.51.100.2"}], "metric": 5, "counters": true}
+            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "weight": 3}, {"via": "198.51.100.2"}], "metric": 5, "mtu": 1400, "counters": true}
         ],
         "routes_files": [{"path": "b.txt", "next_hops": {"1": "192.0.2.2", "*": "192.0.2.3"}, "preference": 7}],
         "neighbours": [{"address": "192.0.2.9", "mac": "02:00:00:00:00:0a", "interface": "eth0"}]})"),
@@ -82,7 +82,7 @@ TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
                     "interface v5: VLAN 5 on eth1 (802.1Q) → VLAN 5.6 on eth1 (802.1Q)",
                     "interface eth2: remove", "route 10.3.0.0/16: add, on eth3, preference 10, metric 0",
                     "route 10.0.0.0/8: via 192.0.2.2, preference 10, metric 0 → "
-                    "via 192.0.2.2 weight 3, via 198.51.100.2, preference 10, metric 5, counted",
+                    "via 192.0.2.2 weight 3, via 198.51.100.2, preference 10, metric 5, MTU 1400, counted",
                     "route 10.1.0.0/16: remove",
                     "routes file b.txt: add, id * via 192.0.2.3; id 1 via 192.0.2.2, preference 7",
                     "routes file a.txt: remove",

@@ -32,8 +32,9 @@ TEST(Meaning, Backups) {
         with_route,
         {
             {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "198.51.100.7"})", "", "", "", ""},
-            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "2001:db8:0:1::7"})",
-             "/routes/0/backup", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": "2001:db8:0:1::7"})", "", "", "", ""},
+            {R"({"prefix": "2001:db8:9::/48", "via": "2001:db8:0:1::7", "backup": "192.0.2.7"})",
+             "/routes/0/backup", "is IPv4, but prefix 2001:db8:9::/48 is IPv6", "an IPv6 address", ""},
             {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "backup": [{"via": "192.0.2.7"}]})",
              "/routes/0/backup/0", "is a next hop, too", "", ""},
             {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "backup": "192.0.2.7"})", "/routes/0/backup",
@@ -48,7 +49,7 @@ TEST(Meaning, Backups) {
                      {R"({"path": "t", "next_hops": {"1": "192.0.2.7"}, "backup": {"2": "198.51.100.7"}})",
                       "/routes_files/0/backup/2", "no next hops", "", ""},
                      {R"({"path": "t", "next_hops": {"1": "192.0.2.7"}, "backup": {"1": "2001:db8:0:1::7"}})",
-                      "/routes_files/0/backup/1", "other address family", "", ""},
+                      "", "", "", ""},
                  });
 }
 
@@ -287,8 +288,16 @@ TEST(Meaning, NextHops) {
             {R"({"prefix": "2001:db8:9::/48", "via": "::"})", where, "is the unspecified address", "", ""},
             {R"({"prefix": "10.0.0.0/8", "via": "1.2.3"})", where, "\"1.2.3\" is no IPv4 or IPv6 address", "",
              ""},
-            {R"({"prefix": "10.0.0.0/8", "via": "2001:db8:0:1::2"})", where,
-             "gateway \"2001:db8:0:1::2\" is IPv6, but prefix 10.0.0.0/8 is IPv4", "an IPv4 address", ""},
+            // RFC 8950
+            {R"({"prefix": "10.0.0.0/8", "via": "2001:db8:0:1::2"})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "2001:db8:0:1::2"}, {"via": "192.0.2.2"}]})",
+             "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "fe80::1", "interface": "eth1"})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "fe80::1"})", where, "\"fe80::1\" is link-local",
+             "\"interface\"", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "2001:db8:0:1::1"})", where, "own address on \"eth0\"", "",
+             ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "ff02::1"})", where, "is a multicast address", "", ""},
             {R"({"prefix": "2001:db8:9::/48", "via": "192.0.2.2"})", where,
              "is IPv4, but prefix 2001:db8:9::/48 is IPv6", "an IPv6 address", ""},
             {R"({"prefix": "2001:db8:9::/48", "via": "fe80::1"})", where, "\"fe80::1\" is link-local",
@@ -302,6 +311,23 @@ TEST(Meaning, NextHops) {
              "\"weight\""},
             {R"({"prefix": "10.0.0.0/8", "next_hops": [{"interface": "eth2"}, {"interface": "eth2"}]})",
              "/routes/0/next_hops/1", "the same next hop", "", ""},
+        });
+}
+
+TEST(Meaning, RouteMtu) {
+    const std::string where = "/routes/0/mtu";
+    expect_cases(
+        with_route,
+        {
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 68})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 65535})", "", "", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 67})", where, "67", "68", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.2", "mtu": 65536})", where, "65536", "65535", ""},
+            {R"({"prefix": "2001:db8:9::/48", "via": "2001:db8:0:1::2", "mtu": 1280})", "", "", "", ""},
+            {R"({"prefix": "2001:db8:9::/48", "via": "2001:db8:0:1::2", "mtu": 1279})", where,
+             "MTU 1279 of an IPv6 prefix", "at least 1280 (RFC 8200 5)", ""},
+            {R"({"prefix": "10.0.0.0/8", "type": "blackhole", "mtu": 1400})", where,
+             "MTU of a route of type \"blackhole\"", "a route with next hops", ""},
         });
 }
 
@@ -359,8 +385,8 @@ TEST(Meaning, RoutesFiles) {
              "is no IPv4 or IPv6 address", "", ""},
             {R"({"path": "t", "next_hops": {"a/b": [{"via": "192.0.2.2"}, {"via": "192.0.2.1"}]}})",
              "/routes_files/0/next_hops/a~1b/1/via", "own address", "", ""},
-            {R"({"path": "t", "next_hops": {"1": [{"via": "192.0.2.2"}, {"via": "2001:db8:0:1::2"}]}})",
-             "/routes_files/0/next_hops/1", "both IPv4 and IPv6", "one address family", ""},
+            {R"({"path": "t", "next_hops": {"1": [{"via": "192.0.2.2"}, {"via": "2001:db8:0:1::2"}]}})", "",
+             "", "", ""},
             {R"({"path": "t", "next_hops": {"1": {}}})", "/routes_files/0/next_hops/1", "next hop without",
              "", ""},
             {R"({"path": "t", "next_hops": {"1": "192.0.2.2"}}, {"path": "t", "next_hops": {"1": "192.0.2.2"}})",
@@ -458,7 +484,7 @@ TEST(Meaning, NoErrorHidesAnother) {
         },
         "routes": [
             {"prefix": "10.0.0.1/8", "via": "224.0.0.1"},
-            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "2001:db8::1"}, {}]},
+            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "ff02::1"}, {}]},
             {"prefix": "10.0.0.0/8", "type": "blackhole"}
         ],
         "neighbours": [{"address": "192.0.2.1", "mac": "ff:ff:ff:ff:ff:ff", "interface": "eth5"}],

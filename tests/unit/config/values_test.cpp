@@ -90,9 +90,14 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     auto ip = [](const char* text) { return *IpAddress::parse(text); };
     auto prefix = [](const char* text) { return *Prefix::parse(text); };
     ASSERT_EQ(c.routes.size(), 4U);
-    EXPECT_EQ(c.routes[0],
-              (StaticRoute{
-                  prefix("10.0.0.0/8"), RouteType::unicast, {{ip("192.0.2.254"), "eth0", 1}}, 5, 7, true}));
+    EXPECT_EQ(c.routes[0], (StaticRoute{prefix("10.0.0.0/8"),
+                                        RouteType::unicast,
+                                        {{ip("192.0.2.254"), "eth0", 1}},
+                                        5,
+                                        7,
+                                        true,
+                                        {},
+                                        1400}));
     EXPECT_EQ(c.routes[1],
               (StaticRoute{prefix("2001:db8:8::/48"),
                            RouteType::unicast,
@@ -204,8 +209,10 @@ class Generator {
             add_port(c, i);
         for (uint32_t i = pick(20); i > 0; i--)
             c.routes.push_back(route(i));
-        for (auto& one : c.routes)
+        for (auto& one : c.routes) {
             one.counters = pick(4) == 0;
+            if (one.type == RouteType::unicast && pick(3) == 0) one.mtu = 1280 + pick(9000);
+        }
         for (uint32_t i = pick(3); i > 0; i--)
             c.routes_files.push_back(file(i));
         for (uint32_t i = pick(4); i > 0; i--)

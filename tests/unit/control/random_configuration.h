@@ -51,6 +51,7 @@ class RandomConfiguration {
             route.type = config::RouteType::blackhole;
             return route;
         }
+        if (one_in(4)) route.mtu = 1300 + 100 * below(4);
         for (uint32_t hops = 1 + below(3); hops > 0; hops--) {
             config::NextHop hop{address(gateway()), {}, static_cast<uint16_t>(1 + below(3))};
             if (one_in(3) && !config.interfaces.empty()) hop.interface = some_interface(config);

@@ -69,6 +69,26 @@ struct FpmTableTest : testing::Test {
 const Prefix net = prefix("203.0.113.0/24");
 const Prefix net6 = prefix("2001:db8::/32");
 
+TEST_F(FpmTableTest, routes_of_one_next_hop_and_several_mtus_are_several_bodies) {
+    table.next_hop(next_hop(1, 11));
+    const auto with_mtu = [](const char* to, uint32_t mtu) {
+        RouteEvent event = route_to(prefix(to), 1);
+        event.mtu = mtu;
+        return event;
+    };
+    table.route(with_mtu("10.1.0.0/16", 1300));
+    table.route(with_mtu("10.2.0.0/16", 1300));
+    table.route(with_mtu("10.3.0.0/16", 0));
+    EXPECT_EQ(mirror.bodies.size(), 2U);
+    EXPECT_EQ(lookup(prefix("10.1.0.0/16")).mtu, 1300U);
+    EXPECT_EQ(lookup(prefix("10.3.0.0/16")).mtu, 0U);
+    const size_t sets = mirror.sets;
+    table.route(with_mtu("10.1.0.0/16", 1400));
+    EXPECT_EQ(mirror.sets, sets + 1) << "another body";
+    EXPECT_EQ(lookup(prefix("10.1.0.0/16")).mtu, 1400U);
+    EXPECT_EQ(lookup(prefix("10.2.0.0/16")).mtu, 1300U);
+}
+
 TEST_F(FpmTableTest, a_changed_group_is_told_once_however_many_routes_it_has) {
     table.next_hop(next_hop(1, 11));
     table.next_hop(next_hop(2, 12));

@@ -237,6 +237,30 @@ TEST_F(State, Ipv4OrderOfEquals) {
     EXPECT_EQ(way(to), "none") << "NLM_F_EXCL: the kernel had no other";
 }
 
+TEST_F(State, MtuOfARoute) {
+    const char* to = "198.51.100.0/24";
+    const auto with_mtu = [](RouteEvent event, uint32_t mtu) {
+        event.mtu = mtu;
+        return event;
+    };
+    const auto mtu = [&](const char* of) { return recorder.routes.at(prefix(of)).mtu; };
+    feed({with_mtu(route(to, {"192.0.2.1@2"}), 1300)});
+    EXPECT_EQ(mtu(to), 1300U);
+    recorder.take();
+    feed({replacing(with_mtu(route(to, {"192.0.2.1@2"}), 1400))});
+    EXPECT_EQ(recorder.take(), Log{"route 198.51.100.0/24"});
+    EXPECT_EQ(mtu(to), 1400U);
+    feed({replacing(route(to, {"192.0.2.1@2"}))});
+    EXPECT_EQ(mtu(to), 0U);
+    // IPv4 may have two that differ in nothing else.
+    feed({appending(with_mtu(route(to, {"192.0.2.1@2"}), 1350)), removed(route(to, {"192.0.2.1@2"}))});
+    EXPECT_EQ(mtu(to), 1350U);
+    // IPv6's may be another one by the time that it goes.
+    const char* to6 = "2001:db8:5::/48";
+    feed({with_mtu(route(to6, {"fe80::1@2"}), 1400), removed(with_mtu(route(to6, {"fe80::1@2"}), 1500))});
+    EXPECT_EQ(way(to6), "none");
+}
+
 TEST_F(State, Ipv6NextHopsMerge) {
     const char* to = "2001:db8::/48";
     feed({route(to, {"2001:db8::1@2"}, 1024)});

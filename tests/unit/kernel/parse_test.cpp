@@ -290,13 +290,24 @@ TEST(ParseRoute, EncapsulationIsSaid) {
     EXPECT_TRUE(event_of<RouteEvent>(message).unsupported);
 }
 
-TEST(ParseRoute, LockedMtuIsSaid) {
+TEST(ParseRoute, MtuIsSaidLockedOrNot) {
+    const auto mtu_of = [](uint8_t family, const char* net, uint32_t locks, std::optional<uint32_t> mtu) {
+        MessageBuilder message(RTM_NEWROUTE, 0, route_header(family, 24));
+        message.address(RTA_DST, net).u32(RTA_OIF, 7);
+        message.begin(RTA_METRICS).u32(RTAX_LOCK, locks);
+        if (mtu) message.u32(RTAX_MTU, *mtu);
+        message.end();
+        return event_of<RouteEvent>(message).mtu;
+    };
     for (const uint32_t locks : {0U, 1U << RTAX_MTU, 1U << RTAX_WINDOW}) {
-        MessageBuilder message(RTM_NEWROUTE, 0, route_header(AF_INET, 24));
-        message.address(RTA_DST, "198.51.100.0").u32(RTA_OIF, 7);
-        message.begin(RTA_METRICS).u32(RTAX_LOCK, locks).u32(RTAX_MTU, 1300).end();
-        EXPECT_EQ(event_of<RouteEvent>(message).mtu_locked, locks == 1U << RTAX_MTU) << locks;
+        EXPECT_EQ(mtu_of(AF_INET, "198.51.100.0", locks, 1300), 1300U);
+        EXPECT_EQ(mtu_of(AF_INET6, "2001:d00::", locks, 1300), 1300U);
+        EXPECT_EQ(mtu_of(AF_INET, "198.51.100.0", locks, std::nullopt), 0U);
+        EXPECT_EQ(mtu_of(AF_INET, "198.51.100.0", locks, 0), 0U);
     }
+    EXPECT_EQ(mtu_of(AF_INET, "198.51.100.0", 0, 20), 68U) << "RFC 791";
+    EXPECT_EQ(mtu_of(AF_INET6, "2001:d00::", 0, 600), 1280U) << "RFC 8200";
+    EXPECT_EQ(mtu_of(AF_INET, "198.51.100.0", 0, 600), 600U);
 }
 
 TEST(ParseRule, OnlyThoseThatNoKernelBeginsWith) {
