@@ -20,7 +20,7 @@ class DescriptorWatcher {
 
     /// Runs `work`, which may wait for the kernel, on a thread of its own where there is one, and `then` on
     /// this one when it is done. Where there is none: both now.
-    virtual void aside(std::function<void()> work, std::function<void()> then) {
+    virtual void aside(const std::function<void()>& work, const std::function<void()>& then) {
         work();
         then();
     }

@@ -75,8 +75,8 @@ void EventLoop::post(Callback closure) {
     [[maybe_unused]] const auto written = write(wakeup_.get(), &one, sizeof one);
 }
 
-void EventLoop::aside(Callback work, Callback then) {
-    side_.run([this, work = std::move(work), then = std::move(then)] {
+void EventLoop::aside(const Callback& work, const Callback& then) {
+    side_.run([this, work, then] {
         try {
             work();
         } catch (...) {

@@ -27,7 +27,7 @@ class EventLoop : public DescriptorWatcher {
     void watch(int descriptor, Callback readable) override;
     void unwatch(int descriptor) override;
     void after_others(Callback turn) override { turns_.push_back(std::move(turn)); }
-    void aside(Callback work, Callback then) override;
+    void aside(const Callback& work, const Callback& then) override;
     void finish_aside() override { side_.finish(); }
     /// May be called several times, for ticks of different periods.
     void on_tick(std::chrono::milliseconds period, Callback tick);

@@ -20,9 +20,9 @@ namespace {
 /// Work aside is done when it is told to.
 class PatientLoop : public fake::Loop {
   public:
-    void aside(std::function<void()> work, std::function<void()> then) override {
-        work_.push_back(std::move(work));
-        then_.push_back(std::move(then));
+    void aside(const std::function<void()>& work, const std::function<void()>& then) override {
+        work_.push_back(work);
+        then_.push_back(then);
     }
     void work() {
         for (const auto& work : std::exchange(work_, {}))
