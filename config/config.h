@@ -159,6 +159,7 @@ struct FibLimits {
 /// What the stages of auto ports may hold.
 struct Offload {
     uint32_t fib_entries = 16384;
+    bool whole_table = true;  ///< where it has no more prefixes than fib_entries
     bool operator==(const Offload&) const = default;
 };
 

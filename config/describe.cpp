@@ -256,6 +256,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "heartbeat: seconds until a daemon is lost", running.heartbeat.hold_s,
             wanted.heartbeat.hold_s);
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
+    compare(out, "whole table in auto ports", running.offload.whole_table, wanted.offload.whole_table);
     describe_rings(out, running.vfio, wanted.vfio);
     describe_dpdk(out, running.dpdk, wanted.dpdk);
     describe_model(out, running.model, wanted.model);

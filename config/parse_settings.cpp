@@ -66,8 +66,10 @@ void read_settings(const json& document, Config& settings) {
             settings.heartbeat.on_daemon_loss =
                 by_word(loss->get<std::string>(), std::array{OnDaemonLoss::forward, OnDaemonLoss::kernel});
     }
-    if (auto found = document.find("offload"); found != document.end())
+    if (auto found = document.find("offload"); found != document.end()) {
         take(*found, "fib_entries", settings.offload.fib_entries);
+        take(*found, "whole_table", settings.offload.whole_table);
+    }
     take(document, "user", settings.user);
     take(document, "seccomp", settings.seccomp);
     if (auto found = document.find("api"); found != document.end()) {

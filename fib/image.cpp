@@ -126,6 +126,10 @@ void FibImage::remove_table(TableId table) {
     state_->tables.remove(table);
 }
 
+void FibImage::mirror(TableId table, std::optional<TableId> of) {
+    state_->tables.mirror(table, of);
+}
+
 bool FibImage::compact(size_t budget) {
     return state_->tables.compact(budget);
 }

@@ -100,6 +100,11 @@ class FibImage {
     Result<TableId> add_table();
     void remove_table(TableId table);  ///< Not table 0. No reader may begin lookups in it any more.
 
+    /// `table`, which has no prefixes and gets none meanwhile, answers as table `of` does from now on, after
+    /// each change of that, too; nothing: as the empty one that it is. Costs nothing: both have the same
+    /// nodes. One table at a time is a mirror.
+    void mirror(TableId table, std::optional<TableId> of);
+
     /// A step of compaction: moves nodes so that pages of memory become free, and gives nodes their least
     /// size. About `budget` nodes a call, but at least all below the same 16 bits, so that updates need not
     /// wait for the whole; true when a pass is complete. Readers notice nothing.

@@ -43,7 +43,17 @@ class Nodes {
     [[nodiscard]] pp_fib_sorted* sorted(Entry node) const {
         return reinterpret_cast<pp_fib_sorted*>(at(node));
     }
-    static void publish(Entry* slot, Entry entry) { store_release(slot, entry); }
+    void publish(Entry* slot, Entry entry) {
+        store_release(slot, entry);
+        if (mirrored_ && slot == &mirrored_->entry4) store_release(&mirror_->entry4, entry);
+        if (mirrored_ && slot == &mirrored_->entry6) store_release(&mirror_->entry6, entry);
+    }
+    /// What is published in `of` is published in `mirror` as well, before what it replaces is retired. Null:
+    /// no more.
+    void set_mirror(const pp_fib_table* of, pp_fib_table* mirror) {
+        mirrored_ = of;
+        mirror_ = mirror;
+    }
 
     /// From here on own() copies. One batch at a time.
     void begin_batch();
@@ -71,6 +81,8 @@ class Nodes {
 
     std::byte* memory_;
     NodeSpace space_;
+    const pp_fib_table* mirrored_ = nullptr;
+    pp_fib_table* mirror_ = nullptr;
     bool in_batch_ = false;
     tsl::robin_set<Entry> fresh_;  ///< made in this batch and still in use
     std::vector<Entry> replaced_;  ///< from before the batch, to be retired when it is visible

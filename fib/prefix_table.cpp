@@ -137,7 +137,7 @@ void PrefixTable<Key>::for_each_inside(const Key& range, const Place* place, uns
 template <class Key>
 void PrefixTable<Key>::fill(Entry* slot, unsigned at, const Key& range, GroupId group, const Place* place) {
     const Entry node = *slot;
-    if (!is_node(node)) return Nodes::publish(slot, group);
+    if (!is_node(node)) return nodes_.publish(slot, group);
     if (kind_of(node) == PP_FIB_SORTED) return fill_sorted(node, at, range, group, place);
     const unsigned stride = kind_of(node) == PP_FIB_ROOT ? 16 : stride_of(node);
     if (range.length > at + stride)
@@ -244,7 +244,7 @@ void PrefixTable<Key>::collapse(const Place& place) {
         const Key base = key.shortened(std::min(key.length, way[steps].at));
         if (kind_of(node) == PP_FIB_ROOT || base.length < way[steps].at || tree_.any_inside(base, place))
             return;
-        Nodes::publish(way[steps].slot, decided({node, way[steps].at}, base));
+        nodes_.publish(way[steps].slot, decided({node, way[steps].at}, base));
         retire_all(node);
     }
 }
@@ -252,7 +252,7 @@ void PrefixTable<Key>::collapse(const Place& place) {
 template <class Key>
 void PrefixTable<Key>::clear() {
     const Entry top = *top_;
-    Nodes::publish(top_, 0);
+    nodes_.publish(top_, 0);
     retire_all(top);
     tree_ = {};
     used_bytes_ = 0;

@@ -53,7 +53,7 @@ bool PrefixTable<Key>::rebuild(Entry* slot, const Key& base, const Key* added, G
     const Entry before = *slot;
     const auto built = build(base, inside, {before, base.length}, kind_for(group));
     if (!built) return false;
-    Nodes::publish(slot, *built);
+    nodes_.publish(slot, *built);
     retire_all(before);
     return true;
 }
@@ -203,7 +203,7 @@ void PrefixTable<Key>::grow_root() {
     });
     if (!room || !build_slot()) return drop_all(*root);
     const Entry before = *top_;
-    Nodes::publish(top_, *root);
+    nodes_.publish(top_, *root);
     retire_all(before);
     tree_.split();
 }

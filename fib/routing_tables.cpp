@@ -29,7 +29,7 @@ Error RoutingTables::full(const Prefix& prefix) const {
 }
 
 Result<void> RoutingTables::set(TableId table, const Prefix& prefix, GroupId group) {
-    assert(exists(table));
+    assert(exists(table) && !is_mirror(table));
     Table& t = *tables_[table];
     const bool done = prefix.address.is_v4() ? t.v4.set(PrefixKey4::of(prefix), group)
                                              : t.v6.set(PrefixKey6::of(prefix), group);
@@ -38,7 +38,7 @@ Result<void> RoutingTables::set(TableId table, const Prefix& prefix, GroupId gro
 }
 
 Result<bool> RoutingTables::erase(TableId table, const Prefix& prefix) {
-    assert(exists(table));
+    assert(exists(table) && !is_mirror(table));
     Table& t = *tables_[table];
     const auto done =
         prefix.address.is_v4() ? t.v4.erase(PrefixKey4::of(prefix)) : t.v6.erase(PrefixKey6::of(prefix));
@@ -48,7 +48,7 @@ Result<bool> RoutingTables::erase(TableId table, const Prefix& prefix) {
 
 /// The changes are made to copies below an entry that no reader sees, and undone there if one is refused.
 Result<void> RoutingTables::apply(TableId table, std::span<const RouteChange> changes) {
-    assert(exists(table));
+    assert(exists(table) && !is_mirror(table));
     Table& t = *tables_[table];
     pp_fib_table hidden = entries_[table];
     const uint64_t bytes4 = t.v4.used_bytes(), bytes6 = t.v6.used_bytes();
@@ -69,6 +69,7 @@ Result<void> RoutingTables::apply(TableId table, std::span<const RouteChange> ch
     t.v6.move_top(&entries_[table].entry6);
     if (result) {
         store_words(entries_ + table, hidden);
+        if (mirror_ && mirror_->of == table) store_words(entries_ + mirror_->table, hidden);
         nodes_.commit_batch();
         return {};
     }
@@ -135,7 +136,7 @@ Result<TableId> RoutingTables::add() {
 }
 
 void RoutingTables::remove(TableId table) {
-    assert(table != 0 && exists(table));
+    assert(table != 0 && exists(table) && !(mirror_ && (mirror_->table == table || mirror_->of == table)));
     tables_[table]->v4.clear();
     tables_[table]->v6.clear();
     tables_[table].reset();
@@ -143,12 +144,27 @@ void RoutingTables::remove(TableId table) {
     ids_.give_back(table);
 }
 
+void RoutingTables::mirror(TableId table, std::optional<TableId> of) {
+    assert(exists(table) && size(table, Family::ipv4) + size(table, Family::ipv6) == 0);
+    if (of) {
+        assert(exists(*of) && *of != table && !mirror_);
+        mirror_ = Mirror{table, *of};
+        nodes_.set_mirror(entries_ + *of, entries_ + table);
+        store_words(entries_ + table, entries_[*of]);
+    } else if (is_mirror(table)) {
+        // What readers still hold of it is the other table's, and retired as its nodes are.
+        nodes_.set_mirror(nullptr, nullptr);
+        store_words(entries_ + table, pp_fib_table{});
+        mirror_.reset();
+    }
+}
+
 bool RoutingTables::compact(size_t budget) {
     if (!cursor_.compacting) {
         cursor_ = {.compacting = true};
         nodes_.space().begin_evacuation();
     }
-    if (exists(cursor_.table)) {
+    if (exists(cursor_.table) && !is_mirror(cursor_.table)) {
         Table& t = *tables_[cursor_.table];
         cursor_.first =
             cursor_.v6 ? t.v6.compact(cursor_.first, budget) : t.v4.compact(cursor_.first, budget);

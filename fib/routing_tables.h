@@ -29,6 +29,7 @@ class RoutingTables {
 
     Result<TableId> add();
     void remove(TableId table);
+    void mirror(TableId table, std::optional<TableId> of);
     [[nodiscard]] bool exists(TableId table) const { return table < tables_.size() && tables_[table]; }
     bool compact(size_t budget);
 
@@ -47,6 +48,12 @@ class RoutingTables {
     Nodes nodes_;
     IdPool ids_;
     std::vector<std::unique_ptr<Table>> tables_;
+    struct Mirror {
+        TableId table = 0;
+        TableId of = 0;
+    };
+    std::optional<Mirror> mirror_;
+    [[nodiscard]] bool is_mirror(TableId table) const { return mirror_ && mirror_->table == table; }
     struct Cursor {
         bool compacting = false;
         TableId table = 0;

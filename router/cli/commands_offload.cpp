@@ -51,8 +51,10 @@ int show_offload(const Session& session, bool entries) {
         return exit_ok;
     }
     session.terminal.out << modelled_line(*body);
+    const bool whole = body->value("whole_table", false);
     session.terminal.out << number_of(*body, "entries") << " of " << number_of(*body, "budget")
-                         << " entries, hit rate " << percent_of(*body) << "\n"
+                         << (whole ? " entries: the whole table" : " entries") << ", hit rate "
+                         << percent_of(*body) << "\n"
                          << churn_of(*body, "promoted") << ", " << churn_of(*body, "evicted") << ", "
                          << churn_of(*body, "invalidated") << "\n";
     Table table({{"PORT"},

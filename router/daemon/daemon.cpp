@@ -101,7 +101,7 @@ void Daemon::take_down() {
 
 void Daemon::applied() {
     observations_->ports_changed();
-    hot_ports_->routes().set_budget(control_->config().offload.fib_entries);
+    hot_ports_->set_offload(control_->config().offload);
     spdlog::set_level(spdlog::level::from_str(control_->config().log_level));
     const auto usage = control_->image().usage();
     spdlog::info("configuration {} applied: {} interfaces, {} IPv4 and {} IPv6 prefixes in the FIB",

@@ -34,14 +34,29 @@ void HotPorts::tick(const Names& ports) {
     if (!any) {
         moments_.clear();
         if (routes_.size() != 0) routes_.clear();
+        routes_.hold_all(false);
         return;
     }
     moments_.push_back(now(ports));
     if (moments_.size() > ticks_remembered + 1) moments_.pop_front();
     stages->collect_traffic(choice_);
-    // Set before the first block comes in, and for one tick.
-    stages->guard_order(choice_.promotes_now());
+    const bool whole = whole_table_fits();
+    if (!whole) routes_.hold_all(false);
+    // Set before the first block comes in, or all, and for one tick.
+    stages->guard_order(choice_.promotes_now() || whole != routes_.holds_all());
+    routes_.hold_all(whole);
     choice_.tick();
+}
+
+// A table about as large as the budget does not come and go with each route.
+bool HotPorts::whole_table_fits() const {
+    const size_t budget = routes_.budget();
+    return whole_table_ && routes_.prefixes() <= (routes_.holds_all() ? budget : budget - budget / 8);
+}
+
+void HotPorts::set_offload(const config::Offload& wanted) {
+    routes_.set_budget(wanted.fib_entries);
+    whole_table_ = wanted.whole_table && wanted.fib_entries != 0;
 }
 
 json HotPorts::show(const Names& known) const {
@@ -79,7 +94,8 @@ json HotPorts::show(const Names& known) const {
     const auto churn = [&](uint64_t to, uint64_t from) {
         return json{{"total", to}, {"rate", rounded(static_cast<double>(to - from) / seconds)}};
     };
-    return {{"entries", routes_.size()},
+    return {{"whole_table", routes_.holds_all()},
+            {"entries", routes_.holds_all() ? routes_.prefixes() : routes_.size()},
             {"budget", routes_.budget()},
             {"hit_rate", all_stage + all_loop > 0 ? json(all_stage / (all_stage + all_loop)) : json()},
             {"promoted", churn(latest.counts.promoted, earliest.counts.promoted)},

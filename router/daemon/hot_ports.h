@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "config/config.h"
 #include "router/dataplane/dataplane.h"
 #include "router/hot/hot_choice.h"
 #include "router/hot/hot_routes.h"
@@ -26,6 +27,7 @@ class HotPorts {
     using Names = std::map<std::string, uint16_t>;  ///< all ports
     /// Every 100 ms. Without an auto port nothing is held.
     void tick(const Names& ports);
+    void set_offload(const config::Offload& wanted);
 
     /// Of the last two seconds, and since the start.
     [[nodiscard]] nlohmann::json show(const Names& ports) const;
@@ -38,10 +40,12 @@ class HotPorts {
         HotRoutes::Counts counts;
     };
     [[nodiscard]] Moment now(const Names& ports) const;
+    [[nodiscard]] bool whole_table_fits() const;
 
     Dataplane& dataplane_;
     HotRoutes routes_;
     HotChoice choice_;
+    bool whole_table_ = true;     ///< is held where it fits
     std::deque<Moment> moments_;  ///< one a tick while there is an auto port, the newest last
 };
 

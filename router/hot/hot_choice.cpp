@@ -29,6 +29,7 @@ void HotChoice::missed(const pp_destination& destination, double packets) {
 }
 
 void HotChoice::hit(const pp_destination& destination, double packets) {
+    if (routes_.holds_all()) return missed(destination, packets);
     if (HotBlock* block = routes_.covering(address_of(destination))) block->score += packets * weight_;
 }
 

@@ -27,12 +27,15 @@ class HotChoice {
 
     /// A packet that the control loop decided about, standing for `packets`.
     void missed(const pp_destination& destination, double packets);
-    /// A packet that the port stage forwarded.
+    /// A packet that the port stage forwarded. Of a stage that holds all, which may have to learn one day
+    /// what is worth a block: a candidate.
     void hit(const pp_destination& destination, double packets);
     /// All packets of the tick, also those that no sample tells of: how fast counts age depends on it.
     void passed(double inline_packets, double split_packets);
     /// Is there anything to be installed? Call before promote(), so that the stage can be told.
-    [[nodiscard]] bool promotes_now() const { return tick_ % 2 == 0 && !candidates_.empty(); }
+    [[nodiscard]] bool promotes_now() const {
+        return tick_ % 2 == 0 && !candidates_.empty() && !routes_.holds_all();
+    }
     /// Evicts and installs; every other tick, so that each new block has 100 ms in which its flows change
     /// over. Then counts age.
     void tick();

@@ -2,6 +2,7 @@
 #include "router/hot/hot_routes.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace pktpit::router {
 namespace {
@@ -92,6 +93,7 @@ HotBlock* HotRoutes::install(HotBlocks<Key>& blocks, const Key& key, fib::GroupI
 }
 
 HotBlock* HotRoutes::install(const IpAddress& address) {
+    if (holds_all_) return nullptr;
     const fib::GroupId group = image_.lookup(address, full_);
     if (group == 0 || covering(address) || memory_is_short()) return nullptr;
     const Prefix block = image_.uniform_block(address, address.is_v4() ? shortest4 : shortest6, full_);
@@ -116,6 +118,13 @@ void HotRoutes::clear() {
     for_each([&](const Prefix& block, HotBlock&) { blocks.push_back(block); });
     for (const Prefix& block : blocks)
         evict(block);
+}
+
+void HotRoutes::hold_all(bool all) {
+    if (all == holds_all_) return;
+    if (all) clear();
+    image_.mirror(table_, all ? std::optional(full_) : std::nullopt);
+    holds_all_ = all;
 }
 
 void HotRoutes::set_budget(size_t blocks) {

@@ -7,6 +7,8 @@
 /// make wrong are gone, or cut down to what stays right, before it is made. Changes of a group, of an
 /// adjacency, a port or a VLAN need nothing: blocks name the group.
 ///
+/// Where the full table is small enough, the second table is its mirror instead, and there are no blocks.
+///
 /// One thread, the daemon's. It never decides what is worth a place: that is hot_choice.h.
 #pragma once
 
@@ -47,6 +49,13 @@ class HotRoutes {
     bool evict(const Prefix& block);
     /// All blocks go.
     void clear();
+    /// The stages hold the full table itself, without blocks, from now on; or no more.
+    void hold_all(bool all);
+    [[nodiscard]] bool holds_all() const { return holds_all_; }
+    /// Prefixes of the full table.
+    [[nodiscard]] size_t prefixes() const {
+        return image_.prefix_count(Family::ipv4, full_) + image_.prefix_count(Family::ipv6, full_);
+    }
 
     using Visit = std::function<void(const Prefix& block, HotBlock& state)>;
     void for_each(const Visit& visit);
@@ -72,6 +81,7 @@ class HotRoutes {
     HotBlocks<fib::PrefixKey4> v4_;
     HotBlocks<fib::PrefixKey6> v6_;
     size_t budget_ = 0;
+    bool holds_all_ = false;
     uint32_t tick_ = 0;
     Counts counts_;
 };

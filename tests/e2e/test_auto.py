@@ -102,8 +102,9 @@ def with_next_hops(count, **more):
     }
 
 
-def start(build_net, config, forwarding="auto"):
-    net = build_net(start=False, config=config, count=2)
+def start(build_net, config, forwarding="auto", whole=False):
+    """`whole`: where the table fits, as it does in most tests here, nothing is to be learnt."""
+    net = build_net(start=False, config={"offload": {"whole_table": whole}, **config}, count=2)
     for interface in net.router.config["interfaces"].values():
         interface["forwarding"] = forwarding
     net.router.write()
@@ -515,6 +516,46 @@ def test_stopped_daemon(build_net, stream):
     assert_nothing_lost(running.finish())
 
 
+@requirement("a table that fits is held whole: every packet is decided by the stage from the first one on, in order; a table that "
+             "outgrows the stages is learnt from, and held whole again when it has shrunk")
+@pytest.mark.parametrize("family", [4, 6])
+def test_whole_table(build_net, stream, family):
+    net = start(build_net, {"offload": {"fib_entries": 64}})
+    wait_for(lambda: offload(net)["whole_table"], 2, "the whole table is held")
+    port = next(port for port in offload(net)["ports"] if port["name"] == "p1")
+    before = port["split_packets"]
+    running = stream(net.a, net.b, family=family, rate=20000)
+    running.flows_again(5000)
+    state = offload(net)
+    assert next(port for port in state["ports"] if port["name"] == "p1")["split_packets"] == before, "the control loop has decided"
+    assert 0 < state["entries"] < 56 and state["promoted"]["total"] == 0
+    assert "entries: the whole table, hit rate" in net.router.cli("show", "offload").stdout
+    # Routes that are no one's destination make it outgrow the stages, and shrink again.
+    for number in range(64):
+        net.router.cli("route", "add", "blackhole", f"100.64.{number}.0/24")
+    wait_for(lambda: not offload(net)["whole_table"], 2, "it is held whole no more")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, 10, "what is busy is held")
+    for number in range(64):
+        net.router.cli("route", "del", f"100.64.{number}.0/24")
+    wait_for(lambda: offload(net)["whole_table"], 2, "it is held whole again")
+    running.flows_again(5000)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("whole tables are for those who want them, by a reload")
+def test_whole_table_by_reload(build_net, stream):
+    net = start(build_net, {}, whole=True)
+    running = stream(net.a, net.b, rate=10000)
+    wait_for(lambda: offload(net)["whole_table"] and offload(net)["hit_rate"] == 1, 5, "all is decided by the stage")
+    for whole, entries, held in ((False, 16384, False), (True, 16384, True), (True, 0, False)):
+        net.router.config["offload"] = {"whole_table": whole, "fib_entries": entries}
+        net.router.write()
+        net.router.reload()
+        wait_for(lambda: offload(net)["whole_table"] == held, 2, f"whole table: {held}")  # noqa: B023
+        running.flows_again(3000)
+    assert running.finish()["lost"] == 0
+
+
 @requirement("a counted route's counter is the same however its packets are decided about")
 def test_counted_route(build_net, stream):
     net = start(build_net, {})
@@ -535,6 +576,7 @@ def test_routes_under_a_block(build_net, stream):
     net = build_net(start=False, count=3)
     for interface in net.router.config["interfaces"].values():
         interface["forwarding"] = "auto"
+    net.router.config["offload"] = {"whole_table": False}
     net.router.write()
     net.router.start()
     net.topology.settle(net.router)

@@ -33,6 +33,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
     EXPECT_EQ(c.heartbeat, (Heartbeat{50, OnDaemonLoss::kernel, 7}));
     EXPECT_EQ(c.offload.fib_entries, 1000U);
+    EXPECT_FALSE(c.offload.whole_table);
     EXPECT_EQ(c.dpdk, (Dpdk{{"--iova-mode=va", "-n", "4"},
                             {"net_null0"},
                             DpdkMemory::pages,

@@ -170,5 +170,20 @@ TEST_F(HotChoiceTest, AllPrefixes) {
     EXPECT_GE(steady, bound * 0.95);
 }
 
+// As when a table has outgrown the stages: what was busy while they held all comes in at once.
+TEST_F(HotChoiceTest, knows_what_is_busy_when_the_whole_table_is_held_no_more) {
+    ZipfTraffic traffic(population(4096), 3);
+    routes_.hold_all(true);
+    for (int i = 0; i < 10; i++)
+        EXPECT_DOUBLE_EQ(tick(traffic), 1.0);
+    EXPECT_EQ(routes_.size(), 0U);
+    EXPECT_FALSE(choice_.promotes_now());
+    routes_.hold_all(false);
+    choice_.tick();
+    choice_.tick();
+    EXPECT_GT(routes_.size(), 1000U);
+    EXPECT_GT(tick(traffic), 0.5);
+}
+
 }  // namespace
 }  // namespace pktpit::router

@@ -181,5 +181,25 @@ TEST(HotRoutes, BlockIsTheLargestUniformOne) {
     EXPECT_EQ(blocks, (std::set<std::string>{"10.2.0.0/17", "10.2.192.0/18", "10.1.0.0/22", "10.1.7.0/24"}));
 }
 
+TEST(HotRoutes, the_whole_table_is_held_without_blocks_and_follows_it) {
+    TestImage image;
+    const auto table = image->add_table().value();
+    const fib::GroupId a = image.add_group(), b = image.add_group();
+    HotRoutes hot(*image, table);
+    hot.set_budget(8);
+    ASSERT_TRUE(image->set(test::prefix("10.1.0.0/16"), a));
+    ASSERT_NE(hot.install(test::address("10.1.0.1")), nullptr);
+    hot.hold_all(true);
+    EXPECT_EQ(hot.size(), 0U);
+    EXPECT_EQ(hot.prefixes(), 1U);
+    EXPECT_EQ(hot.install(test::address("10.1.0.1")), nullptr) << "a block beside the whole table";
+    ASSERT_TRUE(hot.before_change(test::prefix("10.1.7.0/24")));
+    ASSERT_TRUE(image->set(test::prefix("10.1.7.0/24"), b));
+    EXPECT_EQ(image->lookup(test::address("10.1.7.1"), table), b);
+    hot.hold_all(false);
+    EXPECT_EQ(image->lookup(test::address("10.1.7.1"), table), 0U);
+    EXPECT_NE(hot.install(test::address("10.1.7.1")), nullptr);
+}
+
 }  // namespace
 }  // namespace pktpit::router
