@@ -189,11 +189,13 @@ void FpmRoutes::tick(Clock::time_point now) {
     wake();
 }
 
-// Where a body's routes lead: to the kernel, if it has next hops and Pktpit can do none of them.
+// Where a body's routes lead: to the kernel, if some of it encapsulates, or all of it leaves by devices that
+// are none of the router's.
 NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
     const KernelRoute route = table_.resolve(body);
     NextHopSetSpec spec;
     spec.resilient = set_ids_begin + body;
+    spec.mtu = route.mtu;  // whatever becomes of it: both say which set it is
     switch (route.type) {
         case RTN_BLACKHOLE:
             spec.kind = PP_ADJ_BLACKHOLE;
@@ -207,14 +209,16 @@ NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
         default:
             break;
     }
-    spec.mtu = route.mtu;
     for (const auto& hop : route.next_hops) {
         if (hop.ifindex == 0 && hop.gateway)
             spec.next_hops.push_back({hop.gateway, 0, hop.weight});
         else if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
     }
-    if (spec.next_hops.empty() && (route.unsupported || !route.next_hops.empty())) spec.kind = PP_ADJ_KERNEL;
+    if (route.unsupported || (spec.next_hops.empty() && !route.next_hops.empty())) {
+        spec.kind = PP_ADJ_KERNEL;
+        spec.next_hops.clear();
+    }
     return spec;
 }
 
