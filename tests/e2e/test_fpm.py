@@ -238,8 +238,10 @@ def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4
     return message(kind, body)
 
 
-def next_hop4(number, gateway=None, ifindex=None, group=()):
+def next_hop4(number, gateway=None, ifindex=None, group=(), blackhole=False):
     body = struct.pack("=BBBBI", socket.AF_INET, 0, 4, 0, 0) + attribute(1, struct.pack("=I", number))
+    if blackhole:
+        body += attribute(4, b"")
     if group:
         body += attribute(2, b"".join(struct.pack("=IBBH", member, 0, 0, 0) for member in group))
     if gateway:
@@ -287,6 +289,23 @@ def test_mtu_of_a_route(net):
         error = bytes(icmp_answer(net.a, mark))
         assert error[34:36] == b"\x03\x04" and struct.unpack("!H", error[40:42])[0] == mtu
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: not routes(net), 5, "removed")
+    sender.close()
+    disconnected(net)
+
+
+@requirement("a next hop that becomes a blackhole, and one again, takes its routes along, whatever their MTU")
+def test_routes_of_several_mtus_follow_their_next_hop(net):
+    sender = Sender(net)
+    index = ifindex(net, net.b)
+    prefixes = {"203.0.113.0/24": 1300, "203.0.114.0/24": 1400, "203.0.115.0/24": None}
+    sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index),
+                 *(route4(NEWROUTE, prefix, nexthop_id=7, mtu=mtu) for prefix, mtu in prefixes.items()))
+    types = lambda: {prefix: (route["type"], route["mtu"]) for prefix, route in routes(net).items()}  # noqa: E731
+    for kind in ("unicast", "blackhole", "unicast"):
+        sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index) if kind == "unicast" else next_hop4(7, blackhole=True))
+        wait_for(lambda kind=kind: types() == {prefix: (kind, mtu) for prefix, mtu in prefixes.items()}, 5, f"all are of type {kind}")
+    sender.frame(*(route4(DELROUTE, prefix) for prefix in prefixes))
     wait_for(lambda: not routes(net), 5, "removed")
     sender.close()
     disconnected(net)
