@@ -29,6 +29,30 @@ PP_INLINE int pp_is_long(struct xdp_md* ctx, __u32 place, struct pp_order* all,
     return now < *until;
 }
 
+/* Does the full table lead to the kernel? Its frames are passed from here: a worker could not give them to
+ * it. Asked only while there is such a route. */
+PP_RARE int pp_is_kernels(struct xdp_md* ctx, __u32 place, __u32 interface) {
+    void* end = PP_END(ctx);
+    void* l3 = pp_l3(PP_DATA(ctx), place & 0xffff);
+    const void* image = pp_image();
+    const struct pp_fib_geometry* shape = pp_geometry();
+    if (!image) return 0;
+    const __u32 table = pp_full_table(image, shape, interface);
+    __u32 group;
+    if (place >> 16 == PP_ETHERTYPE_IPV4) {
+        if (l3 + 20 > end) return 0;
+        group = pp_fib_walk4(image, shape, pp_fib_load32(image, table),
+                             bpf_ntohl(((struct pp_field32*)l3)[4].value));
+    } else {
+        if (l3 + 40 > end) return 0;
+        group = pp_fib_walk6(image, shape, pp_fib_load32(image, table + 4), (__u8*)l3 + 24);
+    }
+    __u64 members = pp_fib_group_word(image, shape, group);
+    if (PP_FIB_GROUP_BITS(members)) return 0;
+    __u64 next = PP_LOAD64(&pp_fib_adjacency_at(image, shape, PP_FIB_GROUP_FIRST(members))->next);
+    return (__u8)(next >> 48) == PP_ADJ_KERNEL;
+}
+
 /* A frame without a route in the tables that this stage has. XDP_REDIRECT: it goes to the socket, numbered,
  * and is counted by whoever takes it there. 0: it is to be decided about here, by the full table. Packet
  * pointers are void afterwards. */

@@ -188,7 +188,9 @@ again:
         if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset ||
             f.interface & PP_ALL_ROUTES)
             return PP_FINISH(ctx, verdict);
-        if (pp_hand_over(ctx, place)) return XDP_REDIRECT;
+        const int kernels =
+            unlikely(pp_fib_has_kernel_routes(f.image, f.geometry)) && pp_is_kernels(ctx, place, f.interface);
+        if (likely(!kernels) && pp_hand_over(ctx, place)) return XDP_REDIRECT;
         f.table = pp_full_table(f.image, f.geometry, f.interface);
         if (table_offset & PP_BY_INTERFACE) f.interface |= PP_ALL_ROUTES;
         f.data = PP_DATA(ctx);

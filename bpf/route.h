@@ -6,7 +6,8 @@
  * speak to the router itself and it is then the kernel's business to judge it. Then what no route can make
  * right: the link-layer broadcast, martians, sources that are the router's or a broadcast address, forbidden
  * options. Then the routing decision (RFC 1812 5.2.1.1
- * has it before the TTL; Linux too answers "no route" for a packet whose TTL is 1). Then the TTL, before the
+ * has it before the TTL; Linux too answers "no route" for a packet whose TTL is 1); what only the kernel can
+ * forward is its own to judge from here on. Then the TTL, before the
  * next hop's MAC address is asked for: a traceroute must not cause neighbour resolution. Then neighbour,
  * egress, and last what the daemon finishes itself and for which it needs a complete adjacency: IPv4 options,
  * packets too big. */
@@ -64,6 +65,8 @@ PP_INLINE enum pp_verdict pp_kind_route(__u32 kind, __u32 adjacency) {
             return PP_PUNT_UNREACHABLE;
         case PP_ADJ_PROHIBIT:
             return PP_PUNT_PROHIBITED;
+        case PP_ADJ_KERNEL:
+            return PP_HOST_KERNEL_ROUTE;
         default:
             return PP_DROP_BROKEN_FIB;
     }

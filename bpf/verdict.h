@@ -70,7 +70,8 @@ enum pp_action {
       "source MAC address that is a group's, or the destination's")                                          \
     X(DROP_OWN_SOURCE, DROP, "drop_own_source", "source is an address of this router")                       \
     X(DROP_BROADCAST_SOURCE, DROP, "drop_broadcast_source",                                                  \
-      "source is the broadcast or the network address of a net of this router")
+      "source is the broadcast or the network address of a net of this router")                              \
+    X(HOST_KERNEL_ROUTE, HOST, "host_kernel_route", "a route matches that only the kernel can forward by")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

@@ -195,6 +195,11 @@ uint64_t FibImage::hash_seed() const {
     return pp_fib_hash_seed(state_->base, &state_->geometry);
 }
 
+void FibImage::set_kernel_routes(bool some) {
+    auto* globals = reinterpret_cast<pp_fib_globals*>(state_->base + state_->geometry.globals_offset);
+    store_relaxed<__u64>(&globals->kernel_routes, some ? 1 : 0);
+}
+
 void FibImage::note_source(const IpAddress& address) {
     state_->sources.note(address);
 }

@@ -142,6 +142,8 @@ class FibImage {
     /// Where the flow hash begins. Another one moves flows.
     void set_hash_seed(uint64_t seed);
     [[nodiscard]] uint64_t hash_seed() const;
+    /// Has some prefix, or will it have, an adjacency of kind PP_ADJ_KERNEL?
+    void set_kernel_routes(bool some);
     /// Packets from this address are not forwarded if the table that they are looked up in leads to an
     /// adjacency of kind PP_ADJ_HOST or PP_ADJ_BROADCAST for it; of other addresses that is not looked at. As
     /// often forgotten as noted.

@@ -50,7 +50,10 @@ struct pp_fib_geometry {
 struct pp_fib_globals {
     /* Where the flow hash begins: an instance's own number, so that routers in a row do not choose alike. */
     __u64 hash_seed;
-    __u64 reserved[7];
+    /* Not 0: some prefix has an adjacency of kind PP_ADJ_KERNEL, so that port stages that hold a part of the
+     * table look whether a packet's has. */
+    __u64 kernel_routes;
+    __u64 reserved[6];
     /* Addresses that may be the source of nothing that is forwarded: the router's own, and broadcast
      * addresses of its nets. One bit for each value of their hash (fib/lookup.h): where it is 0 a source is
      * none of them, where it is 1 the packet's own table says whether it is. Two instructions' worth of
@@ -124,6 +127,7 @@ enum pp_adjacency_kind {
     PP_ADJ_BLACKHOLE,
     PP_ADJ_UNREACHABLE,
     PP_ADJ_PROHIBIT,
+    PP_ADJ_KERNEL, /* only the kernel can forward by the route: it has the packet, as it came */
 };
 
 /* What a packet needs to leave. Each 8-byte word changes by one store; a reader takes `next` once, so MAC

@@ -194,6 +194,12 @@ PP_FIB_INLINE __u64 pp_fib_hash_seed(const void* image, const struct pp_fib_geom
     return PP_FIB_LOAD(__u64, (const char*)image + g->globals_offset);
 }
 
+/* Has some prefix an adjacency of kind PP_ADJ_KERNEL? */
+PP_FIB_INLINE int pp_fib_has_kernel_routes(const void* image, const struct pp_fib_geometry* g) {
+    const __u64 place = g->globals_offset + __builtin_offsetof(struct pp_fib_globals, kernel_routes);
+    return PP_FIB_LOAD(__u64, (const char*)image + place) != 0;
+}
+
 /* Which bit of pp_fib_globals.sources an address has; IPv6 as two halves. All in host byte order. */
 PP_FIB_INLINE __u32 pp_fib_source_bit4(__u32 address) {
     return (address * 0x9e3779b1u) >> 17;

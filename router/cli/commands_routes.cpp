@@ -194,11 +194,11 @@ int show_ignored_routes(const Session& session) {
         print_json(session, *body);
         return exit_ok;
     }
-    Table table({{"PREFIX"}, {"KIND"}, {"PROTOCOL"}, {"REASON", Align::left, true}});
+    Table table({{"PREFIX"}, {"KIND"}, {"PROTOCOL"}, {"PACKETS"}, {"REASON", Align::left, true}});
     for (const json& route : part_of(*body, "routes"))
         table.add_row({text_of(route, "prefix"), text_of(route, "kind"), text_of(route, "protocol"),
-                       text_of(route, "reason")});
-    session.terminal.out << (table.empty() ? "no kernel routes are left out\n"
+                       flag_of(route, "to_kernel") ? "to Linux" : "other routes", text_of(route, "reason")});
+    session.terminal.out << (table.empty() ? "all kernel routes are followed\n"
                                            : table.render(session.terminal));
     if (flag_of(*body, "more")) session.terminal.out << "and more\n";
     return exit_ok;

@@ -189,11 +189,13 @@ void FpmRoutes::tick(Clock::time_point now) {
     wake();
 }
 
-// Where a body's routes lead: nowhere, if that is no interface of the router's.
+// Where a body's routes lead: to the kernel, if some of it encapsulates, or all of it leaves by devices that
+// are none of the router's.
 NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
     const KernelRoute route = table_.resolve(body);
     NextHopSetSpec spec;
     spec.resilient = set_ids_begin + body;
+    spec.mtu = route.mtu;  // whatever becomes of it: both say which set it is
     switch (route.type) {
         case RTN_BLACKHOLE:
             spec.kind = PP_ADJ_BLACKHOLE;
@@ -207,12 +209,15 @@ NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
         default:
             break;
     }
-    spec.mtu = route.mtu;
     for (const auto& hop : route.next_hops) {
         if (hop.ifindex == 0 && hop.gateway)
             spec.next_hops.push_back({hop.gateway, 0, hop.weight});
         else if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
+    }
+    if (route.unsupported || (spec.next_hops.empty() && !route.next_hops.empty())) {
+        spec.kind = PP_ADJ_KERNEL;
+        spec.next_hops.clear();
     }
     return spec;
 }
@@ -252,13 +257,14 @@ void FpmRoutes::route_removed(const Prefix& prefix) {
     (void)routing_.erase_route(prefix, fpm_source);
 }
 
-void FpmRoutes::route_refused(const Prefix& prefix, const char* why) {
+// Once of each reason.
+void FpmRoutes::route_is_kernels(const Prefix& prefix, const char* why) {
     not_followed_++;
-    constexpr size_t most = 1000;
-    if (told_.size() >= most || !told_.insert(prefix).second) return;
-    spdlog::warn("FPM: route {} {}: it is left out, and a shorter prefix takes its packets if there is one",
-                 prefix.to_string(), why);
-    if (told_.size() == most) spdlog::warn("FPM: no more of this will be told");
+    if (!told_.insert(why).second) return;
+    spdlog::warn(
+        "FPM: route {} {}. Packets of such routes are handed to Linux, which needs the route and its "
+        "forwarding switched on",
+        prefix.to_string(), why);
 }
 
 // A full FIB refuses a whole table: one line in a thousand tells enough.

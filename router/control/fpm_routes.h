@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/fd.h"
@@ -77,7 +78,7 @@ class FpmRoutes : private FpmTable::Listener {
     void body_gone(FpmBodyId body) override;
     void route_set(const Prefix& prefix, FpmBodyId body, uint32_t metric) override;
     void route_removed(const Prefix& prefix) override;
-    void route_refused(const Prefix& prefix, const char* why) override;
+    void route_is_kernels(const Prefix& prefix, const char* why) override;
 
     void committed(const config::Fpm& wanted, Fd listener);
     void accept();
@@ -103,7 +104,7 @@ class FpmRoutes : private FpmTable::Listener {
     Counters counters_;
     std::string last_error_;
     uint64_t refused_routes_ = 0;
-    std::set<Prefix> told_;  ///< that they are not followed; bounded
+    std::set<std::string_view> told_;  ///< reasons
     uint64_t not_followed_ = 0;
     std::optional<Clock::time_point> refusal_told_;
     bool watching_work_ = false;

@@ -34,11 +34,11 @@ std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kin
             return fmt::format("is for packets from {} alone; packets are routed by their destination alone",
                                route.from ? route.from->to_string() : "somewhere");
         case IgnoredRoutes::Kind::thrown:
-            return "throws: the lookup would go on in the table of the next rule, and rules are not followed";
+            return "throws: the lookup goes on in the table of the next rule, which the kernel alone knows";
         case IgnoredRoutes::Kind::encapsulated:
             return "encapsulates, which Pktpit does not";
         case IgnoredRoutes::Kind::device:
-            return "leaves by a device that is none of the router's interfaces, or its next hops are dead";
+            return "leaves by a device that is none of the router's interfaces";
         case IgnoredRoutes::Kind::rule:
             return fmt::format(
                 "rule {}: lookup of table {}; packets are routed by their destination alone, in one table",
@@ -46,7 +46,12 @@ std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kin
         case IgnoredRoutes::Kind::other:
             break;
     }
-    return "is of a type that packets are not forwarded by";
+    return "is of a type that Pktpit does not have";
+}
+
+bool is_kernels(IgnoredRoutes::Kind kind) {
+    return kind == IgnoredRoutes::Kind::thrown || kind == IgnoredRoutes::Kind::encapsulated ||
+           kind == IgnoredRoutes::Kind::device || kind == IgnoredRoutes::Kind::other;
 }
 
 }  // namespace pktpit::router

@@ -84,6 +84,8 @@ class IgnoredRoutes {
 };
 
 const char* to_string(IgnoredRoutes::Kind kind);
+/// Packets of its routes are handed to the kernel; those of the others are routed as if there were none.
+bool is_kernels(IgnoredRoutes::Kind kind);
 /// In words, of one route.
 std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kind);
 

@@ -198,25 +198,28 @@ void KernelRoutes::route_removed(const Prefix& prefix) {
     (void)routing_.erase_route(prefix, kernel_source);
 }
 
-// What Pktpit can do with the kernel's route; nothing for what has to stay the kernel's business.
-std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const KernelRoute& route) const {
-    if (!connection_->filter.wants(route.protocol)) return std::nullopt;
-    // The kernel's own routes to connected nets follow from addresses, which are followed already.
-    if (route.protocol == RTPROT_KERNEL && connection_->settings.protocols.empty()) return std::nullopt;
-    if (route.unsupported || prefix.address.is_multicast() ||
-        (prefix.length > 0 && prefix.address.is_link_local()))
-        return std::nullopt;
+// Of routes that follow from addresses, which are followed already, and of prefixes that are never forwarded
+// nobody would expect anything.
+bool KernelRoutes::concerns(const Prefix& prefix, const KernelRoute& route) const {
+    if (!connection_->filter.wants(route.protocol)) return false;
+    if (route.protocol == RTPROT_KERNEL && connection_->settings.protocols.empty()) return false;
+    return !prefix.address.is_multicast() && (prefix.length == 0 || !prefix.address.is_link_local());
+}
+
+// What Pktpit cannot do itself stays the prefix's route, by which the kernel has the packets: a shorter
+// prefix would lead them elsewhere.
+NextHopSetSpec KernelRoutes::spec_of(const KernelRoute& route) const {
     switch (route.type) {
         case RTN_BLACKHOLE:
-            return NextHopSetSpec{PP_ADJ_BLACKHOLE, {}};
+            return {PP_ADJ_BLACKHOLE, {}};
         case RTN_UNREACHABLE:
-            return NextHopSetSpec{PP_ADJ_UNREACHABLE, {}};
+            return {PP_ADJ_UNREACHABLE, {}};
         case RTN_PROHIBIT:
-            return NextHopSetSpec{PP_ADJ_PROHIBIT, {}};
+            return {PP_ADJ_PROHIBIT, {}};
         case RTN_UNICAST:
             break;
         default:
-            return std::nullopt;
+            return {PP_ADJ_KERNEL, {}};
     }
     NextHopSetSpec spec;
     spec.resilient = route.resilient;
@@ -225,7 +228,7 @@ std::optional<NextHopSetSpec> KernelRoutes::usable(const Prefix& prefix, const K
     for (const auto& hop : route.next_hops)
         if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
             spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
-    if (spec.next_hops.empty()) return std::nullopt;  // leaves by a device that is not the router's
+    if (route.unsupported || spec.next_hops.empty()) return {PP_ADJ_KERNEL, {}};
     return spec;
 }
 
@@ -274,49 +277,37 @@ void KernelRoutes::resynced() {
                         " prefixes");
 }
 
-// Routes that have to stay the kernel's business: those of whom nobody would expect otherwise are not noted.
 void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) {
-    if (!connection_->filter.wants(route.protocol) || route.protocol == RTPROT_KERNEL ||
-        prefix.address.is_multicast() || (prefix.length > 0 && prefix.address.is_link_local()))
-        return connection_->ignored.remove({prefix});
     const auto kind = route.unsupported           ? IgnoredRoutes::Kind::encapsulated
                       : route.type == RTN_THROW   ? IgnoredRoutes::Kind::thrown
                       : route.type == RTN_UNICAST ? IgnoredRoutes::Kind::device
                                                   : IgnoredRoutes::Kind::other;
-    if (connection_->ignored.add({prefix}, kind, route.protocol) && kind == IgnoredRoutes::Kind::thrown)
-        spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
-                     prefix.to_string(), reason_of({prefix}, kind));
-}
-
-// What the kernel would do otherwise, once of each route.
-void KernelRoutes::tell_not_followed(const Prefix& prefix, const KernelRoute& route) {
-    if (!connection_->filter.wants(route.protocol)) return;
-    if (!route.unsupported) return;
-    const std::string what =
-        "encapsulates, which Pktpit does not: it is left out, and a shorter prefix takes its packets if "
-        "there is one";
-    constexpr size_t most = 1000;
-    if (not_followed_.size() >= most || !not_followed_.emplace(prefix, what).second) return;
-    spdlog::warn("kernel route {}: {}", prefix.to_string(), what);
-    if (not_followed_.size() == most) spdlog::warn("kernel routes: no more of this will be told");
+    if (connection_->ignored.add({prefix}, kind, route.protocol))
+        spdlog::warn(
+            "kernel route {}: {}. Its packets are handed to Linux, whose forwarding has to be on for that "
+            "(net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). All such routes: pktpit show routes "
+            "--ignored",
+            prefix.to_string(), reason_of({prefix}, kind));
 }
 
 void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
-    tell_not_followed(prefix, route);
-    const auto spec = usable(prefix, route);
-    if (!spec) {
-        note_ignored(prefix, route);
+    if (!concerns(prefix, route)) {
+        connection_->ignored.remove({prefix});
         (void)routing_.erase_route(prefix, kernel_source);
         return;
     }
-    connection_->ignored.remove({prefix});
+    const NextHopSetSpec spec = spec_of(route);
+    if (spec.kind == PP_ADJ_KERNEL)
+        note_ignored(prefix, route);
+    else
+        connection_->ignored.remove({prefix});
     // A full FIB refuses a whole table: one line in a thousand tells enough.
     const auto refuse = [&](const Error& error) {
         if (refused_++ % 1000 == 0)
             spdlog::error("kernel route {}: not taken over ({} so far): {}", prefix.to_string(), refused_,
                           error.to_string());
     };
-    const auto next_hops = routing_.acquire_next_hops(*spec);
+    const auto next_hops = routing_.acquire_next_hops(spec);
     if (!next_hops) return refuse(next_hops.error());
     if (auto set = routing_.set_route(
             {prefix, kernel_source, connection_->settings.preference, route.metric, *next_hops});

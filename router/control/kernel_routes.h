@@ -98,8 +98,8 @@ class KernelRoutes : public KernelListener {
     void selective_route(const SelectiveRouteEvent& route) override;
     void resynced() override;
     void note_ignored(const Prefix& prefix, const KernelRoute& route);
-    void tell_not_followed(const Prefix& prefix, const KernelRoute& route);
-    [[nodiscard]] std::optional<NextHopSetSpec> usable(const Prefix& prefix, const KernelRoute& route) const;
+    [[nodiscard]] bool concerns(const Prefix& prefix, const KernelRoute& route) const;
+    [[nodiscard]] NextHopSetSpec spec_of(const KernelRoute& route) const;
     void install(const Prefix& prefix, const KernelRoute& route);
     Result<std::shared_ptr<Connection>> connect(const config::KernelRoutes& wanted);
     void exchange(const std::shared_ptr<Connection>& next);
@@ -126,7 +126,6 @@ class KernelRoutes : public KernelListener {
     uint64_t losses_told_ = 0;
     bool recovering_ = false;  ///< messages were lost, and the resync is not complete yet
     uint64_t refused_ = 0;
-    std::set<std::pair<Prefix, std::string>> not_followed_;  ///< told already; bounded
     /// The loop may hold a turn that was asked for longer than this lives.
     std::shared_ptr<KernelRoutes*> self_ = std::make_shared<KernelRoutes*>(this);
 };

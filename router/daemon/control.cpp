@@ -275,6 +275,7 @@ json Daemon::ignored_routes() {
         routes.push_back({{"prefix", route.rule ? json() : json(route.prefix.to_string())},
                           {"kind", to_string(entry.kind)},
                           {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
+                          {"to_kernel", is_kernels(entry.kind)},
                           {"reason", reason_of(route, entry.kind)}});
     }
     const bool more = ignored.more() || routes.size() < ignored.all().size();

@@ -24,6 +24,8 @@ const char* type_name(pp_adjacency_kind kind) {
             return "unreachable";
         case PP_ADJ_PROHIBIT:
             return "prohibit";
+        case PP_ADJ_KERNEL:
+            return "kernel";
         default:
             return "unicast";
     }
@@ -32,8 +34,8 @@ const char* type_name(pp_adjacency_kind kind) {
 namespace {
 
 const char* kind_name(uint8_t kind) {
-    static constexpr std::array names{"invalid",   "forward",   "incomplete",  "glean",   "host",
-                                      "broadcast", "blackhole", "unreachable", "prohibit"};
+    static constexpr std::array names{"invalid",   "forward",   "incomplete",  "glean",    "host",
+                                      "broadcast", "blackhole", "unreachable", "prohibit", "kernel"};
     return kind < names.size() ? names[kind] : "invalid";
 }
 
@@ -55,6 +57,8 @@ pp_verdict verdict_of(uint8_t kind) {
             return PP_PUNT_UNREACHABLE;
         case PP_ADJ_PROHIBIT:
             return PP_PUNT_PROHIBITED;
+        case PP_ADJ_KERNEL:
+            return PP_HOST_KERNEL_ROUTE;
         default:
             return PP_PUNT_NO_ROUTE;
     }
@@ -83,6 +87,8 @@ std::string reason_of(const Resolution& resolution) {
             return "only the default route leads to it, and /routing/resolve_via_default is false";
         case Resolution::State::discards:
             return "its route " + over + " leads nowhere";
+        case Resolution::State::kernels:
+            return "only the kernel can forward by its route " + over;
         case Resolution::State::own_address:
             return "it is an address of this router, or a broadcast address";
         case Resolution::State::loop:

@@ -78,6 +78,8 @@ pp_verdict route_verdict(const Egress& egress) {
             return PP_PUNT_UNREACHABLE;
         case PP_ADJ_PROHIBIT:
             return PP_PUNT_PROHIBITED;
+        case PP_ADJ_KERNEL:
+            return PP_HOST_KERNEL_ROUTE;
         case PP_ADJ_INVALID:
             // Adjacency 0 is what no route, and a group without members, leads to.
             return egress.index == 0 ? PP_PUNT_NO_ROUTE : PP_DROP_BROKEN_FIB;

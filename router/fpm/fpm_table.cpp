@@ -18,7 +18,8 @@ void add_once(std::vector<uint32_t>& list, uint32_t value) {
 }  // namespace
 
 size_t FpmTable::BodyKeyHash::operator()(const BodyKey& key) const {
-    size_t hash = (size_t{key.epoch} << 32 | key.nexthop_id) * 0x9e3779b97f4a7c15U + key.type;
+    size_t hash = (size_t{key.epoch} << 32 | key.nexthop_id) * 0x9e3779b97f4a7c15U + key.type +
+                  (key.unsupported ? size_t{1} << 16 : 0);
     const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29); };
     if (key.mtu != 0) mix(key.mtu);
     for (const KernelNextHop& hop : key.next_hops) {
@@ -28,7 +29,7 @@ size_t FpmTable::BodyKeyHash::operator()(const BodyKey& key) const {
     return hash;
 }
 
-/// Why the router has no such route; null: it has.
+/// Why the router cannot do it itself; null: it can.
 const char* FpmTable::why_not(const RouteEvent& event) const {
     if (event.unsupported) return "encapsulates, which Pktpit does not";
     switch (event.type) {
@@ -58,14 +59,11 @@ void FpmTable::route(const RouteEvent& event) {
         ignored_++;
         return remove(prefix);
     }
-    if (const char* why = why_not(event)) {
-        remove(prefix);
-        return listener_.route_refused(prefix, why);
-    }
     if (prefix.address.family == Family::ipv4)
         set(table4_, event);
     else
         set(table6_, event);
+    if (const char* why = why_not(event)) listener_.route_is_kernels(prefix, why);
 }
 
 void FpmTable::remove(const Prefix& prefix) {
@@ -79,6 +77,7 @@ template <class Key>
 void FpmTable::set(Table<Key>& table, const RouteEvent& event) {
     BodyKey wanted{event.nexthop_id != 0 ? epoch_ : 0, event.nexthop_id, event.type, {}, event.mtu};
     if (event.nexthop_id == 0) wanted.next_hops = event.next_hops;
+    if (why_not(event)) wanted = {0, 0, RTN_UNICAST, {}, 0, true};
     const FpmBodyId body = acquire(std::move(wanted));
     const Key key = Key::of(event.prefix);
     const auto now = static_cast<uint16_t>(epoch_);
@@ -246,6 +245,7 @@ KernelRoute FpmTable::resolve(FpmBodyId body) const {
     route.type = key.type;
     if (key.type != RTN_UNICAST) return route;
     route.mtu = key.mtu;
+    route.unsupported = key.unsupported;
     if (key.nexthop_id == 0) {
         route.next_hops = key.next_hops;
         return route;

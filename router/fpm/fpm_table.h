@@ -41,8 +41,9 @@ class FpmTable : public FpmUpdates::Receiver {
         /// New, or replaces what it had.
         virtual void route_set(const Prefix& prefix, FpmBodyId body, uint32_t metric) = 0;
         virtual void route_removed(const Prefix& prefix) = 0;
-        /// What the router cannot do: there is no route then. `why` is a constant.
-        virtual void route_refused(const Prefix& prefix, const char* why) = 0;
+        /// Of a route that is set: the router cannot do it, and leaves its packets to the kernel. `why` is a
+        /// constant.
+        virtual void route_is_kernels(const Prefix& prefix, const char* why) = 0;
     };
 
     /// Routes of other tables are ignored.
@@ -61,7 +62,7 @@ class FpmTable : public FpmUpdates::Receiver {
     void begin_repeat();
 
     /// Where its routes lead, as KernelRoute has it: next-hop objects resolved. Without next hops a unicast
-    /// route leads nowhere.
+    /// route leads nowhere, or, if it is `unsupported`, to the kernel.
     [[nodiscard]] KernelRoute resolve(FpmBodyId body) const;
     /// RTPROT_* of the route of exactly this prefix.
     [[nodiscard]] std::optional<uint8_t> protocol_of(const Prefix& prefix) const;
@@ -86,6 +87,7 @@ class FpmTable : public FpmUpdates::Receiver {
         uint8_t type = 0;
         std::vector<KernelNextHop> next_hops;
         uint32_t mtu = 0;
+        bool unsupported = false;  ///< nothing else counts then
         bool operator==(const BodyKey&) const = default;
     };
     struct BodyKeyHash {

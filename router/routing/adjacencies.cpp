@@ -15,6 +15,8 @@ Result<fib::AdjacencyId> Adjacencies::acquire(const AdjacencyKey& key) {
     }
     auto id = image_.add_adjacency(value_of(key));
     if (!id) return id;
+    // Before a prefix leads there, and until none does.
+    if (key.kind == PP_ADJ_KERNEL) image_.set_kernel_routes(true);
     entries_.emplace(key, Entry{*id, 1});
     keys_.emplace(*id, key);
     return id;
@@ -26,6 +28,7 @@ void Adjacencies::release(fib::AdjacencyId id) {
     const auto entry = entries_.find(key->second);
     if (--entry->second.references > 0) return;
     image_.remove_adjacency(id);
+    if (entry->first.kind == PP_ADJ_KERNEL) image_.set_kernel_routes(false);
     entries_.erase(entry);
     keys_.erase(key);
 }

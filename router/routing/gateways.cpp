@@ -22,6 +22,7 @@ std::vector<ResolvedHop> limited(std::vector<ResolvedHop> hops, uint32_t mtu) {
 }
 
 State forbidden_by(pp_adjacency_kind kind) {
+    if (kind == PP_ADJ_KERNEL) return State::kernels;
     return kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST ? State::own_address : State::discards;
 }
 

@@ -34,6 +34,7 @@ struct Resolution {
         no_route,      ///< no route to the gateway
         only_default,  ///< only the default route, which must not be used
         discards,      ///< its route is a blackhole, unreachable or prohibit one
+        kernels,       ///< only the kernel can forward by its route
         own_address,   ///< it is the router's own address, or a broadcast address of its nets
         loop,          ///< its route is reached through the gateway itself
         too_deep,      ///< more than `deepest_recursion` routes one after the other

@@ -29,8 +29,8 @@ uint64_t first_seed() {
 /// gives.
 bool is_reachable(int verdict) {
     // From "no headroom" on the reasons are a dataplane's, not a decision's, but for these.
-    const bool late =
-        verdict == PP_DROP_SOURCE_MAC || verdict == PP_DROP_OWN_SOURCE || verdict == PP_DROP_BROADCAST_SOURCE;
+    const bool late = verdict == PP_DROP_SOURCE_MAC || verdict == PP_DROP_OWN_SOURCE ||
+                      verdict == PP_DROP_BROADCAST_SOURCE || verdict == PP_HOST_KERNEL_ROUTE;
     return late || (verdict != PP_NONE && verdict != PP_DROP_PUNT_FULL && verdict < PP_DROP_NO_HEADROOM);
 }
 

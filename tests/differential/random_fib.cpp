@@ -26,8 +26,9 @@ forward::Mac random_mac(Random& random) {
 }
 
 pp_fib_adjacency random_adjacency(Random& random) {
-    constexpr std::array kinds{PP_ADJ_FORWARD,   PP_ADJ_INCOMPLETE, PP_ADJ_GLEAN,       PP_ADJ_HOST,
-                               PP_ADJ_BROADCAST, PP_ADJ_BLACKHOLE,  PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT};
+    constexpr std::array kinds{PP_ADJ_FORWARD,     PP_ADJ_INCOMPLETE, PP_ADJ_GLEAN,
+                               PP_ADJ_HOST,        PP_ADJ_BROADCAST,  PP_ADJ_BLACKHOLE,
+                               PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT,   PP_ADJ_KERNEL};
     constexpr std::array<uint16_t, 4> tpids{0x8100, 0x88a8, 0x9100, 0xffff};
     constexpr std::array<uint32_t, 7> mtus{0, 68, 100, 576, 1280, 1500, 9000};
     std::vector<forward::Tag> tags(random.one_in(2) ? 0 : random.below(3));

@@ -119,6 +119,20 @@ TEST_P(SplitStage, HandsOverNumberedWhatHasNoRouteHere) {
     EXPECT_EQ(stage->counters(1).rx_packets, 0u) << "counted by the worker";
 }
 
+TEST_P(SplitStage, PassesToTheKernelWhatOnlyThatCanForward) {
+    const Bytes kernels = packet("10.16.0.9");
+    EXPECT_EQ(handed_over(kernels), 1u) << "nobody has said that there are such routes";
+    image->set_kernel_routes(true);
+    expect_decided(kernels, PP_HOST_KERNEL_ROUTE);
+    expect_decided(forward::frame(forward::arriving, forward::Ipv6{.destination = "2001:db8:10::9"}),
+                   PP_HOST_KERNEL_ROUTE);
+    EXPECT_EQ(handed_over(packet()), 2u) << "all others go to the worker as ever";
+    EXPECT_EQ(handed_over(packet6()), 3u);
+    EXPECT_EQ(handed_over(packet("10.99.99.99")), 4u);
+    image->set_kernel_routes(false);
+    EXPECT_EQ(handed_over(kernels), 5u);
+}
+
 TEST_P(SplitStage, WaitsForAWorkerThatTakesFramesHoweverMany) {
     for (int i = 0; i < 20; i++) {
         const uint32_t number = handed_over(packet());

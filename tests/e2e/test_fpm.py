@@ -221,7 +221,7 @@ def message(kind, payload, length=None):
 NEWROUTE, DELROUTE, NEWNEXTHOP = 24, 25, 104
 
 
-def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254, mtu=None):
+def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254, mtu=None, encap=None):
     address, length = prefix.split("/")
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length), 0, 0, table, protocol, 0, 1, 0)
     body += attribute(1, socket.inet_aton(address))
@@ -231,13 +231,17 @@ def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4
         body += attribute(5, socket.inet_aton(gateway))
     if ifindex:
         body += attribute(4, struct.pack("=I", ifindex))
+    if encap:
+        body += attribute(21, struct.pack("=H", encap))
     if mtu:
         body += attribute(8, attribute(2, struct.pack("=I", mtu)))  # RTA_METRICS, RTAX_MTU
     return message(kind, body)
 
 
-def next_hop4(number, gateway=None, ifindex=None, group=()):
+def next_hop4(number, gateway=None, ifindex=None, group=(), blackhole=False):
     body = struct.pack("=BBBBI", socket.AF_INET, 0, 4, 0, 0) + attribute(1, struct.pack("=I", number))
+    if blackhole:
+        body += attribute(4, b"")
     if group:
         body += attribute(2, b"".join(struct.pack("=IBBH", member, 0, 0, 0) for member in group))
     if gateway:
@@ -247,6 +251,29 @@ def next_hop4(number, gateway=None, ifindex=None, group=()):
 
 def ifindex(net, host):
     return next(port["ifindex"] for port in net.router.json("show", "ports")["ports"] if port["name"] == host.port)
+
+
+@requirement("a route by FPM that Pktpit cannot do is the kernel's: its packets are handed to Linux, and not to a shorter prefix")
+def test_only_the_kernel_can_do(net):
+    router = net.topology.router_namespace
+    router.sysctl({"net/ipv4/ip_forward": 1})
+    router.ip("route", "add", "203.0.113.0/24", "via", net.c.ip4)
+    sender = Sender(net)
+    sender.frame(route4(NEWROUTE, "203.0.0.0/16", gateway=net.b.ip4, ifindex=ifindex(net, net.b)),
+                 route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), encap=5),
+                 route4(NEWROUTE, "203.0.114.0/24", gateway="10.9.9.9", ifindex=4000))
+    wait_for(lambda: set(routes(net)) == {"203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24"}, 5, "all three")
+    shown = {one["prefix"]: one["type"] for one in net.router.json("show", "routes", "--source", "fpm")["routes"]}
+    assert shown == {"203.0.0.0/16": "unicast", "203.0.113.0/24": "kernel", "203.0.114.0/24": "kernel"}
+    before = net.router.counters().get("host_kernel_route", 0)
+    arrives(net.a, net.c, "203.0.113.9")
+    assert net.router.counters()["host_kernel_route"] > before
+    assert net.router.log().count("FPM: route 203.0.113.0/24 encapsulates, which Pktpit does not") == 1
+    sender.frame(*(route4(DELROUTE, prefix) for prefix in ("203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24")))
+    wait_for(lambda: not routes(net), 5, "removed")
+    sender.close()
+    disconnected(net)
+    router.ip("route", "del", "203.0.113.0/24")
 
 
 @requirement("RFC 1191 4: the MTU of a route by FPM is obeyed, and may change")
@@ -262,6 +289,23 @@ def test_mtu_of_a_route(net):
         error = bytes(icmp_answer(net.a, mark))
         assert error[34:36] == b"\x03\x04" and struct.unpack("!H", error[40:42])[0] == mtu
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
+    wait_for(lambda: not routes(net), 5, "removed")
+    sender.close()
+    disconnected(net)
+
+
+@requirement("a next hop that becomes a blackhole, and one again, takes its routes along, whatever their MTU")
+def test_routes_of_several_mtus_follow_their_next_hop(net):
+    sender = Sender(net)
+    index = ifindex(net, net.b)
+    prefixes = {"203.0.113.0/24": 1300, "203.0.114.0/24": 1400, "203.0.115.0/24": None}
+    sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index),
+                 *(route4(NEWROUTE, prefix, nexthop_id=7, mtu=mtu) for prefix, mtu in prefixes.items()))
+    types = lambda: {prefix: (route["type"], route["mtu"]) for prefix, route in routes(net).items()}  # noqa: E731
+    for kind in ("unicast", "blackhole", "unicast"):
+        sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index) if kind == "unicast" else next_hop4(7, blackhole=True))
+        wait_for(lambda kind=kind: types() == {prefix: (kind, mtu) for prefix, mtu in prefixes.items()}, 5, f"all are of type {kind}")
+    sender.frame(*(route4(DELROUTE, prefix) for prefix in prefixes))
     wait_for(lambda: not routes(net), 5, "removed")
     sender.close()
     disconnected(net)

@@ -14,7 +14,7 @@ def said(net, text):
     assert net.router.log().count(text) == 1
 
 
-@requirement("a route that encapsulates is told of: a shorter prefix takes its packets")
+@requirement("a route that encapsulates is told of: Linux has its packets")
 def test_encapsulating_route(net):
     router = net.topology.router_namespace
     router.ip("-6", "route", "add", "2001:db8:eee::/48", "encap", "seg6", "mode", "encap", "segs", "2001:db8:2::9",

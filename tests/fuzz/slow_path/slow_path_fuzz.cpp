@@ -17,7 +17,7 @@ using namespace pktpit;
 using namespace pktpit::router;
 
 constexpr uint8_t net = 10;
-constexpr uint8_t kinds = PP_ADJ_PROHIBIT + 2;  // one that nobody knows among them
+constexpr uint8_t kinds = PP_ADJ_KERNEL + 2;  // one that nobody knows among them
 
 /// An adjacency of any kind and MTU.
 pp_fib_adjacency adjacency(uint8_t kind, uint8_t mtu, uint8_t port) {

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "fib/lookup.h"
 #include "router/control/control_plane.h"
 #include "tests/unit/control/fake_dataplane.h"
 #include "tests/unit/control/fake_host.h"
@@ -64,6 +65,10 @@ class KernelTurnsInRib : public testing::Test {
         return event;
     }
     [[nodiscard]] size_t in_rib() const { return control->routing().rib().size(fib::RouteSource::kernel); }
+    [[nodiscard]] pp_adjacency_kind kind_of(const char* address) const {
+        const auto best = control->routing().rib().match(IpAddress::parse(address).value());
+        return best ? control->routing().next_hop_sets().spec_of(best->next_hops).kind : PP_ADJ_INVALID;
+    }
     [[nodiscard]] KernelRoutes::Status status() const { return control->kernel_routes_status(); }
 
     std::string path = testing::TempDir() + "kernel_turns_" + std::to_string(getpid()) + ".json";
@@ -129,7 +134,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     early.next_hops[0].ifindex = host.device("late")->link.ifindex;
     host.tell(early);
     loop.settle();
-    EXPECT_EQ(in_rib(), 0U);
+    EXPECT_EQ(kind_of("100.0.1.1"), PP_ADJ_KERNEL) << "until then it is the kernel's";
     config::Interface port;
     port.name = "late";
     port.addresses = {InterfaceAddress::parse("10.1.0.2/24").value()};
@@ -137,6 +142,66 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     ASSERT_TRUE(control->apply(config, false));
     loop.settle();
     EXPECT_EQ(in_rib(), 1U);
+    const auto now = control->routing().route(early.prefix, fib::RouteSource::kernel);
+    EXPECT_EQ(control->routing().next_hop_sets().spec_of(now->next_hops).kind, PP_ADJ_FORWARD);
+    EXPECT_TRUE(control->ignored_routes().all().empty());
+}
+
+TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorter_prefixs) {
+    start();
+    loop.settle();
+    RouteEvent shorter = route(0, "eth0");
+    shorter.prefix = Prefix::of(IpAddress::v4(0x64000000), 8);
+    host.tell(shorter);
+    RouteEvent tunnel = route(1, "eth1");
+    tunnel.unsupported = true;
+    host.tell(tunnel);
+    host.add_device("wg0");
+    RouteEvent elsewhere = route(2, "eth1");
+    elsewhere.next_hops[0].ifindex = host.device("wg0")->link.ifindex;
+    host.tell(elsewhere);
+    RouteEvent thrown = route(3, "eth1");
+    thrown.type = RTN_THROW;
+    thrown.next_hops.clear();
+    host.tell(thrown);
+    RouteEvent odd = route(4, "eth1");
+    odd.type = RTN_NAT;
+    host.tell(odd);
+    RouteEvent of_kernel = route(5, "eth1");
+    of_kernel.protocol = RTPROT_KERNEL;
+    of_kernel.next_hops[0].ifindex = host.device("wg0")->link.ifindex;
+    host.tell(of_kernel);
+    RouteEvent partly = elsewhere;
+    partly.prefix = route(6, "eth0").prefix;
+    partly.next_hops.push_back(route(6, "eth1").next_hops[0]);
+    host.tell(partly);
+    loop.settle();
+    for (const char* to : {"100.0.1.1", "100.0.2.1", "100.0.3.1", "100.0.4.1"}) {
+        EXPECT_EQ(kind_of(to), PP_ADJ_KERNEL) << to;
+        const auto group = control->routing().image().lookup(IpAddress::parse(to).value());
+        EXPECT_NE(group, control->routing().image().lookup(IpAddress::parse("100.9.9.9").value())) << to;
+    }
+    EXPECT_EQ(kind_of("100.0.5.1"), PP_ADJ_FORWARD) << "it follows from an address: the shorter one's";
+    EXPECT_EQ(kind_of("100.0.6.1"), PP_ADJ_FORWARD) << "by what it can";
+    using Kind = IgnoredRoutes::Kind;
+    for (const auto kind : {Kind::encapsulated, Kind::device, Kind::thrown, Kind::other}) {
+        EXPECT_EQ(control->ignored_routes().count(kind), 1U) << to_string(kind);
+        EXPECT_TRUE(is_kernels(kind));
+    }
+    EXPECT_FALSE(is_kernels(Kind::tos));
+    const auto has_kernel_routes = [&] {
+        const auto& image = control->routing().image();
+        return pp_fib_has_kernel_routes(image.memory().data(), &image.geometry()) != 0;
+    };
+    EXPECT_TRUE(has_kernel_routes());
+    for (RouteEvent* event : {&tunnel, &elsewhere, &thrown, &odd}) {
+        event->removed = true;
+        host.tell(*event);
+    }
+    loop.settle();
+    EXPECT_EQ(kind_of("100.0.1.1"), PP_ADJ_FORWARD);
+    EXPECT_TRUE(control->ignored_routes().all().empty());
+    EXPECT_FALSE(has_kernel_routes());
 }
 
 TEST_F(KernelTurnsInRib, another_table_takes_over_when_it_has_been_read_and_what_both_have_is_never_gone) {

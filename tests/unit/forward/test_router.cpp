@@ -103,6 +103,7 @@ void fill_test_router(fib::FibImage& image, std::byte* base) {
     fill.routes("8", "8", adjacency_of(PP_ADJ_BLACKHOLE, 0, Mac{}, Mac{}, 0));
     fill.routes("9", "9", adjacency_of(PP_ADJ_UNREACHABLE, 0, Mac{}, Mac{}, 0));
     fill.routes("10", "a", adjacency_of(PP_ADJ_PROHIBIT, 0, Mac{}, Mac{}, 0));
+    fill.routes("16", "10", adjacency_of(PP_ADJ_KERNEL, 0, Mac{}, Mac{}, 0));
     fill.route("10.13.0.0/16",
                fill.group({{fill.adjacency(adjacency_of(PP_ADJ_FORWARD, 2, port2, next_hop2, 2, 600)), 1}}));
     fill.route("2001:db8:d::/48",

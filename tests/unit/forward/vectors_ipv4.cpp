@@ -117,6 +117,8 @@ void add_routes(Table& t) {
     t.stays("blackhole", {.destination = "10.8.0.1"}, PP_DROP_BLACKHOLE);
     t.stays("unreachable", {.destination = "10.9.0.1"}, PP_PUNT_UNREACHABLE);
     t.stays("prohibit", {.destination = "10.10.0.1"}, PP_PUNT_PROHIBITED);
+    t.stays("the kernel's route", {.destination = "10.16.0.1"}, PP_HOST_KERNEL_ROUTE);
+    t.stays("the kernel's route, TTL 1", {.destination = "10.16.0.1", .ttl = 1}, PP_HOST_KERNEL_ROUTE);
     t.stays("neighbour not known", {.destination = "10.6.0.1"}, PP_PUNT_NO_NEIGHBOUR);
     t.stays("glean", {.destination = "10.7.0.1"}, PP_PUNT_NO_NEIGHBOUR);
     t.stays("on the own net", {.destination = "192.0.2.77"}, PP_PUNT_NO_NEIGHBOUR);

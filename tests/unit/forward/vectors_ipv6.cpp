@@ -92,6 +92,7 @@ void add_routes(Table& t) {
     t.stays("blackhole", {.destination = "2001:db8:8::1"}, PP_DROP_BLACKHOLE);
     t.stays("unreachable", {.destination = "2001:db8:9::1"}, PP_PUNT_UNREACHABLE);
     t.stays("prohibit", {.destination = "2001:db8:a::1"}, PP_PUNT_PROHIBITED);
+    t.stays("the kernel's route", {.destination = "2001:db8:10::1"}, PP_HOST_KERNEL_ROUTE);
     t.stays("neighbour not known", {.destination = "2001:db8:6::1"}, PP_PUNT_NO_NEIGHBOUR);
     t.stays("glean", {.destination = "2001:db8:7::1"}, PP_PUNT_NO_NEIGHBOUR);
     t.stays("egress port down", {.destination = "2001:db8:4::1"}, PP_DROP_NO_EGRESS);

@@ -147,13 +147,25 @@ TEST_F(FpmTableTest, what_the_router_has_of_its_own_is_not_taken_over) {
     EXPECT_TRUE(mirror.bodies.empty());
 }
 
-TEST_F(FpmTableTest, what_cannot_be_done_is_refused_and_takes_its_route_away) {
+TEST_F(FpmTableTest, what_cannot_be_done_is_the_kernels) {
+    table.next_hop(next_hop(1, 11));
     table.route(route_to(net, 1));
+    EXPECT_FALSE(lookup(net).unsupported);
     RouteEvent tunnel = route_to(net, 1);
     tunnel.unsupported = true;
     table.route(tunnel);
-    EXPECT_EQ(table.routes(), 0U);
-    EXPECT_FALSE(table.protocol_of(net));
+    EXPECT_EQ(table.routes(), 1U);
+    EXPECT_TRUE(lookup(net).unsupported);
+    EXPECT_TRUE(devices(net).empty());
+    RouteEvent thrown = route_to(net6, 1);
+    thrown.type = RTN_THROW;
+    table.route(thrown);
+    EXPECT_TRUE(lookup(net6).unsupported);
+    EXPECT_EQ(mirror.bodies.size(), 1U) << "all of them lead to the same";
+    table.route(route_to(net, 1));
+    EXPECT_THAT(devices(net), testing::ElementsAre(11));
+    table.route(removal(net6));
+    EXPECT_EQ(table.routes(), 1U);
 }
 
 TEST_F(FpmTableTest, numbers_of_next_hops_are_a_connections_own) {

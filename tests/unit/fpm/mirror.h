@@ -28,7 +28,7 @@ class FpmMirror : public FpmTable::Listener {
         sets++;
     }
     void route_removed(const Prefix& prefix) override { require(routes.erase(prefix) == 1); }
-    void route_refused(const Prefix& prefix, const char*) override { require(!routes.contains(prefix)); }
+    void route_is_kernels(const Prefix& prefix, const char*) override { require(routes.contains(prefix)); }
 
     std::map<Prefix, std::pair<FpmBodyId, uint32_t>> routes;
     std::set<FpmBodyId> bodies;

@@ -145,6 +145,9 @@ TEST_F(Recursion, NotOverRoutesThatLeadNowhere) {
         EXPECT_EQ(state("10.0.0.1"), State::discards);
         EXPECT_EQ(at("203.0.113.5").kind, PP_ADJ_INVALID);
     }
+    ASSERT_TRUE(add_special("10.0.0.0/24", PP_ADJ_KERNEL));
+    EXPECT_EQ(state("10.0.0.1"), State::kernels);
+    EXPECT_EQ(at("203.0.113.5").kind, PP_ADJ_INVALID);
     erase("10.0.0.0/24");
     EXPECT_EQ(at("203.0.113.5").dst_mac[5], 7);
     ASSERT_TRUE(via("203.0.114.0/24", "192.0.2.1"));

@@ -193,14 +193,14 @@ TEST_F(Icmp4, not_without_any_address) {
 TEST_F(Icmp4, not_without_a_way_back) {
     arrive(frame(make(Ipv4Packet{.source = "203.0.113.1", .ttl = 1})));
     expect_silent("icmp_no_way_back");
-    for (const auto kind :
-         {PP_ADJ_BLACKHOLE, PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT, PP_ADJ_HOST, PP_ADJ_BROADCAST})
+    for (const auto kind : {PP_ADJ_BLACKHOLE, PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT, PP_ADJ_HOST,
+                            PP_ADJ_BROADCAST, PP_ADJ_KERNEL})
         router.route("203.0.113." + std::to_string(kind) + "/32", 1, std::nullopt, kind);
-    for (int kind = PP_ADJ_HOST; kind <= PP_ADJ_PROHIBIT; kind++) {
+    for (int kind = PP_ADJ_HOST; kind <= PP_ADJ_KERNEL; kind++) {
         const std::string source = "203.0.113." + std::to_string(kind);
         arrive(frame(make(Ipv4Packet{.source = source, .ttl = 1})));
     }
-    expect_silent("icmp_no_way_back", 6);
+    expect_silent("icmp_no_way_back", 7);
 }
 
 TEST_F(Icmp4, is_itself_fragmented_on_a_link_that_needs_it) {

@@ -25,7 +25,7 @@ TEST(PinnedLayout, counters_are_those_of_this_version) {
 
 // Appended verdicts need no new version: their counters have been 0.
 TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
-    constexpr std::array<std::string_view, 50> names = {"none",
+    constexpr std::array<std::string_view, 51> names = {"none",
                                                         "forwarded",
                                                         "host_local",
                                                         "host_arp",
@@ -74,7 +74,8 @@ TEST(PinnedLayout, verdicts_have_the_numbers_of_this_version) {
                                                         "host_daemon_lost",
                                                         "drop_source_mac",
                                                         "drop_own_source",
-                                                        "drop_broadcast_source"};
+                                                        "drop_broadcast_source",
+                                                        "host_kernel_route"};
     for (size_t number = 0; number < names.size(); number++)
         EXPECT_EQ(name_of(static_cast<pp_verdict>(number)), names[number]) << number;
 }
