@@ -42,7 +42,8 @@ void check_type(const PlacedRoute& route, Errors& errors) {
                           "a route with next hops", ""});
     for (const PlacedNextHop& hop : route.backup) {
         const bool twice = std::ranges::any_of(route.next_hops, [&](const PlacedNextHop& other) {
-            return other.value.via == hop.value.via && other.value.interface == hop.value.interface;
+            return other.value.via == hop.value.via && other.value.interface == hop.value.interface &&
+                   other.value.vrf == hop.value.vrf;
         });
         if (twice && !hop.via_broken)
             errors.push_back({hop.where, "backup " + in_quotes(to_string(hop.value)) + " is a next hop, too",
@@ -53,14 +54,14 @@ void check_type(const PlacedRoute& route, Errors& errors) {
 }  // namespace
 
 void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
-    std::map<Prefix, std::string> seen;
+    std::map<std::pair<std::string, Prefix>, std::string> seen;  // by VRF
     for (const PlacedRoute& route : draft.routes) {
         check_type(route, errors);
         std::optional<Prefix> prefix;
         if (!route.prefix_broken) {
             prefix = route.value.prefix;
             std::string where = at(route.where, "prefix");
-            auto [first, is_new] = seen.try_emplace(*prefix, where);
+            auto [first, is_new] = seen.try_emplace({route.value.vrf, *prefix}, where);
             if (!is_new)
                 errors.push_back(
                     {where, in_quotes(prefix->to_string()) + " has a route already",
@@ -71,8 +72,8 @@ void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors)
                 errors.push_back(
                     {where, in_quotes(prefix->to_string()) + " is " + reason, "a unicast prefix", ""});
         }
-        check_next_hops(route.next_hops, prefix, draft, nets, errors);
-        check_next_hops(route.backup, prefix, draft, nets, errors);
+        check_next_hops(route.next_hops, prefix, route.value.vrf, draft, nets, errors);
+        check_next_hops(route.backup, prefix, route.value.vrf, draft, nets, errors);
     }
 }
 
@@ -80,7 +81,7 @@ namespace {
 
 void check_backup(const PlacedRoutesFile::Id& backup, const PlacedRoutesFile& file, const Draft& draft,
                   const ConnectedNets& nets, Errors& errors) {
-    check_next_hops(backup.next_hops, std::nullopt, draft, nets, errors);
+    check_next_hops(backup.next_hops, std::nullopt, file.value.vrf, draft, nets, errors);
     const auto has_id = [&](const std::string& id) {
         return std::ranges::any_of(file.ids, [&](const auto& one) { return one.id == id; });
     };
@@ -116,7 +117,7 @@ void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& e
         for (const auto& id : file.backups)
             check_backup(id, file, draft, nets, errors);
         for (const auto& id : file.ids) {
-            check_next_hops(id.next_hops, std::nullopt, draft, nets, errors);
+            check_next_hops(id.next_hops, std::nullopt, file.value.vrf, draft, nets, errors);
             const PlacedNextHop* sample = nullptr;
             for (const PlacedNextHop& hop : id.next_hops) {
                 if (!hop.value.via) continue;
@@ -148,12 +149,13 @@ void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& err
             continue;
         }
         if (!known || (address.is_v6() && address.is_link_local())) continue;
-        if (const auto* own = nets.with_own_address(address)) {
+        const std::string& vrf = draft.interface(one.value.interface)->value.vrf;
+        if (const auto* own = nets.with_own_address(address, vrf)) {
             errors.push_back({where, text + " is this router's own address on " + in_quotes(own->interface),
                               "the address of another host", ""});
             continue;
         }
-        auto around = nets.containing(address);
+        auto around = nets.containing(address, vrf);
         bool on_it = std::ranges::any_of(
             around, [&](const auto* net) { return net->interface == one.value.interface; });
         if (!on_it && nets.has(one.value.interface, address.family) &&

@@ -85,6 +85,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
+    if (auto done = apply_vrfs(wanted, transaction); !done) return done;
     if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
@@ -105,6 +106,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     (void)routing_.settle(std::numeric_limits<size_t>::max());
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
+    drop_unwanted_vrfs(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
     transaction.on_commit("next hops of FPM", [this] { fpm_routes_.refresh(); });
     transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });

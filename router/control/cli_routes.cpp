@@ -35,7 +35,7 @@ class CliRoutes::Installer {
             route.next_hops == last_.next_hops && route.backup == last_.backup)
             return {};
         release();
-        auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops, route.backup);
+        auto spec = to_spec(routing_, route.type, route.next_hops, route.backup);
         if (!spec) return tl::unexpected(spec.error());
         if (route.counters) {
             const auto counter = counters_.acquire({route.prefix, cli_source});

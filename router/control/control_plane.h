@@ -5,8 +5,8 @@
 ///
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
-/// control_plane.cpp: putting it together. apply.cpp, apply_interfaces.cpp: a configuration. events.cpp: what
-/// the kernel says.
+/// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp: a configuration.
+/// events.cpp: what the kernel says.
 #pragma once
 
 #include <memory>
@@ -140,6 +140,10 @@ class ControlPlane : private KernelListener {
     void tell_drift();
     void settle_routing(DescriptorWatcher& watcher);
     Result<void> release_route_counters();
+
+    // apply_vrfs.cpp
+    Result<void> apply_vrfs(const config::Config& wanted, Transaction& transaction);
+    void drop_unwanted_vrfs(const config::Config& wanted, Transaction& transaction);
 
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);

@@ -110,6 +110,7 @@ class Ports {
     static bool is_port(const config::Interface& interface) { return !interface.parent; }
 
     // ports.cpp
+    [[nodiscard]] VrfId vrf_of(const config::Interface& interface) const;
     [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> find_port(Port& port, Transaction& transaction);
     void make_vlan_device(const Port& vlan, Transaction& transaction);

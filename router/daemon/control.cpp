@@ -206,29 +206,50 @@ ProtocolOf Daemon::protocols() const {
     return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
 }
 
-std::unique_ptr<LongAnswer> Daemon::routes(const RouteQuery& query) {
+Result<VrfId> Daemon::vrf_of(const std::string& name) const {
+    if (const auto found = control_->routing().vrf_by_name(name)) return *found;
+    return fail(name, "no such VRF", "one of /vrfs, or default", "pktpit show vrfs");
+}
+
+Control::Begun Daemon::routes(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
     return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(), protocols());
 }
 
-std::unique_ptr<LongAnswer> Daemon::all_routes(const RouteQuery& query) {
+Control::Begun Daemon::all_routes(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
     return list_routes(control_->routing(), query, RouteForm::lines, &control_->route_counters(),
                        protocols());
 }
 
-std::unique_ptr<LongAnswer> Daemon::routes_summary() {
-    return summarise_routes(control_->routing());
+Control::Begun Daemon::routes_summary(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
+    return summarise_routes(control_->routing(), query.vrf);
 }
 
 std::unique_ptr<LongAnswer> Daemon::next_hop_groups() {
     return list_next_hop_groups(control_->routing());
 }
 
-json Daemon::route_to(const IpAddress& address) {
-    return show_route_to(control_->routing(), address, &control_->route_counters(), protocols());
+json Daemon::vrfs() {
+    json list = show_vrfs(control_->routing());
+    // Which of the kernel's tables is followed for the default VRF is a setting of its own.
+    const auto& followed = control_->config().kernel_routes;
+    list["vrfs"][0]["table"] = followed.enabled ? json(followed.table) : json();
+    return list;
 }
 
-json Daemon::lookup(const std::vector<IpAddress>& addresses) {
-    return show_lookup(control_->routing(), addresses);
+Result<json> Daemon::route_to(const AddressQuery& query) {
+    const auto vrf = vrf_of(query.vrf);
+    if (!vrf) return tl::unexpected(vrf.error());
+    return show_route_to(control_->routing(), query.addresses.front(), &control_->route_counters(),
+                         protocols(), *vrf);
+}
+
+Result<json> Daemon::lookup(const AddressQuery& query) {
+    const auto vrf = vrf_of(query.vrf);
+    if (!vrf) return tl::unexpected(vrf.error());
+    return show_lookup(control_->routing(), query.addresses, *vrf);
 }
 
 json Daemon::neighbours() {

@@ -207,7 +207,7 @@ TEST(Schema, MissingKeysAreNamedWithWhatTheyHold) {
             tried++;
         }
     });
-    EXPECT_EQ(tried, 1 + 4 + 2 + 3 + 1 + 1 + 1);
+    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1);
 }
 
 TEST(Schema, NamesOfInterfacesAndIds) {
@@ -307,7 +307,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 47);
+    EXPECT_EQ(compared, 48);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);
