@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "config/protocols.h"
@@ -285,20 +286,28 @@ json Daemon::drift() {
 
 json Daemon::ignored_routes() {
     constexpr size_t most = 1000;
-    const IgnoredRoutes& ignored = control_->ignored_routes();
-    json counts = json::object();
-    for (size_t i = 0; i < IgnoredRoutes::kinds; i++)
-        counts[to_string(static_cast<IgnoredRoutes::Kind>(i))] =
-            ignored.count(static_cast<IgnoredRoutes::Kind>(i));
+    std::array<size_t, IgnoredRoutes::kinds> counted{};
     json routes = json::array();
-    for (const auto& [route, entry] : ignored.all()) {
-        if (routes.size() == most) break;
-        routes.push_back({{"prefix", route.rule ? json() : json(route.prefix.to_string())},
-                          {"kind", to_string(entry.kind)},
-                          {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
-                          {"reason", reason_of(route, entry.kind)}});
+    bool more = false;
+    for (const auto& [vrf, ignored] : control_->ignored_routes()) {
+        for (size_t i = 0; i < counted.size(); i++)
+            counted[i] += ignored->count(static_cast<IgnoredRoutes::Kind>(i));
+        more = more || ignored->more();
+        for (const auto& [route, entry] : ignored->all()) {
+            if (routes.size() == most) {
+                more = true;
+                break;
+            }
+            routes.push_back({{"vrf", vrf.empty() ? "default" : vrf},
+                              {"prefix", route.rule ? json() : json(route.prefix.to_string())},
+                              {"kind", to_string(entry.kind)},
+                              {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
+                              {"reason", reason_of(route, entry.kind)}});
+        }
     }
-    const bool more = ignored.more() || routes.size() < ignored.all().size();
+    json counts = json::object();
+    for (size_t i = 0; i < counted.size(); i++)
+        counts[to_string(static_cast<IgnoredRoutes::Kind>(i))] = counted[i];
     return {{"counts", std::move(counts)}, {"more", more}, {"routes", std::move(routes)}};
 }
 

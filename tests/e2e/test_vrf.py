@@ -2,7 +2,7 @@
 """VRFs: interfaces with routes of their own, over which the same addresses and prefixes mean something else.
 
 Hosts a and b are in VRF red, c and d in blue, e and f in the default one. On the links of b and d the router has the same
-address, 10.77.0.1/24, and a neighbour 10.77.0.2 on each; both have 203.0.113.0/24 behind them. The host's own packets are
+address, 10.77.0.1/24, and a neighbour 10.77.0.2 on each; both have 203.0.113.0/24 behind them, and f has it, too. The host's own packets are
 the kernel's, which has no VRF devices here: it answers for addresses that it has once."""
 
 import copy
@@ -10,8 +10,8 @@ import struct
 
 import pytest
 from conftest import open_net
-from lib.packets import ICMP, assert_silence, goes_to, icmp_answer, token, udp4, udp6
-from lib.pktpit_router import DATAPLANE, inline_only
+from lib.packets import ICMP, icmp_answer, token, udp4, udp6
+from lib.pktpit_router import inline_only
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
@@ -28,6 +28,7 @@ def configure(net):
     """VRFS, what is in both, and leaks; in place of the topology's own routes, which know no VRFs."""
     config = net.router.config
     config["vrfs"] = {"red": {"table": 1001}, "blue": {"table": 1002}}
+    config["kernel_routes"] = {"enabled": True, "protocols": ["static"]}
     config["routes"], config["neighbours"] = [], []
     for host in net.hosts:
         vrf = VRFS[host.label]
@@ -44,6 +45,7 @@ def configure(net):
     config["routes"] += [
         {"prefix": "192.0.2.0/24", "next_hops": [{"via": net.c.ip4, "vrf": "blue"}], "vrf": "red"},
         {"prefix": "198.18.1.0/24", "via": net.a.ip4, "interface": net.a.port, "vrf": "blue"},
+        {"prefix": "203.0.113.0/24", "via": net.f.ip4}, {"prefix": "2001:db8:ffff::/48", "via": net.f.ip6},
     ]
     config["interfaces"]["p2.100"] = {"parent": "p2", "vlan": [100], "vrf": "blue", "addresses": ["10.20.0.1/24"]}
     config["neighbours"].append({"address": "10.20.0.2", "mac": net.b.mac, "interface": "p2.100"})
@@ -133,7 +135,7 @@ def changed(net, change):
 @requirement("the same prefix and the same addresses in two VRFs: packets go by their own interface's")
 @pytest.mark.parametrize("destination", [BOTH4, BOTH6])
 def test_vrfs_do_not_mix(net, destination):
-    for sender, receiver in (("a", "b"), ("c", "d")):
+    for sender, receiver in (("a", "b"), ("c", "d"), ("e", "f")):
         for _ in range(3):
             reaches(getattr(net, sender), getattr(net, receiver), destination)
             others = [host for host in net.hosts if host.label not in (sender, receiver)]
@@ -150,8 +152,8 @@ def destination_of(frame):
 
 @requirement("what one VRF has no route to is unreachable there, whatever others have")
 def test_no_route_in_one_vrf(net):
-    for sender, destination in ((net.a, net.d.behind4), (net.c, net.b.behind4), (net.e, BOTH4), (net.a, net.e.behind4),
-                                (net.a, net.d.behind6), (net.e, BOTH6)):
+    for sender, destination in ((net.a, net.d.behind4), (net.c, net.b.behind4), (net.e, net.b.behind4), (net.a, net.e.behind4),
+                                (net.a, net.d.behind6), (net.e, net.b.behind6)):
         answer = error_at(sender, destination)
         assert answer.dst == sender.mac
 
@@ -218,10 +220,62 @@ def test_shown(net):
         assert result["prefix"] == "203.0.113.0/24" and result["next_hops"][0]["interface"] == via
     [leak] = [route for route in net.router.json("show", "routes", "--vrf", "red")["routes"] if route["prefix"] == "192.0.2.0/24"]
     assert leak["next_hops"][0]["vrf"] == "blue" and leak["next_hops"][0]["interface"] == "p3"
-    assert net.router.json("lookup", BOTH4)["results"][0]["prefix"] is None
-    assert not any(route["prefix"] == "203.0.113.0/24" for route in net.router.json("show", "routes")["routes"])
+    for words in ((), ("--vrf", "default")):
+        assert net.router.json("lookup", BOTH4, *words)["results"][0]["next_hops"][0]["interface"] == "p6"
+        assert not any(route["prefix"] == "192.0.2.0/24" for route in net.router.json("show", "routes", *words)["routes"])
     refused = net.router.cli("show", "routes", "--vrf", "green", check=False)
     assert refused.returncode != 0 and "green" in refused.stdout + refused.stderr
+
+
+def in_kernel(net, *words):
+    net.topology.router_namespace.ip("-6" if any(":" in str(word) for word in words) else "-4", "route", *words)
+
+
+@requirement("the kernel's table of each VRF is followed into it, live, and main into the default one")
+@pytest.mark.parametrize("prefix, destination, via", [("100.64.0.0/16", "100.64.1.9", "ip4"), ("2001:db8:cccc::/48", "2001:db8:cccc::9", "ip6")])
+def test_kernel_tables_are_followed(net, prefix, destination, via):
+    pairs = ((net.a, net.b, "1001"), (net.c, net.d, "1002"), (net.e, net.f, "main"))
+    for _, receiver, table in pairs:
+        in_kernel(net, "add", prefix, "via", getattr(receiver, via), "table", table, "proto", "static")
+    for sender, receiver, _ in pairs:
+        reaches(sender, receiver, destination)
+    assert net.router.json("show", "route", destination, "--vrf", "blue")["candidates"][0]["source"] == "kernel"
+    in_kernel(net, "del", prefix, "table", "1001")
+    error_at(net.a, destination)
+    for sender, receiver, _ in pairs[1:]:
+        reaches(sender, receiver, destination)
+    # With its VRF the table is followed no more; with the VRF it is back.
+    changed(net, lambda config: config["vrfs"]["blue"].update(table=1003))
+    net.router.reload()
+    error_at(net.c, destination)
+    net.router.write()
+    net.router.reload()
+    reaches(net.c, net.d, destination)
+    for _, _, table in pairs[1:]:
+        in_kernel(net, "del", prefix, "table", table)
+    for sender, _, _ in pairs:
+        error_at(sender, destination)
+
+
+@requirement("routes of a VRF are not installed in the kernel")
+def test_not_installed(net):
+    for table in ("main", "1001", "1002"):
+        routes = net.topology.router_namespace.ip("route", "show", "table", table, check=False).stdout
+        assert "198.18.1.0/24" not in routes and "198.18.3.0/24" not in routes and "192.0.2.0/24" not in routes
+    assert "198.18.5.0/24" in net.topology.router_namespace.ip("route", "show").stdout
+
+
+@requirement("an ip rule that Pktpit does not obey is in show drift, until it goes")
+def test_rule_is_drift(net):
+    def rules():
+        return [item for item in net.router.json("show", "drift")["drift"] if item["what"] == "rule"]
+
+    assert rules() == []
+    net.topology.router_namespace.ip("rule", "add", "from", "10.1.0.0/24", "lookup", "1002", "priority", "77")
+    [rule] = wait_for(rules, 3, "the rule is in show drift")
+    assert "rule 77: lookup of table 1002" in rule["found"] and not rule["mended_by_reload"]
+    net.topology.router_namespace.ip("rule", "del", "priority", "77")
+    wait_for(lambda: not rules(), 3, "the rule is gone from show drift")
 
 
 @requirement("a reload adds a VRF, moves interfaces into it and out again, and removes it; nothing of others is lost")
@@ -330,4 +384,4 @@ def test_restart(own_net):
     settle(own_net)
     reaches(own_net.a, own_net.b, BOTH4)
     reaches(own_net.c, own_net.d, BOTH4)
-    error_at(own_net.e, BOTH4)
+    reaches(own_net.e, own_net.f, BOTH4)
