@@ -10,11 +10,13 @@ import struct
 
 import pytest
 from conftest import open_net
+from lib.namespaces import end
 from lib.packets import ICMP, icmp_answer, token, udp4, udp6
 from lib.pktpit_router import inline_only
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
+from test_trace import Observation
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux would need VRF devices")
@@ -225,6 +227,22 @@ def test_shown(net):
         assert not any(route["prefix"] == "192.0.2.0/24" for route in net.router.json("show", "routes", *words)["routes"])
     refused = net.router.cli("show", "routes", "--vrf", "green", check=False)
     assert refused.returncode != 0 and "green" in refused.stdout + refused.stderr
+
+
+@requirement("trace says in which VRF a packet was looked up, and what it met there")
+@pytest.mark.parametrize("sender, receiver, vrf", [("c", "d", "blue"), ("e", "f", "default")])
+def test_trace(net, sender, receiver, vrf):
+    sender, receiver = getattr(net, sender), getattr(net, receiver)
+    observation = Observation(net.router, "trace", "--json", "--count", 1, "--filter", f"host {BOTH4}", "--port", sender.port)
+    try:
+        reaches(sender, receiver, BOTH4)
+        [packet], _ = observation.packets()
+    finally:
+        end(observation.process)
+    lookup = packet["lookup"]
+    assert (lookup["vrf"], lookup["prefix"], lookup["as_the_packet_met"]) == (vrf, "203.0.113.0/24", True)
+    assert lookup["adjacency"]["port"] == receiver.port
+    assert lookup["group"] == net.router.json("show", "route", BOTH4, "--vrf", vrf)["group"]["id"]
 
 
 def in_kernel(net, *words):
