@@ -66,6 +66,7 @@ struct Interface {
     std::optional<Wire> wire;  ///< of a port of `model`
     std::string nic_port;      ///< of a port of `model`: "nic0/1"; empty: the next that is free
     GenericVlan generic_vlan = GenericVlan::refuse;
+    std::string vrf{};  ///< in whose routes its packets are looked up; empty: the default VRF
     bool operator==(const Interface&) const = default;
 };
 
@@ -73,6 +74,9 @@ struct NextHop {
     std::optional<IpAddress> via;          ///< gateway; absent: the destination itself is on the link
     std::optional<std::string> interface;  ///< absent: where the route to `via` leads
     uint16_t weight = 1;
+    /// Without `interface`: the VRF (empty: the default one) in which `via` is looked up; absent: the
+    /// route's.
+    std::optional<std::string> vrf{};
     bool operator==(const NextHop&) const = default;
 };
 
@@ -85,6 +89,7 @@ struct StaticRoute {
     bool counters = false;          ///< packets and bytes forwarded by it are counted
     std::vector<NextHop> backup{};  ///< used while none of `next_hops` can be
     uint32_t mtu = 0;               ///< bytes of an IP packet: nothing larger leaves by it; 0: the link's
+    std::string vrf{};              ///< that it is a route of; empty: the default one
     bool operator==(const StaticRoute&) const = default;
 };
 
@@ -94,8 +99,15 @@ struct RoutesFile {
     std::map<std::string, std::vector<NextHop>> next_hops;  ///< by id as in the file; "*": every other id
     uint8_t preference = 10;
     std::map<std::string, std::vector<NextHop>>
-        backup{};  ///< the same for what stands in while none can be used
+        backup{};       ///< the same for what stands in while none can be used
+    std::string vrf{};  ///< of all its routes; empty: the default one
     bool operator==(const RoutesFile&) const = default;
+};
+
+/// A table of routes of its own for the packets of some interfaces.
+struct Vrf {
+    uint32_t table = 0;  ///< of the kernel
+    bool operator==(const Vrf&) const = default;
 };
 
 struct StaticNeighbour {
@@ -231,6 +243,7 @@ struct Config {
     std::string dataplane = "xdp";
     std::string log_level = "info";
     std::map<std::string, Interface> interfaces;
+    std::map<std::string, Vrf> vrfs;  ///< by name, without the default one
     std::vector<StaticRoute> routes;
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;

@@ -11,22 +11,26 @@ ConnectedNets::ConnectedNets(const Draft& draft) {
     for (const PlacedInterface& one : draft.interfaces) {
         incomplete_ |= one.addresses_broken;
         for (const PlacedAddress& address : one.addresses)
-            nets_.push_back({address.value.net(), address.value.address, one.value.name, address.where});
+            nets_.push_back(
+                {address.value.net(), address.value.address, one.value.name, address.where, one.value.vrf});
     }
     std::ranges::stable_sort(nets_, {}, &Net::prefix);
 }
 
-std::vector<const ConnectedNets::Net*> ConnectedNets::containing(const IpAddress& address) const {
+std::vector<const ConnectedNets::Net*> ConnectedNets::containing(const IpAddress& address,
+                                                                 const std::string& vrf) const {
     std::vector<const Net*> found;
     for (const Net& net : nets_)
-        if (net.prefix.address.family == address.family && net.prefix.contains(address))
+        if (net.vrf == vrf && net.prefix.address.family == address.family && net.prefix.contains(address))
             found.push_back(&net);
     std::ranges::stable_sort(found, std::greater{}, [](const Net* net) { return net->prefix.length; });
     return found;
 }
 
-const ConnectedNets::Net* ConnectedNets::with_own_address(const IpAddress& address) const {
-    auto found = std::ranges::find(nets_, address, &Net::own);
+const ConnectedNets::Net* ConnectedNets::with_own_address(const IpAddress& address,
+                                                          const std::string& vrf) const {
+    auto found =
+        std::ranges::find_if(nets_, [&](const Net& net) { return net.vrf == vrf && net.own == address; });
     return found == nets_.end() ? nullptr : &*found;
 }
 

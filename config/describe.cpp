@@ -80,6 +80,7 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
     for (const InterfaceAddress& one : running.addresses)
         if (std::ranges::find(wanted.addresses, one) == wanted.addresses.end())
             out.push_back(name + "remove address " + one.to_string());
+    compare(out, name + "VRF", vrf_name(running.vrf), vrf_name(wanted.vrf));
     if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
     if (running.forwarding != wanted.forwarding)
         out.push_back(name + "forwarding: " + to_string(running.forwarding) + " → " +
@@ -168,7 +169,8 @@ std::string summary(const RoutesFile& file) {
         out += (out.empty() ? "" : "; ") + std::string("id ") + id + " " + to_string(hops);
     for (const auto& [id, hops] : file.backup)
         out += "; backup of id " + id + " " + to_string(hops);
-    return out + ", preference " + std::to_string(file.preference);
+    return out + ", preference " + std::to_string(file.preference) +
+           (file.vrf.empty() ? "" : ", VRF " + file.vrf);
 }
 
 std::string summary(const StaticNeighbour& one) {
@@ -196,6 +198,23 @@ void compare_lists(Lines& out, const std::string& kind, const std::vector<T>& ru
         out.push_back(kind + name + ": remove");
 }
 
+/// " of VRF red", of what is not the default one's.
+std::string of_vrf(const std::string& vrf) {
+    return vrf.empty() ? "" : " of VRF " + vrf;
+}
+
+void describe_vrfs(Lines& out, const Config& running, const Config& wanted) {
+    for (const auto& [name, vrf] : wanted.vrfs) {
+        const auto found = running.vrfs.find(name);
+        if (found == running.vrfs.end())
+            out.push_back("VRF " + name + ": add, table " + std::to_string(vrf.table));
+        else
+            compare(out, "VRF " + name + ": table", found->second.table, vrf.table);
+    }
+    for (const auto& [name, vrf] : running.vrfs)
+        if (!wanted.vrfs.contains(name)) out.push_back("VRF " + name + ": remove, with its routes");
+}
+
 std::string seed(const std::optional<uint32_t>& value) {
     return value ? std::to_string(*value) : "the instance's own";
 }
@@ -208,19 +227,20 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "dataplane", running.dataplane, wanted.dataplane);
     compare(out, "log level", running.log_level, wanted.log_level);
 
+    describe_vrfs(out, running, wanted);
     for (const auto& [name, one] : wanted.interfaces) {
         auto found = running.interfaces.find(name);
         if (found != running.interfaces.end())
             describe_interface(out, found->second, one);
         else
             out.push_back("interface " + name + ": add, " + place(one) + ", addresses " +
-                          list(texts(one.addresses)));
+                          list(texts(one.addresses)) + (one.vrf.empty() ? "" : ", VRF " + one.vrf));
     }
     for (const auto& [name, one] : running.interfaces)
         if (!wanted.interfaces.contains(name)) out.push_back("interface " + name + ": remove");
 
     compare_lists(out, "route ", running.routes, wanted.routes,
-                  [](const StaticRoute& one) { return one.prefix.to_string(); });
+                  [](const StaticRoute& one) { return one.prefix.to_string() + of_vrf(one.vrf); });
     compare_lists(out, "routes file ", running.routes_files, wanted.routes_files,
                   [](const RoutesFile& one) { return one.path; });
     compare_lists(out, "neighbour ", running.neighbours, wanted.neighbours, [](const StaticNeighbour& one) {

@@ -20,6 +20,7 @@ std::string resolved(const std::string& base_directory, const std::string& path)
 void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& errors) {
     ConnectedNets nets(draft);
     check_interfaces(draft, exists, errors);
+    check_vrfs(draft, errors);
     check_workers(draft.settings, errors);
     check_vfio(draft, errors);
     check_dpdk(draft, exists, errors);

@@ -18,13 +18,14 @@ class ConnectedNets {
         IpAddress own;
         std::string interface;
         std::string where;
+        std::string vrf;  ///< of the interface
     };
 
     explicit ConnectedNets(const Draft& draft);
 
-    /// Nets that contain the address, longest first.
-    [[nodiscard]] std::vector<const Net*> containing(const IpAddress& address) const;
-    [[nodiscard]] const Net* with_own_address(const IpAddress& address) const;
+    /// Nets of the VRF that contain the address, longest first.
+    [[nodiscard]] std::vector<const Net*> containing(const IpAddress& address, const std::string& vrf) const;
+    [[nodiscard]] const Net* with_own_address(const IpAddress& address, const std::string& vrf) const;
     [[nodiscard]] bool has(std::string_view interface, Family family) const;
     /// "an address in 192.0.2.0/24 (eth0), 198.51.100.0/24 (eth1)", of one interface if it is given.
     [[nodiscard]] std::string choice(Family family, std::string_view interface = {}) const;
@@ -43,6 +44,8 @@ std::string no_host_address(const IpAddress& address);
 std::string reserved_in_net(const IpAddress& address, const Prefix& net);
 
 void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors& errors);
+/// Their names and tables, and who names them; but for next hops.
+void check_vrfs(const Draft& draft, Errors& errors);
 void check_workers(const Config& settings, Errors& errors);
 /// What belongs to a port of the `vfio` dataplane, and to no other.
 void check_vfio(const Draft& draft, Errors& errors);
@@ -65,9 +68,11 @@ void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& e
 void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_kernel_routes(const Config& settings, Errors& errors);
 
-/// The next hops of one route or one id. `prefix`: the route's, if it is known.
+/// The next hops of one route or one id. `prefix`: the route's, if it is known. `vrf`: the route's.
 void check_next_hops(const std::vector<PlacedNextHop>& next_hops, const std::optional<Prefix>& prefix,
-                     const Draft& draft, const ConnectedNets& nets, Errors& errors);
+                     const std::string& vrf, const Draft& draft, const ConnectedNets& nets, Errors& errors);
+/// The VRF is one of the configuration, or the default one (empty); adds an error at `where` if not.
+bool check_vrf_name(const std::string& name, const std::string& where, const Draft& draft, Errors& errors);
 /// The interface is one of the configuration; adds an error at `where` if not.
 bool check_interface_name(const std::string& name, const std::string& where, const Draft& draft,
                           Errors& errors);

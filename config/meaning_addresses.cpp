@@ -32,16 +32,16 @@ void check_one(const PlacedAddress& placed, const PlacedInterface& interface, Er
              "at least 1280 (RFC 8200 5)", ""});
 }
 
-/// Same net or one inside the other, on different interfaces. `nets` are sorted, so that a net comes after
-/// all that contain it: those are the ones still open.
+/// Same net or one inside the other, on different interfaces of one VRF. `nets` are sorted, so that a net
+/// comes after all that contain it: those are the ones still open.
 void check_overlaps(const ConnectedNets& nets, Errors& errors) {
     std::vector<const ConnectedNets::Net*> open;
     for (const auto& net : nets.all()) {
         if (net.own.is_link_local() || net.prefix.length == 0) continue;
         while (!open.empty() && !open.back()->prefix.overlaps(net.prefix))
             open.pop_back();
-        auto other =
-            std::ranges::find_if(open, [&](const auto* one) { return one->interface != net.interface; });
+        auto other = std::ranges::find_if(
+            open, [&](const auto* one) { return one->interface != net.interface && one->vrf == net.vrf; });
         if (other != open.end() && (*other)->own != net.own)
             errors.push_back({net.where,
                               in_quotes(net.own.to_string() + "/" + std::to_string(net.prefix.length)) +
@@ -55,7 +55,7 @@ void check_overlaps(const ConnectedNets& nets, Errors& errors) {
 }  // namespace
 
 void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
-    std::map<IpAddress, std::string> seen;
+    std::map<std::pair<std::string, IpAddress>, std::string> seen;  // by VRF
     for (const PlacedInterface& one : draft.interfaces) {
         std::set<std::string> told;
         for (const PlacedAddress& placed : one.addresses) {
@@ -64,7 +64,7 @@ void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& erro
             for (Error& error : found)
                 if (told.insert(error.where).second) errors.push_back(std::move(error));
             // The same link-local address may be on many links.
-            auto [first, is_new] = seen.try_emplace(placed.value.address, placed.where);
+            auto [first, is_new] = seen.try_emplace({one.value.vrf, placed.value.address}, placed.where);
             bool same_link = first->second.starts_with(one.where + "/");
             if (!is_new && (same_link || !placed.value.address.is_link_local()))
                 errors.push_back({placed.where,

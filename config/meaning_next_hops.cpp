@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <map>
+#include <tuple>
 
 #include "base/json/pointer.h"
 #include "config/meaning.h"
@@ -9,15 +10,26 @@ namespace {
 
 class NextHopCheck {
   public:
-    NextHopCheck(const PlacedNextHop& hop, const std::optional<Prefix>& prefix, const Draft& draft,
-                 const ConnectedNets& nets, Errors& errors)
-        : hop_(hop), prefix_(prefix), draft_(draft), nets_(nets), errors_(errors) {}
+    NextHopCheck(const PlacedNextHop& hop, const std::optional<Prefix>& prefix, const std::string& route_vrf,
+                 const Draft& draft, const ConnectedNets& nets, Errors& errors)
+        : hop_(hop),
+          prefix_(prefix),
+          route_vrf_(route_vrf),
+          vrf_(vrf_of(hop.value, route_vrf, draft)),
+          draft_(draft),
+          nets_(nets),
+          errors_(errors) {}
 
     void run() {
         const NextHop& value = hop_.value;
         bool known = true;
         if (value.interface)
             known = check_interface_name(*value.interface, at(hop_.where, "interface"), draft_, errors_);
+        if (value.vrf && value.interface)
+            fault(at(hop_.where, "vrf"), "next hop with both \"interface\" and \"vrf\"", "one of the two",
+                  "an interface says by itself which VRF packets go to");
+        else if (value.vrf)
+            known = check_vrf_name(*value.vrf, at(hop_.where, "vrf"), draft_, errors_);
         if (hop_.via_broken) return;
         if (!value.via) {
             if (!value.interface)
@@ -35,6 +47,13 @@ class NextHopCheck {
     }
 
   private:
+    /// Whose nets the gateway is on.
+    static std::string vrf_of(const NextHop& hop, const std::string& route_vrf, const Draft& draft) {
+        if (!hop.interface) return hop.vrf.value_or(route_vrf);
+        const PlacedInterface* interface = draft.interface(*hop.interface);
+        return interface ? interface->value.vrf : route_vrf;
+    }
+
     [[nodiscard]] std::string text() const { return hop_.value.via->to_string(); }
 
     void fault(const std::string& where, std::string message, std::string expected, std::string hint = {}) {
@@ -56,7 +75,7 @@ class NextHopCheck {
                   "the address of another router");
             return false;
         }
-        if (const auto* own = nets_.with_own_address(via);
+        if (const auto* own = nets_.with_own_address(via, vrf_);
             own &&
             (!via.is_link_local() || !hop_.value.interface || own->interface == *hop_.value.interface)) {
             fault(hop_.via_where,
@@ -71,7 +90,7 @@ class NextHopCheck {
     void check_net() {
         const IpAddress& via = *hop_.value.via;
         const std::optional<std::string>& interface = hop_.value.interface;
-        auto around = nets_.containing(via);
+        auto around = nets_.containing(via, vrf_);
         const ConnectedNets::Net* net = nullptr;
         for (const auto* one : around)
             if (!net && (!interface || one->interface == *interface)) net = one;
@@ -108,7 +127,7 @@ class NextHopCheck {
                   "the address of a router in it");
         // As long as the net itself or longer, the route would win over the net for the gateway's own
         // address.
-        if (prefix_ && prefix_->contains(via) && prefix_->length >= net.prefix.length)
+        if (prefix_ && vrf_ == route_vrf_ && prefix_->contains(via) && prefix_->length >= net.prefix.length)
             fault(hop_.via_where,
                   "loop: gateway " + in_quotes(text()) + " lies within the route's own prefix " +
                       prefix_->to_string(),
@@ -119,6 +138,8 @@ class NextHopCheck {
 
     const PlacedNextHop& hop_;
     const std::optional<Prefix>& prefix_;
+    const std::string& route_vrf_;
+    const std::string vrf_;
     const Draft& draft_;
     const ConnectedNets& nets_;
     Errors& errors_;
@@ -127,12 +148,14 @@ class NextHopCheck {
 }  // namespace
 
 void check_next_hops(const std::vector<PlacedNextHop>& next_hops, const std::optional<Prefix>& prefix,
-                     const Draft& draft, const ConnectedNets& nets, Errors& errors) {
-    std::map<std::pair<std::optional<IpAddress>, std::optional<std::string>>, std::string> seen;
+                     const std::string& vrf, const Draft& draft, const ConnectedNets& nets, Errors& errors) {
+    using Way = std::tuple<std::optional<IpAddress>, std::optional<std::string>, std::string>;
+    std::map<Way, std::string> seen;
     for (const PlacedNextHop& hop : next_hops) {
-        NextHopCheck(hop, prefix, draft, nets, errors).run();
+        NextHopCheck(hop, prefix, vrf, draft, nets, errors).run();
         if (hop.via_broken || (!hop.value.via && !hop.value.interface)) continue;
-        auto [first, is_new] = seen.try_emplace({hop.value.via, hop.value.interface}, hop.where);
+        auto [first, is_new] =
+            seen.try_emplace(Way{hop.value.via, hop.value.interface, hop.value.vrf.value_or(vrf)}, hop.where);
         if (!is_new)
             errors.push_back({hop.where, "the same next hop as " + first->second, "each next hop once",
                               "a larger share is given by \"weight\""});

@@ -46,7 +46,8 @@ void check_type(const PlacedRoute& route, Errors& errors) {
                           "a route with next hops", ""});
     for (const PlacedNextHop& hop : route.backup) {
         const bool twice = std::ranges::any_of(route.next_hops, [&](const PlacedNextHop& other) {
-            return other.value.via == hop.value.via && other.value.interface == hop.value.interface;
+            return other.value.via == hop.value.via && other.value.interface == hop.value.interface &&
+                   other.value.vrf == hop.value.vrf;
         });
         if (twice && !hop.via_broken)
             errors.push_back({hop.where, "backup " + in_quotes(to_string(hop.value)) + " is a next hop, too",
@@ -57,14 +58,14 @@ void check_type(const PlacedRoute& route, Errors& errors) {
 }  // namespace
 
 void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
-    std::map<Prefix, std::string> seen;
+    std::map<std::pair<std::string, Prefix>, std::string> seen;  // by VRF
     for (const PlacedRoute& route : draft.routes) {
         check_type(route, errors);
         std::optional<Prefix> prefix;
         if (!route.prefix_broken) {
             prefix = route.value.prefix;
             std::string where = at(route.where, "prefix");
-            auto [first, is_new] = seen.try_emplace(*prefix, where);
+            auto [first, is_new] = seen.try_emplace({route.value.vrf, *prefix}, where);
             if (!is_new)
                 errors.push_back(
                     {where, in_quotes(prefix->to_string()) + " has a route already",
@@ -79,8 +80,8 @@ void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors)
                                   "MTU " + std::to_string(route.value.mtu) + " of an IPv6 prefix",
                                   "at least 1280 (RFC 8200 5)", ""});
         }
-        check_next_hops(route.next_hops, prefix, draft, nets, errors);
-        check_next_hops(route.backup, prefix, draft, nets, errors);
+        check_next_hops(route.next_hops, prefix, route.value.vrf, draft, nets, errors);
+        check_next_hops(route.backup, prefix, route.value.vrf, draft, nets, errors);
     }
 }
 
@@ -88,7 +89,7 @@ namespace {
 
 void check_backup(const PlacedRoutesFile::Id& backup, const PlacedRoutesFile& file, const Draft& draft,
                   const ConnectedNets& nets, Errors& errors) {
-    check_next_hops(backup.next_hops, std::nullopt, draft, nets, errors);
+    check_next_hops(backup.next_hops, std::nullopt, file.value.vrf, draft, nets, errors);
     const auto has_id = [&](const std::string& id) {
         return std::ranges::any_of(file.ids, [&](const auto& one) { return one.id == id; });
     };
@@ -112,7 +113,7 @@ void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& e
             check_backup(id, file, draft, nets, errors);
         // Which prefixes an id is for, the file itself says: router/check.
         for (const auto& id : file.ids)
-            check_next_hops(id.next_hops, std::nullopt, draft, nets, errors);
+            check_next_hops(id.next_hops, std::nullopt, file.value.vrf, draft, nets, errors);
     }
 }
 
@@ -134,12 +135,13 @@ void check_neighbours(const Draft& draft, const ConnectedNets& nets, Errors& err
             continue;
         }
         if (!known || (address.is_v6() && address.is_link_local())) continue;
-        if (const auto* own = nets.with_own_address(address)) {
+        const std::string& vrf = draft.interface(one.value.interface)->value.vrf;
+        if (const auto* own = nets.with_own_address(address, vrf)) {
             errors.push_back({where, text + " is this router's own address on " + in_quotes(own->interface),
                               "the address of another host", ""});
             continue;
         }
-        auto around = nets.containing(address);
+        auto around = nets.containing(address, vrf);
         bool on_it = std::ranges::any_of(
             around, [&](const auto* net) { return net->interface == one.value.interface; });
         if (!on_it && nets.has(one.value.interface, address.family) &&

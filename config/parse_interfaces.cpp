@@ -22,6 +22,7 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
         out.has_vlan_protocol = true;
         value.vlan_protocol = *found == "802.1ad" ? 0x88a8 : 0x8100;
     }
+    if (auto found = node.find("vrf"); found != node.end()) value.vrf = vrf_of(*found);
     if (auto found = node.find("mtu"); found != node.end()) value.mtu = found->get<uint32_t>();
     if (auto found = node.find("xdp_mode"); found != node.end()) {
         out.has_xdp_mode = true;

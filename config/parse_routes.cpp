@@ -31,6 +31,13 @@ PlacedNextHop read_next_hop(const json& node, const std::string& where, Errors& 
     return out;
 }
 
+/// The same of an object that is nothing else: `vrf` is of the gateway.
+PlacedNextHop read_one_next_hop(const json& node, const std::string& where, Errors& errors) {
+    PlacedNextHop out = read_next_hop(node, where, errors);
+    if (auto found = node.find("vrf"); found != node.end()) out.value.vrf = vrf_of(*found);
+    return out;
+}
+
 /// What may stand for a set of next hops: an array of them, one, or the address of one.
 std::vector<PlacedNextHop> read_next_hops(const json& node, const std::string& where, Errors& errors) {
     std::vector<PlacedNextHop> out;
@@ -40,10 +47,10 @@ std::vector<PlacedNextHop> read_next_hops(const json& node, const std::string& w
         read_via(node.get<std::string>(), where, hop, errors);
         out.push_back(std::move(hop));
     } else if (node.is_object()) {
-        out.push_back(read_next_hop(node, where, errors));
+        out.push_back(read_one_next_hop(node, where, errors));
     } else {
         for (size_t i = 0; i < node.size(); i++)
-            out.push_back(read_next_hop(node[i], at(where, i), errors));
+            out.push_back(read_one_next_hop(node[i], at(where, i), errors));
     }
     return out;
 }
@@ -71,6 +78,7 @@ PlacedRoute read_route(const json& node, std::string where, Errors& errors) {
     if (auto found = node.find("metric"); found != node.end()) out.value.metric = found->get<uint32_t>();
     if (auto found = node.find("counters"); found != node.end()) out.value.counters = found->get<bool>();
     if (auto found = node.find("mtu"); found != node.end()) out.value.mtu = found->get<uint32_t>();
+    if (auto found = node.find("vrf"); found != node.end()) out.value.vrf = vrf_of(*found);
     out.has_shorthand = node.contains("via") || node.contains("interface");
     out.has_next_hops = node.contains("next_hops");
     if (out.has_shorthand) out.next_hops.push_back(read_next_hop(node, out.where, errors));
@@ -88,6 +96,7 @@ PlacedRoutesFile read_routes_file(const json& node, std::string where, Errors& e
     out.value.path = node.at("path").get<std::string>();
     if (auto found = node.find("preference"); found != node.end())
         out.value.preference = found->get<uint8_t>();
+    if (auto found = node.find("vrf"); found != node.end()) out.value.vrf = vrf_of(*found);
     for (const auto& [id, hops] : node.at("next_hops").items()) {
         std::string id_where = at(at(out.where, "next_hops"), id);
         out.ids.push_back({id, id_where, read_next_hops(hops, id_where, errors)});

@@ -35,6 +35,9 @@ void read_settings(const json& document, Config& settings) {
         settings.hash_seed = found->get<uint32_t>();
     take(document, "neighbour_queue", settings.neighbour_queue);
     take(document, "neighbours_unresolved", settings.neighbours_unresolved);
+    if (auto found = document.find("vrfs"); found != document.end())
+        for (const auto& [name, vrf] : found->items())
+            settings.vrfs[name].table = vrf.at("table").get<uint32_t>();
     if (auto found = document.find("kernel_routes"); found != document.end()) {
         KernelRoutes& out = settings.kernel_routes;
         take(*found, "enabled", out.enabled);

@@ -75,6 +75,11 @@ std::optional<MacAddress> read_mac(const std::string& text, const std::string& w
     return std::nullopt;
 }
 
+std::string vrf_of(const nlohmann::json& node) {
+    auto name = node.get<std::string>();
+    return name == "default" ? "" : name;
+}
+
 std::string lower_case(std::string text) {
     for (char& letter : text)
         if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');

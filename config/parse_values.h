@@ -2,6 +2,8 @@
 /// Text → address, prefix, with errors that say what was most likely meant. Internal to config/.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 
@@ -18,5 +20,8 @@ std::optional<MacAddress> read_mac(const std::string& text, const std::string& w
 
 /// ASCII letters only, as PCI addresses have them.
 std::string lower_case(std::string text);
+
+/// The name of a VRF: empty for "default".
+std::string vrf_of(const nlohmann::json& node);
 
 }  // namespace pktpit::config

@@ -15,6 +15,7 @@ json next_hop_json(const NextHop& hop) {
     json out = {{"weight", hop.weight}};
     if (hop.via) out["via"] = hop.via->to_string();
     if (hop.interface) out["interface"] = *hop.interface;
+    if (hop.vrf) out["vrf"] = vrf_name(*hop.vrf);
     return out;
 }
 
@@ -95,15 +96,14 @@ json interface_json(const Interface& interface) {
     for (const InterfaceAddress& address : interface.addresses)
         out["addresses"].push_back(address.to_string());
     if (interface.mtu) out["mtu"] = *interface.mtu;
+    out["vrf"] = vrf_name(interface.vrf);
     return out;
 }
 
 json route_json(const StaticRoute& route) {
-    json out = {{"prefix", route.prefix.to_string()},
-                {"type", to_string(route.type)},
-                {"preference", route.preference},
-                {"metric", route.metric},
-                {"counters", route.counters}};
+    json out = {{"prefix", route.prefix.to_string()}, {"type", to_string(route.type)},
+                {"preference", route.preference},     {"metric", route.metric},
+                {"counters", route.counters},         {"vrf", vrf_name(route.vrf)}};
     if (!route.next_hops.empty()) out["next_hops"] = next_hops_json(route.next_hops);
     if (!route.backup.empty()) out["backup"] = next_hops_json(route.backup);
     if (route.mtu != 0) out["mtu"] = route.mtu;
@@ -152,6 +152,7 @@ json to_json(const Config& config) {
                 {"dataplane", config.dataplane},
                 {"log_level", config.log_level},
                 {"interfaces", json::object()},
+                {"vrfs", json::object()},
                 {"routes", json::array()},
                 {"routes_files", json::array()},
                 {"neighbours", json::array()},
@@ -196,11 +197,14 @@ json to_json(const Config& config) {
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;
     for (const auto& [name, interface] : config.interfaces)
         out["interfaces"][name] = interface_json(interface);
+    for (const auto& [name, vrf] : config.vrfs)
+        out["vrfs"][name] = {{"table", vrf.table}};
     for (const StaticRoute& route : config.routes)
         out["routes"].push_back(route_json(route));
     for (const RoutesFile& file : config.routes_files) {
         json one = {{"path", file.path},
                     {"preference", file.preference},
+                    {"vrf", vrf_name(file.vrf)},
                     {"next_hops", next_hops_by_id(file.next_hops)}};
         if (!file.backup.empty()) one["backup"] = next_hops_by_id(file.backup);
         out["routes_files"].push_back(std::move(one));

@@ -15,20 +15,22 @@ class GatewayWarnings {
         for (const auto& [name, interface] : config.interfaces) {
             unknown_nets_ |= interface.addresses.empty();
             for (const auto& address : interface.addresses)
-                ways_.push_back(address.net());
+                ways_.push_back({interface.vrf, address.net()});
         }
         for (const auto& route : config.routes)
             if (route.type == RouteType::unicast &&
                 (route.prefix.length > 0 || config.routing.resolve_via_default))
-                ways_.push_back(route.prefix);
+                ways_.push_back({route.vrf, route.prefix});
     }
 
-    /// `own`: the prefix of the route that the gateway is of; it leads nowhere by itself.
-    void look_at(const NextHop& hop, const std::string& where, const Prefix* own) {
+    /// `own`: the prefix of the route that the gateway is of, `of`: its VRF; it leads nowhere by itself.
+    void look_at(const NextHop& hop, const std::string& where, const Prefix* own, const std::string& of) {
         if (!hop.via || hop.interface) return;
-        const bool inside = own && own->contains(*hop.via);
-        const bool reached = std::ranges::any_of(ways_, [&](const Prefix& way) {
-            return way.address.family == hop.via->family && way.contains(*hop.via) &&
+        const std::string& vrf = hop.vrf ? *hop.vrf : of;
+        const bool inside = own && vrf == of && own->contains(*hop.via);
+        const bool reached = std::ranges::any_of(ways_, [&](const auto& entry) {
+            const auto& [its_vrf, way] = entry;
+            return its_vrf == vrf && way.address.family == hop.via->family && way.contains(*hop.via) &&
                    (!inside || way.length > own->length);
         });
         if (reached) return;
@@ -51,8 +53,8 @@ class GatewayWarnings {
 
   private:
     const Config& config_;
-    std::vector<Prefix> ways_;
-    bool unknown_nets_ = false;  ///< an interface whose addresses others set
+    std::vector<std::pair<std::string, Prefix>> ways_;  ///< by VRF
+    bool unknown_nets_ = false;                         ///< an interface whose addresses others set
     Errors out_;
 };
 
@@ -66,12 +68,13 @@ Errors warnings_of(const Config& config) {
         for (size_t hop = 0; hop < route.next_hops.size(); hop++)
             warnings.look_at(route.next_hops[hop],
                              route.next_hops.size() > 1 ? at(at(where, "next_hops"), hop) : where,
-                             &route.prefix);
+                             &route.prefix, route.vrf);
     }
     for (size_t i = 0; i < config.routes_files.size(); i++)
         for (const auto& [id, hops] : config.routes_files[i].next_hops)
             for (const auto& hop : hops)
-                warnings.look_at(hop, at(at(at("/routes_files", i), "next_hops"), id), nullptr);
+                warnings.look_at(hop, at(at(at("/routes_files", i), "next_hops"), id), nullptr,
+                                 config.routes_files[i].vrf);
     Errors all = warnings.take();
     if (config.heartbeat.on_daemon_loss == OnDaemonLoss::kernel && config.dataplane != "xdp")
         all.push_back({"/heartbeat/on_daemon_loss",

@@ -109,10 +109,15 @@ std::string vlan_protocol_name(uint16_t tpid) {
     return tpid == 0x88a8 ? "802.1ad" : "802.1Q";
 }
 
+std::string vrf_name(const std::string& vrf) {
+    return vrf.empty() ? "default" : vrf;
+}
+
 std::string to_string(const NextHop& hop) {
     std::string out;
     if (hop.via) out += "via " + hop.via->to_string();
     if (hop.interface) out += (out.empty() ? "on " : " on ") + *hop.interface;
+    if (hop.vrf) out += " in VRF " + vrf_name(*hop.vrf);
     if (hop.weight != 1) out += " weight " + std::to_string(hop.weight);
     return out;
 }

@@ -21,18 +21,19 @@ _pktpit() {
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload detach show route lookup table counters trace capture doctor bench model demo" ;;
-                "show ") words="version ports routes route neighbours drift fpm counters latency offload workers config events memory next-hop-groups" ;;
+                "show ") words="version ports vrfs routes route neighbours drift fpm counters latency offload workers config events memory next-hop-groups" ;;
                 "bench ") words="wire cpu fib rfc2544 routes compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
                     words="default via dev weight nexthop blackhole unreachable prohibit preference metric mtu counters -4 -6" ;;
                 "route del") words="default -4 -6" ;;
-                "show routes") words="summary --ignored -4 -6 --source --within --limit" ;;
+                "show routes") words="summary --ignored -4 -6 --source --within --limit --vrf" ;;
+                "show route") words="--vrf" ;;
                 "show events") words="--follow" ;;
                 "counters ") words="--watch --interval --count" ;;
                 "trace ") words="--count --filter --port --verdict --seconds --sample" ;;
                 "capture ") words="-w --point --count --filter --port --seconds --sample --snaplen" ;;
-                "lookup ") words="--table --peer" ;;
+                "lookup ") words="--table --peer --vrf" ;;
                 "detach ") words="--instance --yes" ;;
                 "doctor ")
                     words="--nic --memory --tree --record"

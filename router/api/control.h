@@ -27,6 +27,13 @@ struct RouteQuery {
     std::optional<Prefix> within;       ///< only prefixes inside this one
     size_t limit = 1000;                ///< prefixes; the answer says how many routes there are in all
     std::optional<Prefix> after{};      ///< only prefixes behind this one in prefix order: the next page
+    std::string vrf{};                  ///< whose routes; empty: the default VRF's
+};
+
+/// What is asked about addresses.
+struct AddressQuery {
+    std::vector<IpAddress> addresses;
+    std::string vrf{};  ///< in whose routes; empty: the default VRF's
 };
 
 /// An answer that may be long. It is made in pieces, each of a few milliseconds on the daemon's own thread;
@@ -66,18 +73,22 @@ class Control {
     virtual ~Control() = default;
     virtual nlohmann::json version() = 0;
     virtual nlohmann::json ports() = 0;
+    using Begun = Result<std::unique_ptr<LongAnswer>>;
+    // Errors of what names a VRF: there is none of that name.
     /// One page, a JSON object.
-    virtual std::unique_ptr<LongAnswer> routes(const RouteQuery& query) = 0;
+    virtual Begun routes(const RouteQuery& query) = 0;
     /// JSON lines: a route each, and the end.
-    virtual std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) = 0;
-    /// JSON objects.
-    virtual std::unique_ptr<LongAnswer> routes_summary() = 0;
+    virtual Begun all_routes(const RouteQuery& query) = 0;
+    /// JSON objects. Of the query the VRF alone is looked at.
+    virtual Begun routes_summary(const RouteQuery& query) = 0;
     virtual std::unique_ptr<LongAnswer> next_hop_groups() = 0;
-    /// All candidates of the longest matching prefix, the chosen next hop's adjacency and where a packet
-    /// would go.
-    virtual nlohmann::json route_to(const IpAddress& address) = 0;
+    /// Which there are, with their interfaces and numbers of routes.
+    virtual nlohmann::json vrfs() = 0;
+    /// Of the one address: all candidates of the longest matching prefix, the chosen next hop's adjacency and
+    /// where a packet would go.
+    virtual Result<nlohmann::json> route_to(const AddressQuery& query) = 0;
     /// The FIB's answer for each address: prefix matched and next hops.
-    virtual nlohmann::json lookup(const std::vector<IpAddress>& addresses) = 0;
+    virtual Result<nlohmann::json> lookup(const AddressQuery& query) = 0;
     virtual nlohmann::json neighbours() = 0;
     /// The connection of FRR's zebra, and what came by it.
     virtual nlohmann::json fpm() = 0;

@@ -56,6 +56,15 @@ Result<IpAddress> address_of(std::string_view name, const std::string& value) {
 
 namespace {
 
+Result<AddressQuery> with_vrf(AddressQuery query, const QueryParameters& parameters) {
+    const auto given = parameters.find("vrf");
+    if (given == parameters.end()) return query;
+    auto vrf = vrf_of(given->second, at("vrf"));
+    if (!vrf) return tl::unexpected(vrf.error());
+    query.vrf = std::move(*vrf);
+    return query;
+}
+
 /// Of parameters that are known.
 Result<RouteQuery> route_query(const QueryParameters& parameters, size_t most) {
     RouteQuery query;
@@ -78,6 +87,10 @@ Result<RouteQuery> route_query(const QueryParameters& parameters, size_t most) {
                 query.limit > most) {
                 return bad(name, value, "a number from 1 to " + std::to_string(most));
             }
+        } else if (name == "vrf") {
+            auto vrf = vrf_of(value, at(name));
+            if (!vrf) return tl::unexpected(vrf.error());
+            query.vrf = std::move(*vrf);
         } else {
             const auto prefix = prefix_of(name, value);
             if (!prefix) return tl::unexpected(prefix.error());
@@ -90,13 +103,13 @@ Result<RouteQuery> route_query(const QueryParameters& parameters, size_t most) {
 }  // namespace
 
 Result<RouteQuery> parse_route_query(const QueryParameters& parameters) {
-    if (auto known = only(parameters, {"family", "source", "within", "after", "limit"}); !known)
+    if (auto known = only(parameters, {"family", "source", "within", "after", "limit", "vrf"}); !known)
         return tl::unexpected(known.error());
     return route_query(parameters, max_routes_a_page);
 }
 
 Result<RouteQuery> parse_all_routes_query(const QueryParameters& parameters) {
-    if (auto known = only(parameters, {"family", "source", "within", "limit"}); !known)
+    if (auto known = only(parameters, {"family", "source", "within", "limit", "vrf"}); !known)
         return tl::unexpected(known.error());
     constexpr size_t most = 1'000'000'000;
     auto query = route_query(parameters, most);
@@ -104,27 +117,43 @@ Result<RouteQuery> parse_all_routes_query(const QueryParameters& parameters) {
     return query;
 }
 
-Result<IpAddress> parse_route_to_query(const QueryParameters& parameters) {
-    if (auto known = only(parameters, {"to"}); !known) return tl::unexpected(known.error());
-    const auto to = parameters.find("to");
-    if (to == parameters.end()) return fail("?to", "missing", "an IPv4 or IPv6 address");
-    return address_of("to", to->second);
+Result<RouteQuery> parse_summary_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"vrf"}); !known) return tl::unexpected(known.error());
+    return route_query(parameters, 1);
 }
 
-Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& parameters) {
-    if (auto known = only(parameters, {"address"}, "address"); !known) return tl::unexpected(known.error());
-    if (parameters.empty()) return fail("?address", "missing", "an IPv4 or IPv6 address, once or more");
-    if (parameters.size() > max_addresses_in_query) {
-        return fail("?address", "given " + std::to_string(parameters.size()) + " times",
+Result<std::string> vrf_of(const std::string& name, std::string where) {
+    if (name.empty())
+        return fail(std::move(where), "an empty name", "the name of a VRF, or default", "pktpit show vrfs");
+    return name == "default" ? std::string() : name;
+}
+
+Result<AddressQuery> parse_route_to_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"to", "vrf"}); !known) return tl::unexpected(known.error());
+    const auto to = parameters.find("to");
+    if (to == parameters.end()) return fail("?to", "missing", "an IPv4 or IPv6 address");
+    const auto address = address_of("to", to->second);
+    if (!address) return tl::unexpected(address.error());
+    return with_vrf({{*address}}, parameters);
+}
+
+Result<AddressQuery> parse_lookup_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"address", "vrf"}, "address"); !known)
+        return tl::unexpected(known.error());
+    const auto [begin, end] = parameters.equal_range("address");
+    const size_t count = parameters.count("address");
+    if (count == 0) return fail("?address", "missing", "an IPv4 or IPv6 address, once or more");
+    if (count > max_addresses_in_query) {
+        return fail("?address", "given " + std::to_string(count) + " times",
                     "at most " + std::to_string(max_addresses_in_query), "POST them to /v1/lookup");
     }
-    std::vector<IpAddress> addresses;
-    for (const auto& [name, value] : parameters) {
-        const auto address = address_of(name, value);
+    AddressQuery query;
+    for (auto each = begin; each != end; ++each) {
+        const auto address = address_of("address", each->second);
         if (!address) return tl::unexpected(address.error());
-        addresses.push_back(*address);
+        query.addresses.push_back(*address);
     }
-    return addresses;
+    return with_vrf(std::move(query), parameters);
 }
 
 Result<uint64_t> parse_events_query(const QueryParameters& parameters) {

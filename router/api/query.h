@@ -21,8 +21,13 @@ inline constexpr size_t max_addresses_in_body = 65'536;
 Result<RouteQuery> parse_route_query(const QueryParameters& parameters);
 /// Of everything that there is, without `limit` and `after`.
 Result<RouteQuery> parse_all_routes_query(const QueryParameters& parameters);
-Result<IpAddress> parse_route_to_query(const QueryParameters& parameters);
-Result<std::vector<IpAddress>> parse_lookup_query(const QueryParameters& parameters);
+/// `vrf` alone.
+Result<RouteQuery> parse_summary_query(const QueryParameters& parameters);
+/// Of one address.
+Result<AddressQuery> parse_route_to_query(const QueryParameters& parameters);
+Result<AddressQuery> parse_lookup_query(const QueryParameters& parameters);
+/// The name of a VRF as a client writes it: "default" is the default one. `where`: of the error.
+Result<std::string> vrf_of(const std::string& name, std::string where);
 /// `after`, or 0.
 Result<uint64_t> parse_events_query(const QueryParameters& parameters);
 /// For requests that take no parameters.

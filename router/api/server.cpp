@@ -136,15 +136,24 @@ std::string in_one_line(const std::string& request, const json& body) {
     return text;
 }
 
-tl::expected<std::vector<IpAddress>, config::Errors> parse_addresses(const json& body) {
-    const bool shape = body.is_object() && body.size() == 1 && body.contains("addresses") &&
+tl::expected<AddressQuery, config::Errors> parse_addresses(const json& body) {
+    const bool with_vrf = body.is_object() && body.contains("vrf") && body["vrf"].is_string();
+    const bool shape = body.is_object() && body.size() == (with_vrf ? 2 : 1) && body.contains("addresses") &&
                        body["addresses"].is_array() && body["addresses"].size() <= max_addresses_in_body;
     if (!shape) {
-        return tl::unexpected(config::Errors{
-            {"", "not a list of addresses",
-             "{\"addresses\": [up to " + std::to_string(max_addresses_in_body) + " strings]}", ""}});
+        return tl::unexpected(
+            config::Errors{{"", "not a list of addresses",
+                            "{\"addresses\": [up to " + std::to_string(max_addresses_in_body) +
+                                " strings]}, and perhaps \"vrf\": a name",
+                            ""}});
     }
-    std::vector<IpAddress> addresses;
+    AddressQuery query;
+    if (with_vrf) {
+        auto vrf = vrf_of(body["vrf"].get<std::string>(), "/vrf");
+        if (!vrf) return tl::unexpected(config::Errors{vrf.error()});
+        query.vrf = std::move(*vrf);
+    }
+    std::vector<IpAddress>& addresses = query.addresses;
     for (const json& item : body["addresses"]) {
         const auto address = item.is_string() ? IpAddress::parse(item.get_ref<const std::string&>())
                                               : Result<IpAddress>(fail("", "not a string"));
@@ -154,7 +163,7 @@ tl::expected<std::vector<IpAddress>, config::Errors> parse_addresses(const json&
         }
         addresses.push_back(*address);
     }
-    return addresses;
+    return query;
 }
 
 }  // namespace
@@ -230,8 +239,21 @@ struct ApiServer::State {
             return ask([&] { return Answer{200, (control.*get)(*query)}; });
         });
     }
+    /// The same of something that may not be there.
+    template <class Value>
+    void add_query(const std::string& path, Result<Value> (*parse)(const QueryParameters&),
+                   Result<json> (Control::*get)(const Value&)) {
+        add("GET", path, [this, parse, get](const Request& request) {
+            const auto query = parse(request.params);
+            if (!query) return refusal(400, query.error());
+            return ask([&] { return found((control.*get)(*query)); });
+        });
+    }
+    static Answer found(Result<json> answer) {
+        return answer ? Answer{200, std::move(*answer)} : refusal(404, answer.error());
+    }
 
-    using BeginLong = std::unique_ptr<LongAnswer> (Control::*)(const RouteQuery&);
+    using BeginLong = Control::Begun (Control::*)(const RouteQuery&);
     using BeginLongWhole = std::unique_ptr<LongAnswer> (Control::*)();
 
     /// The first piece; and each that follows. One client's at a time, since the loop makes all that wait for
@@ -244,16 +266,18 @@ struct ApiServer::State {
         });
     }
     Answer begin_long(std::unique_ptr<LongAnswer>& answer, LongAnswer::Piece& piece,
-                      const std::function<std::unique_ptr<LongAnswer>()>& begin) {
+                      const std::function<Control::Begun()>& begin) {
         const std::lock_guard turn(long_answers);
         return ask([&] {
-            answer = begin();
+            auto begun = begin();
+            if (!begun) return refusal(404, begun.error());
+            answer = std::move(*begun);
             piece = answer->next();
             return Answer{};
         });
     }
     /// All of it at once.
-    Answer whole_of(const std::function<std::unique_ptr<LongAnswer>()>& begin) {
+    Answer whole_of(const std::function<Control::Begun()>& begin) {
         std::unique_ptr<LongAnswer> long_answer;
         LongAnswer::Piece piece;
         Answer answer = begin_long(long_answer, piece, begin);
@@ -269,7 +293,7 @@ struct ApiServer::State {
         add("GET", path, [this, begin](const Request& request) {
             if (const auto query = parse_empty_query(request.params); !query)
                 return refusal(400, query.error());
-            return whole_of([&] { return (control.*begin)(); });
+            return whole_of([&]() -> Control::Begun { return (control.*begin)(); });
         });
     }
     void add_whole(const std::string& path, Result<RouteQuery> (*parse)(const QueryParameters&),
@@ -334,7 +358,8 @@ struct ApiServer::State {
         add_plain("/v1/offload/entries", &Control::offload_entries);
         add_plain("/v1/config", &Control::running_config);
         add_whole("/v1/routes", &parse_route_query, &Control::routes);
-        add_whole("/v1/routes/summary", &Control::routes_summary);
+        add_whole("/v1/routes/summary", &parse_summary_query, &Control::routes_summary);
+        add_plain("/v1/vrfs", &Control::vrfs);
         add_whole("/v1/next-hop-groups", &Control::next_hop_groups);
         add_all_routes("/v1/routes/all");
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);
@@ -401,7 +426,7 @@ struct ApiServer::State {
         add_body("POST", "/v1/lookup", [this](const json& body) {
             const auto addresses = parse_addresses(body);
             if (!addresses) return refusal(400, addresses.error());
-            return ask([&] { return Answer{200, control.lookup(*addresses)}; });
+            return ask([&] { return found(control.lookup(*addresses)); });
         });
         add_change("POST", RouteEdit::add);
         add_change("PUT", RouteEdit::replace);

@@ -200,6 +200,7 @@ class Application {
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
         add(show, "drift", "what somebody else has changed of the machine, against the configuration",
             &show_drift);
+        add(show, "vrfs", "VRFs: their tables, interfaces and numbers of routes", &show_vrfs);
         add(show, "fpm", "the connection of FRR's zebra, and what came by it", &show_fpm);
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
@@ -214,7 +215,7 @@ class Application {
             add(show, "routes", "all routes; * is the best of its prefix", [this](const Session& session) {
                 if (options_.ipv4 || options_.ipv6) options_.filter.family = default_family();
                 if (options_.ignored) return show_ignored_routes(session);
-                if (options_.summary) return show_routes_summary(session);
+                if (options_.summary) return show_routes_summary(session, options_.filter.vrf);
                 return show_routes(session, options_.filter);
             });
         add_family_flags(routes);
@@ -227,7 +228,9 @@ class Application {
                 "--limit", [this](const size_t& limit) { options_.filter.limit = limit; }, "at most so many")
             ->check(CLI::PositiveNumber)
             ->type_name("N");
-        routes->add_flag("--ignored", options_.ignored, "the kernel's routes that are not followed, and why");
+        CLI::Option* vrf = add_vrf(routes);
+        routes->add_flag("--ignored", options_.ignored, "the kernel's routes that are not followed, and why")
+            ->excludes(vrf);
         routes
             ->add_subcommand(
                 "summary", "how many routes and prefixes there are, by source, length and whether installed")
@@ -242,8 +245,10 @@ class Application {
             &show_next_hop_groups);
 
         CLI::App* route =
-            add(show, "route", "where packets to an address go, and why",
-                [this](const Session& session) { return show_route(session, options_.words.at(0)); });
+            add(show, "route", "where packets to an address go, and why", [this](const Session& session) {
+                return show_route(session, options_.words.at(0), options_.filter.vrf);
+            });
+        add_vrf(route);
         route->add_option("ADDRESS", options_.words, "an IPv4 or IPv6 address")->required()->expected(1);
     }
 
@@ -285,7 +290,7 @@ class Application {
                                          {"", "no address", "lookup ADDRESS…, or lookup --table FILE", ""},
                                          exit_unusable);
                 }
-                return lookup(session, options_.words);
+                return lookup(session, options_.words, options_.filter.vrf);
             });
         app->add_option("ADDRESS", options_.words,
                         "addresses; with --table and without any: from the standard input, one a line");
@@ -293,6 +298,12 @@ class Application {
             app->add_option("--table", options_.table, "look in this table's file, without a daemon")
                 ->type_name("FILE");
         add_peer(app)->needs(table);
+        add_vrf(app)->excludes(table);
+    }
+
+    CLI::Option* add_vrf(CLI::App* app) {
+        return app->add_option("--vrf", options_.filter.vrf, "in this VRF; else in the default one")
+            ->type_name("NAME");
     }
 
     CLI::Option* add_peer(CLI::App* app) {

@@ -31,6 +31,7 @@ struct RouteFilter {
     std::string source;           ///< empty: all
     std::string within;           ///< empty: all
     std::optional<size_t> limit;  ///< absent: all
+    std::string vrf{};            ///< whose routes; empty: the default VRF's
 };
 
 int show_version(const Session& session);
@@ -40,9 +41,10 @@ int show_ignored_routes(const Session& session);
 /// `follow`: until interrupted.
 int show_events(const Session& session, bool follow);
 int show_memory(const Session& session);
-int show_routes_summary(const Session& session);
+int show_routes_summary(const Session& session, const std::string& vrf = {});
+int show_vrfs(const Session& session);
 int show_next_hop_groups(const Session& session);
-int show_route(const Session& session, const std::string& address);
+int show_route(const Session& session, const std::string& address, const std::string& vrf = {});
 int show_neighbours(const Session& session);
 int show_drift(const Session& session);
 int show_fpm(const Session& session);
@@ -62,7 +64,7 @@ int change_route(const Session& session, const std::string& method, const std::v
 int change_routes_of(const Session& session, const std::string& method, const std::string& path,
                      Family default_family);
 
-int lookup(const Session& session, const std::vector<std::string>& addresses);
+int lookup(const Session& session, const std::vector<std::string>& addresses, const std::string& vrf = {});
 /// From the standard input if `addresses` is empty. Needs no daemon, as all commands about tables.
 int lookup_in_table(const Session& session, const std::string& table_path, const fib::ReadOptions& reading,
                     const std::vector<std::string>& addresses);

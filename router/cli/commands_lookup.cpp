@@ -95,7 +95,7 @@ class TableLookup {
 
 }  // namespace
 
-int lookup(const Session& session, const std::vector<std::string>& addresses) {
+int lookup(const Session& session, const std::vector<std::string>& addresses, const std::string& vrf) {
     for (const auto& address : addresses) {
         if (const auto parsed = IpAddress::parse(address); !parsed) {
             return print_failure(session,
@@ -103,7 +103,9 @@ int lookup(const Session& session, const std::vector<std::string>& addresses) {
                                  exit_wrong);
         }
     }
-    const auto reply = session.client.send("POST", "/v1/lookup", {{"addresses", addresses}});
+    json wanted{{"addresses", addresses}};
+    if (!vrf.empty()) wanted["vrf"] = vrf;
+    const auto reply = session.client.send("POST", "/v1/lookup", wanted);
     if (!reply) return print_failure(session, reply.error(), exit_unusable);
     if (!reply->good()) return print_refusal(session, *reply);
     if (session.json) {

@@ -139,6 +139,7 @@ int show_routes(const Session& session, const RouteFilter& filter) {
     if (!filter.source.empty()) parameters.emplace_back("source", filter.source);
     if (!filter.within.empty()) parameters.emplace_back("within", filter.within);
     if (filter.limit) parameters.emplace_back("limit", std::to_string(*filter.limit));
+    if (!filter.vrf.empty()) parameters.emplace_back("vrf", filter.vrf);
 
     RoutePrinter printer(session);
     std::string cut;  // a line whose end has not come yet
@@ -204,8 +205,10 @@ int show_ignored_routes(const Session& session) {
     return exit_ok;
 }
 
-int show_routes_summary(const Session& session) {
-    const auto body = fetch(session, "/v1/routes/summary");
+int show_routes_summary(const Session& session, const std::string& vrf) {
+    Parameters parameters;
+    if (!vrf.empty()) parameters.emplace_back("vrf", vrf);
+    const auto body = fetch(session, "/v1/routes/summary", parameters);
     if (!body) return body.error();
     if (session.json) {
         print_json(session, *body);
@@ -250,8 +253,10 @@ int show_next_hop_groups(const Session& session) {
     return exit_ok;
 }
 
-int show_route(const Session& session, const std::string& address) {
-    const auto body = fetch(session, "/v1/route", {{"to", address}});
+int show_route(const Session& session, const std::string& address, const std::string& vrf) {
+    Parameters parameters{{"to", address}};
+    if (!vrf.empty()) parameters.emplace_back("vrf", vrf);
+    const auto body = fetch(session, "/v1/route", parameters);
     if (!body) return body.error();
     const std::string prefix = text_of(*body, "prefix", "");
     const int status = prefix.empty() ? exit_wrong : exit_ok;

@@ -151,6 +151,29 @@ int show_neighbours(const Session& session) {
     return exit_ok;
 }
 
+int show_vrfs(const Session& session) {
+    const auto body = fetch(session, "/v1/vrfs");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table({{"VRF"},
+                 {"TABLE", Align::right},
+                 {"IPv4", Align::right},
+                 {"IPv6", Align::right},
+                 {"INTERFACES", Align::left, true}});
+    for (const json& vrf : part_of(*body, "vrfs")) {
+        const json& routes = part_of(vrf, "routes");
+        const auto number = number_of(vrf, "table");
+        table.add_row({text_of(vrf, "name"), number == 0 ? "-" : std::to_string(number),
+                       std::to_string(number_of(routes, "ipv4")), std::to_string(number_of(routes, "ipv6")),
+                       joined(part_of(vrf, "interfaces"), ", ")});
+    }
+    session.terminal.out << table.render(session.terminal);
+    return exit_ok;
+}
+
 int show_drift(const Session& session) {
     const auto body = fetch(session, "/v1/drift");
     if (!body) return body.error();

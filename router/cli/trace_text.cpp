@@ -79,7 +79,9 @@ std::string lookup_lines(const json& packet) {
     const json& lookup = part_of(packet, "lookup");
     if (lookup.empty()) return "";
     const json& adjacency = part_of(lookup, "adjacency");
-    std::string text = text_of(lookup, "destination") + " matches ";
+    const std::string vrf = text_of(lookup, "vrf", "default");
+    std::string text =
+        text_of(lookup, "destination") + (vrf == "default" ? "" : " in VRF " + printable(vrf)) + " matches ";
     if (text_of(lookup, "prefix", "").empty())
         text += "no prefix";
     else

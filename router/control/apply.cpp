@@ -85,12 +85,13 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
+    if (auto done = apply_vrfs(wanted, transaction); !done) return done;
     if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
     apply_routing(wanted, transaction);
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
-    if (auto done = kernel_routes_.configure(wanted.kernel_routes, transaction); !done) return done;
+    if (auto done = follow_tables(wanted, transaction); !done) return done;
     if (first) read_kernel_routes();
     if (auto done = fpm_routes_.configure(wanted.fpm, transaction); !done) return done;
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
@@ -105,7 +106,8 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     (void)routing_.settle(std::numeric_limits<size_t>::max());
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     drop_unwanted(wanted, transaction);
-    transaction.on_commit("kernel routes", [this] { kernel_routes_.refresh(); });
+    drop_unwanted_vrfs(wanted, transaction);
+    transaction.on_commit("kernel routes", [this] { refresh_kernel_routes(); });
     transaction.on_commit("next hops of FPM", [this] { fpm_routes_.refresh(); });
     transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
     slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
@@ -120,8 +122,11 @@ void ControlPlane::read_kernel_routes() {
     if (!stages || stages->previous_ports().empty()) return;
     constexpr std::chrono::seconds longest{20};
     const auto end = std::chrono::steady_clock::now() + longest;
-    kernel_routes_.read_now([&] { return !go_on(true) || std::chrono::steady_clock::now() >= end; });
-    if (const auto status = kernel_routes_.status(); status.followed && !status.complete && go_on(true))
+    const auto enough = [&] { return !go_on(true) || std::chrono::steady_clock::now() >= end; };
+    kernel_routes_.read_now(enough);
+    for (const auto& [vrf, routes] : vrf_routes_)
+        routes->read_now(enough);
+    if (const auto status = kernel_routes_status(); status.followed && !status.complete && go_on(true))
         spdlog::warn("kernel routes: they change faster than they can be read: taking over with {} of them",
                      status.routes);
 }
@@ -136,7 +141,7 @@ Result<void> ControlPlane::go_on(bool first) const {
 void ControlPlane::refresh_views() {
     refresh_host_addresses();
     cli_routes_.refresh();
-    kernel_routes_.refresh();
+    refresh_kernel_routes();
     fpm_routes_.refresh();
     routing_.resolve_missing();
 }

@@ -35,7 +35,7 @@ class CliRoutes::Installer {
             route.next_hops == last_.next_hops && route.backup == last_.backup && route.mtu == last_.mtu)
             return {};
         release();
-        auto spec = to_spec(routing_.interfaces(), route.type, route.next_hops, route.backup);
+        auto spec = to_spec(routing_, route.type, route.next_hops, route.backup);
         if (!spec) return tl::unexpected(spec.error());
         spec->mtu = route.mtu;
         if (route.counters) {

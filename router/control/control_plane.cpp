@@ -43,6 +43,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::make(Environment environment
 ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const Tables& tables,
                            SwitchMemory memory)
     : kernel_(environment.kernel),
+      open_kernel_(environment.open_kernel),
       dataplane_(environment.dataplane),
       slow_path_(environment.slow_path),
       asked_to_stop_(std::move(environment.asked_to_stop)),
@@ -113,6 +114,7 @@ std::vector<DriftItem> ControlPlane::find_drift() {
     ports_.find_drift(found);
     ports_.find_unheard_drift(found);
     installed_.find_drift(found);
+    find_rules(found);
     return found;
 }
 

@@ -5,10 +5,11 @@
 ///
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
-/// control_plane.cpp: putting it together. apply.cpp, apply_interfaces.cpp: a configuration. events.cpp: what
-/// the kernel says.
+/// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp: a configuration.
+/// events.cpp: what the kernel says.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -104,9 +105,11 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const Ports& ports() const { return ports_; }
     [[nodiscard]] const FpmRoutes& fpm_routes() const { return fpm_routes_; }
     [[nodiscard]] const KernelState& kernel_state() const { return state_; }
-    [[nodiscard]] KernelRoutes::Status kernel_routes_status() const { return kernel_routes_.status(); }
-    [[nodiscard]] const IgnoredRoutes& ignored_routes() const { return kernel_routes_.ignored(); }
-    [[nodiscard]] size_t kernel_routes_bytes() const { return kernel_routes_.memory_bytes(); }
+    /// Of all tables together.
+    [[nodiscard]] KernelRoutes::Status kernel_routes_status() const;
+    [[nodiscard]] size_t kernel_routes_bytes() const;
+    /// Of the table of each VRF, by name; the default one's is "".
+    [[nodiscard]] std::map<std::string, const IgnoredRoutes*> ignored_routes() const;
     [[nodiscard]] EventLog& events() { return events_; }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
@@ -141,6 +144,13 @@ class ControlPlane : private KernelListener {
     void settle_routing(DescriptorWatcher& watcher);
     Result<void> release_route_counters();
 
+    // apply_vrfs.cpp
+    Result<void> apply_vrfs(const config::Config& wanted, Transaction& transaction);
+    void drop_unwanted_vrfs(const config::Config& wanted, Transaction& transaction);
+    Result<void> follow_tables(const config::Config& wanted, Transaction& transaction);
+    void refresh_kernel_routes();
+    void find_rules(std::vector<DriftItem>& found) const;
+
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
     void take_off_moved(const config::Config& wanted, Transaction& transaction);
@@ -165,6 +175,7 @@ class ControlPlane : private KernelListener {
     void refresh_host_addresses();
 
     Kernel& kernel_;
+    OpenKernel open_kernel_;
     Dataplane& dataplane_;
     SlowPathControl& slow_path_;
     std::function<bool()> asked_to_stop_;
@@ -181,7 +192,8 @@ class ControlPlane : private KernelListener {
     fib::FibImage image_;
     Routing routing_;
     Ports ports_;
-    KernelRoutes kernel_routes_;
+    KernelRoutes kernel_routes_;                                       ///< of the default VRF
+    std::map<std::string, std::unique_ptr<KernelRoutes>> vrf_routes_;  ///< of each other, by name
     FpmRoutes fpm_routes_;
     CliRoutes cli_routes_;
     InstalledRoutes installed_;

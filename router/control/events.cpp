@@ -29,7 +29,7 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     if (now && now != known) {
         events_.add(EventKind::link, link.name + ": device is here" + (link.up ? ", up" : ", down"));
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
-        kernel_routes_.refresh();
+        refresh_kernel_routes();
         fpm_routes_.refresh();
         refresh_host_addresses();
     }

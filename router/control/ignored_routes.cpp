@@ -41,7 +41,9 @@ std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kin
             return "leaves by a device that is none of the router's interfaces";
         case IgnoredRoutes::Kind::rule:
             return fmt::format(
-                "rule {}: lookup of table {}; packets are routed by their destination alone, in one table",
+                "rule {}: lookup of table {}; packets are routed by their destination alone, in the table of "
+                "their "
+                "interface's VRF",
                 route.metric, route.table);
         case IgnoredRoutes::Kind::other:
             break;

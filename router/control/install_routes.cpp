@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "router/control/static_routes.h"
 
@@ -14,31 +15,36 @@ class Journal {
   public:
     explicit Journal(Routing& routing) : routing_(routing) {}
     ~Journal() {
-        for (const auto& [prefix, before] : entries_)
+        for (const auto& [vrf, prefix, before] : entries_)
             if (before) routing_.release_next_hops(before->next_hops);
     }
     Journal(const Journal&) = delete;
     Journal& operator=(const Journal&) = delete;
 
-    void remember(const Prefix& prefix, const std::optional<fib::Route>& before) {
+    void remember(VrfId vrf, const Prefix& prefix, const std::optional<fib::Route>& before) {
         if (before) routing_.add_next_hops_reference(before->next_hops);
-        entries_.emplace_back(prefix, before);
+        entries_.push_back({vrf, prefix, before});
     }
     // Memory that the old routes had is free again by the time they come back.
     Result<void> undo() {
         BestEffort effort;
         for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
             effort.attempt("routes", [&]() -> Result<void> {
-                if (entry->second) return routing_.set_route(*entry->second);
-                const auto erased = routing_.erase_route(entry->first, config_source);
+                if (entry->before) return routing_.set_route(*entry->before, entry->vrf);
+                const auto erased = routing_.erase_route(entry->prefix, config_source, entry->vrf);
                 return erased ? Result<void>() : tl::unexpected(erased.error());
             });
         return effort.result();
     }
 
   private:
+    struct Entry {
+        VrfId vrf;
+        Prefix prefix;
+        std::optional<fib::Route> before;
+    };
     Routing& routing_;
-    std::vector<std::pair<Prefix, std::optional<fib::Route>>> entries_;
+    std::vector<Entry> entries_;
 };
 
 /// References on the wanted next-hop sets for as long as routes are being set.
@@ -54,7 +60,7 @@ class AcquiredSets {
 
     Result<void> acquire(const WantedRoutes& wanted) {
         for (const auto& set : wanted.next_hop_sets) {
-            auto spec = to_spec(routing_.interfaces(), set.type, set.next_hops, set.backup);
+            auto spec = to_spec(routing_, set.type, set.next_hops, set.backup, set.vrf);
             if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
             spec->mtu = set.mtu;
             if (set.counted_for) {
@@ -82,16 +88,46 @@ class AcquiredSets {
     std::vector<fib::NextHopSetId> ids_;
 };
 
-std::vector<Prefix> unwanted_prefixes(const Routing& routing, const WantedRoutes& wanted) {
+/// Of the VRF, by its index.
+std::span<const WantedRoutes::Wanted> wanted_of(const WantedRoutes& wanted, size_t vrf) {
+    const auto part = std::ranges::equal_range(wanted.routes, vrf, {}, &WantedRoutes::Wanted::vrf);
+    return {part.begin(), part.end()};
+}
+
+std::vector<Prefix> unwanted_prefixes(const fib::Rib& rib, std::span<const WantedRoutes::Wanted> wanted) {
     std::vector<Prefix> unwanted;
     for (const Family family : {Family::ipv4, Family::ipv6})
-        routing.rib().for_each_unordered(family, [&](const fib::Route& route, bool) {
+        rib.for_each_unordered(family, [&](const fib::Route& route, bool) {
             if (route.source == config_source &&
-                !std::ranges::binary_search(wanted.routes, route.prefix, {}, &WantedRoutes::Wanted::prefix))
+                !std::ranges::binary_search(wanted, route.prefix, {}, &WantedRoutes::Wanted::prefix))
                 unwanted.push_back(route.prefix);
             return true;
         });
     return unwanted;
+}
+
+Result<void> install_in(VrfId vrf, std::span<const WantedRoutes::Wanted> wanted, const AcquiredSets& sets,
+                        Routing& routing, Journal& journal) {
+    const bool had_routes = routing.rib(vrf).size(config_source) > 0;
+    for (const auto& route : wanted) {
+        const fib::Route now{route.prefix, config_source, route.preference, route.metric,
+                             sets[route.next_hops]};
+        const auto before = had_routes ? routing.route(route.prefix, config_source, vrf) : std::nullopt;
+        if (before && before->preference == now.preference && before->metric == now.metric &&
+            before->next_hops == now.next_hops)
+            continue;
+        // First: the change may take the last reference off what it replaces.
+        journal.remember(vrf, route.prefix, before);
+        if (auto set = routing.set_route(now, vrf); !set) return set;
+    }
+    if (!had_routes) return {};
+    for (const auto& prefix : unwanted_prefixes(routing.rib(vrf), wanted)) {
+        const auto before = routing.route(prefix, config_source, vrf);
+        journal.remember(vrf, prefix, before);
+        if (auto erased = routing.erase_route(prefix, config_source, vrf); !erased)
+            return tl::unexpected(erased.error());
+    }
+    return {};
 }
 
 }  // namespace
@@ -103,24 +139,10 @@ Result<void> install_wanted_routes(Routing& routing, RouteCounters& counters, co
 
     auto journal = std::make_shared<Journal>(routing);
     transaction.on_rollback("routes", [journal] { return journal->undo(); });
-    const bool had_routes = routing.rib().size(config_source) > 0;
-    for (const auto& route : wanted.routes) {
-        const fib::Route now{route.prefix, config_source, route.preference, route.metric,
-                             sets[route.next_hops]};
-        const auto before = had_routes ? routing.route(route.prefix, config_source) : std::nullopt;
-        if (before && before->preference == now.preference && before->metric == now.metric &&
-            before->next_hops == now.next_hops)
-            continue;
-        // First: the change may take the last reference off what it replaces.
-        journal->remember(route.prefix, before);
-        if (auto set = routing.set_route(now); !set) return set;
-    }
-    if (!had_routes) return {};
-    for (const auto& prefix : unwanted_prefixes(routing, wanted)) {
-        const auto before = routing.route(prefix, config_source);
-        journal->remember(prefix, before);
-        if (auto erased = routing.erase_route(prefix, config_source); !erased)
-            return tl::unexpected(erased.error());
+    for (size_t i = 0; i < wanted.vrfs.size(); i++) {
+        const auto vrf = routing.vrf_by_name(wanted.vrfs[i]);
+        if (!vrf) return fail(wanted.vrfs[i], "no such VRF", "a VRF of the configuration");
+        if (auto done = install_in(*vrf, wanted_of(wanted, i), sets, routing, *journal); !done) return done;
     }
     return {};
 }

@@ -60,7 +60,7 @@ Result<void> InstalledRoutes::configured(const config::Config& config) {
     configured_.clear();
     if (wanted_at_all_)
         for (const auto& route : config.routes)
-            configured_.insert(configured_.end(), route.prefix);
+            if (route.vrf.empty()) configured_.insert(configured_.end(), route.prefix);
     lost_.clear();
     refused_.clear();
     auto adopted = adopt();

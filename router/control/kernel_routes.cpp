@@ -71,6 +71,11 @@ void KernelRoutes::exchange(const std::shared_ptr<Connection>& next) {
     refresh();
 }
 
+// Behind "kernel routes" where people read of them.
+std::string KernelRoutes::of_vrf() const {
+    return vrf_ == default_vrf ? "" : " of VRF " + routing_.vrf_name(vrf_).name;
+}
+
 void KernelRoutes::unwatch(const std::shared_ptr<Connection>& connection) {
     if (connection) watcher_.unwatch(connection->kernel->descriptor());
 }
@@ -117,7 +122,7 @@ bool KernelRoutes::work(Turn& turn) {
         Turn first = refreshing_ || !former_.empty() ? turn.half() : turn;
         const auto followed = follow(*connection_->kernel, *connection_->state, first);
         if (!followed)
-            spdlog::warn("kernel routes: {}", followed.error().to_string());
+            spdlog::warn("kernel routes{}: {}", of_vrf(), followed.error().to_string());
         else
             more = *followed;
         tell_losses();
@@ -142,7 +147,7 @@ bool KernelRoutes::forget_former(Turn& turn) {
     while (!former_.empty()) {
         const auto forget = [this](const Prefix& prefix) {
             if (!connection_ || !connection_->state->routes().find(prefix))
-                (void)routing_.erase_route(prefix, kernel_source);
+                (void)routing_.erase_route(prefix, kernel_source, vrf_);
         };
         if (former_.front()->state->routes().for_each_told(forget, forgotten_, turn)) return true;
         former_.erase(former_.begin());
@@ -157,18 +162,20 @@ void KernelRoutes::tell_losses() {
     if (std::exchange(losses_told_, counters.overflows) != counters.overflows &&
         !std::exchange(recovering_, true)) {
         spdlog::warn(
-            "kernel routes: messages of the kernel were lost, since {} KiB of them had not been read "
+            "kernel routes{}: messages of the kernel were lost, since {} KiB of them had not been read "
             "yet. They are all read again; forwarding goes on by what is known. If it happens often, the "
             "daemon gets too little of its CPU",
-            counters.receive_buffer / 1024);
-        events_.add(EventKind::kernel_routes, "messages of the kernel were lost; all routes are read again");
+            of_vrf(), counters.receive_buffer / 1024);
+        events_.add(EventKind::kernel_routes,
+                    "messages of the kernel were lost; all routes" + of_vrf() + " are read again");
     }
     if (recovering_ && !counters.reading && connection_->state->is_complete()) {
         recovering_ = false;
-        spdlog::info("kernel routes: complete again, {} prefixes; {} messages were dropped so far",
-                     connection_->state->routes().prefixes(), counters.drops);
+        spdlog::info("kernel routes{}: complete again, {} prefixes; {} messages were dropped so far",
+                     of_vrf(), connection_->state->routes().prefixes(), counters.drops);
         events_.add(EventKind::kernel_routes,
-                    "complete again: " + std::to_string(connection_->state->routes().prefixes()) +
+                    "complete again" + of_vrf() + ": " +
+                        std::to_string(connection_->state->routes().prefixes()) +
                         " prefixes; messages dropped so far: " + std::to_string(counters.drops));
     }
 }
@@ -195,7 +202,7 @@ void KernelRoutes::route_set(const Prefix& prefix, const KernelRoute& route) {
 
 void KernelRoutes::route_removed(const Prefix& prefix) {
     connection_->ignored.remove({prefix});
-    (void)routing_.erase_route(prefix, kernel_source);
+    (void)routing_.erase_route(prefix, kernel_source, vrf_);
 }
 
 // Of routes that follow from addresses, which are followed already, and of prefixes that are never forwarded
@@ -233,6 +240,7 @@ NextHopSetSpec KernelRoutes::spec_of(const KernelRoute& route) const {
 }
 
 void KernelRoutes::rule_changed(const RuleEvent& rule) {
+    if (vrf_ != default_vrf) return;
     const bool v6 = rule.family == Family::ipv6;
     const IgnoredRoutes::Route entry{Prefix::of(v6 ? IpAddress{.family = Family::ipv6} : IpAddress{}, 0),
                                      rule.table,
@@ -254,8 +262,7 @@ void KernelRoutes::rule_changed(const RuleEvent& rule) {
     if (!connection_->rules_told.insert(rule).second) return;
     spdlog::warn(
         "ip {}rule {}: lookup of table {} is not followed: packets are routed by their destination alone, in "
-        "one "
-        "table",
+        "the table of their interface's VRF",
         rule.family == Family::ipv6 ? "-6 " : "", rule.priority, rule.table);
 }
 
@@ -265,16 +272,16 @@ void KernelRoutes::selective_route(const SelectiveRouteEvent& route) {
     if (route.removed) return connection_->ignored.remove(entry);
     const auto kind = route.from ? IgnoredRoutes::Kind::from : IgnoredRoutes::Kind::tos;
     if (connection_->ignored.add(entry, kind, route.protocol))
-        spdlog::warn("kernel route {}: {}; so it is left out. All of them: pktpit show routes --ignored",
-                     route.prefix.to_string(), reason_of(entry, kind));
+        spdlog::warn("kernel route {}{}: {}; so it is left out. All of them: pktpit show routes --ignored",
+                     route.prefix.to_string(), of_vrf(), reason_of(entry, kind));
 }
 
 void KernelRoutes::resynced() {
     connection_->ignored.resynced();
     if (!recovering_)
-        events_.add(EventKind::kernel_routes,
-                    "the table has been read: " + std::to_string(connection_->state->routes().prefixes()) +
-                        " prefixes");
+        events_.add(EventKind::kernel_routes, "the table" + of_vrf() + " has been read: " +
+                                                  std::to_string(connection_->state->routes().prefixes()) +
+                                                  " prefixes");
 }
 
 void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) {
@@ -284,16 +291,16 @@ void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) 
                                                   : IgnoredRoutes::Kind::other;
     if (connection_->ignored.add({prefix}, kind, route.protocol))
         spdlog::warn(
-            "kernel route {}: {}. Its packets are handed to Linux, whose forwarding has to be on for that "
+            "kernel route {}{}: {}. Its packets are handed to Linux, whose forwarding has to be on for that "
             "(net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). All such routes: pktpit show routes "
             "--ignored",
-            prefix.to_string(), reason_of({prefix}, kind));
+            prefix.to_string(), of_vrf(), reason_of({prefix}, kind));
 }
 
 void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     if (!concerns(prefix, route)) {
         connection_->ignored.remove({prefix});
-        (void)routing_.erase_route(prefix, kernel_source);
+        (void)routing_.erase_route(prefix, kernel_source, vrf_);
         return;
     }
     const NextHopSetSpec spec = spec_of(route);
@@ -304,13 +311,13 @@ void KernelRoutes::install(const Prefix& prefix, const KernelRoute& route) {
     // A full FIB refuses a whole table: one line in a thousand tells enough.
     const auto refuse = [&](const Error& error) {
         if (refused_++ % 1000 == 0)
-            spdlog::error("kernel route {}: not taken over ({} so far): {}", prefix.to_string(), refused_,
-                          error.to_string());
+            spdlog::error("kernel route {}{}: not taken over ({} so far): {}", prefix.to_string(), of_vrf(),
+                          refused_, error.to_string());
     };
     const auto next_hops = routing_.acquire_next_hops(spec);
     if (!next_hops) return refuse(next_hops.error());
     if (auto set = routing_.set_route(
-            {prefix, kernel_source, connection_->settings.preference, route.metric, *next_hops});
+            {prefix, kernel_source, connection_->settings.preference, route.metric, *next_hops}, vrf_);
         !set)
         refuse(set.error());
     routing_.release_next_hops(*next_hops);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Routes of the kernel's table (`ip route`, BIRD, FRR's zebra), followed live into the RIB as source
-/// `kernel`.
+/// Routes of one of the kernel's tables (`ip route`, BIRD, FRR's zebra), followed live into the RIB of a VRF
+/// as source `kernel`.
 ///
 /// It has a netlink connection of its own, so that another table can be followed after a reload without
 /// disturbing what is known of links and neighbours, and so that these are never behind a million routes. One
@@ -43,8 +43,10 @@ using OpenKernel = std::function<Result<std::unique_ptr<Kernel>>(const RouteFilt
 
 class KernelRoutes : public KernelListener {
   public:
-    KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open, EventLog& events)
-        : routing_(routing), watcher_(watcher), open_(std::move(open)), events_(events) {}
+    /// `vrf`: lives longer. Of the default one: what is said of all tables, such as rules, is said here.
+    KernelRoutes(Routing& routing, DescriptorWatcher& watcher, OpenKernel open, EventLog& events,
+                 VrfId vrf = default_vrf)
+        : routing_(routing), watcher_(watcher), open_(std::move(open)), events_(events), vrf_(vrf) {}
     ~KernelRoutes() override { unwatch(connection_); }
     KernelRoutes(const KernelRoutes&) = delete;
     KernelRoutes& operator=(const KernelRoutes&) = delete;
@@ -110,11 +112,13 @@ class KernelRoutes : public KernelListener {
     bool install_again(Turn& turn);
     bool forget_former(Turn& turn);
     void tell_losses();
+    [[nodiscard]] std::string of_vrf() const;
 
     Routing& routing_;
     DescriptorWatcher& watcher_;
     OpenKernel open_;
     EventLog& events_;
+    VrfId vrf_;
     std::shared_ptr<Connection> connection_;
     std::vector<std::shared_ptr<Connection>> former_;  ///< whose routes may be in the RIB
     RouteTable::Cursor forgotten_;                     ///< of the first of them

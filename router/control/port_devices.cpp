@@ -27,11 +27,10 @@ Result<void> Ports::take_role(Port& port) {
             port.switches_found.emplace(vlan_offload_switch, *on ? "1" : "0");
             wanted.emplace(vlan_offload_switch, "0");
         }
-    effort.attempt(name, [&]() -> Result<void> {
-        const auto remembered = memory_.remember(port.ifindex, port.switches_found);
-        port.switches_remembered = !remembered || *remembered;
-        return remembered ? Result<void>() : Result<void>(tl::unexpected(remembered.error()));
-    });
+    port.switches_noted = port.switches_found;
+    for (const auto& [known, value] : memory_.before(port.ifindex))
+        port.switches_noted.erase(known);
+    effort.attempt(name, [&] { return memory_.remember(port.ifindex, port.switches_found); });
     effort.attempt(name, [&] { return set_switches(name, wanted); });
     return effort.result();
 }
@@ -45,8 +44,12 @@ Result<void> Ports::give_role_back(Port& port, Was role) {
     if (role == Was::taken) keep_shared_switches(port.ifindex);
     const SwitchValues before = role == Was::found ? port.switches_found : memory_.before(port.ifindex);
     effort.attempt(name, [&] { return set_switches(name, before); });
-    if (effort.result() && (role == Was::taken || port.switches_remembered))
+    if (!effort.result()) return effort.result();
+    // One that could not be given back before, in this change, is still what it was then.
+    if (role == Was::taken)
         effort.attempt(name, [&] { memory_.forget(port.ifindex); });
+    else if (!port.switches_noted.empty())
+        effort.attempt(name, [&] { memory_.forget(port.ifindex, port.switches_noted); });
     return effort.result();
 }
 

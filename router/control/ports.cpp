@@ -50,9 +50,9 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     transaction.on_rollback(name, [this, name] { return discard(name, false, Was::found); });
     Port& added = ports_.insert_or_assign(name, std::move(port)).first->second;
     const auto former = taken_off_.find(name);
-    const auto interface =
-        routing_.add_interface(name, added.port, wanted.vlan, wanted.vlan_protocol,
-                               former == taken_off_.end() ? InterfaceId{0} : former->second.interface);
+    const auto interface = routing_.add_interface(
+        name, added.port, wanted.vlan, wanted.vlan_protocol,
+        former == taken_off_.end() ? InterfaceId{0} : former->second.interface, vrf_of(wanted));
     if (!interface) return tl::unexpected(interface.error());
     added.interface = *interface;
 
@@ -64,6 +64,11 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     if (auto up = set_up(added, &transaction); !up) return up;
     learn(added);
     return add_addresses(added, wanted.addresses, &transaction);
+}
+
+// One that the configuration names is there before its interfaces, and goes after them.
+VrfId Ports::vrf_of(const config::Interface& interface) const {
+    return routing_.vrf_by_name(interface.vrf).value_or(default_vrf);
 }
 
 // The port that carries it.
@@ -123,11 +128,14 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
     const bool other_mode = is_port(wanted) && attached && wanted.xdp_mode != before.xdp_mode;
     const bool other_forwarding = is_port(wanted) && attached && wanted.forwarding != before.forwarding;
     transaction.on_rollback(before.name, [=, this]() -> Result<void> {
-        ports_.at(before.name).config = before;
+        Port& back = ports_.at(before.name);
+        back.config = before;
+        routing_.set_interface_vrf(back.interface, vrf_of(before));
         if (!other_mode && !other_forwarding) return {};
         return reattach(before.name, *attached);
     });
     port.config = wanted;
+    routing_.set_interface_vrf(port.interface, vrf_of(wanted));
     if (wanted.mtu != before.mtu)
         if (auto up = set_up(port, &transaction); !up) return up;
     if (auto done = add_addresses(port, missing_in(before.addresses, wanted.addresses), &transaction); !done)
@@ -176,8 +184,8 @@ Result<void> Ports::put_back(const std::string& name) {
     const LinkEvent* link = state_.link(name);
     const uint32_t former_ifindex = std::exchange(port.ifindex, link ? link->ifindex : 0);
     const config::Interface& config = port.config;
-    const auto interface =
-        routing_.add_interface(name, port.port, config.vlan, config.vlan_protocol, port.interface);
+    const auto interface = routing_.add_interface(name, port.port, config.vlan, config.vlan_protocol,
+                                                  port.interface, vrf_of(config));
     if (!interface) return tl::unexpected(interface.error());
     Port& again = ports_.insert_or_assign(name, port).first->second;
     // A VLAN device goes with the device below. What it is to have comes when the kernel tells of it.

@@ -38,12 +38,12 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
-        std::string why_not_redirected;    ///< Dataplane::why_not_redirected(), as routing knows it
-        uint32_t former_ifindex = 0;       ///< of the device that was there last
-        SwitchValues switches_found;       ///< of the device, as this daemon took it
-        bool role_due = false;             ///< some of its switches were not there yet
-        unsigned role_tries = 0;           ///< so often retry() takes the role again where it is due
-        bool switches_remembered = false;  ///< by this daemon first; else an earlier one had turned them
+        std::string why_not_redirected;  ///< Dataplane::why_not_redirected(), as routing knows it
+        uint32_t former_ifindex = 0;     ///< of the device that was there last
+        SwitchValues switches_found;     ///< of the device, as this daemon took it
+        bool role_due = false;           ///< some of its switches were not there yet
+        unsigned role_tries = 0;         ///< so often retry() takes the role again where it is due
+        SwitchValues switches_noted;     ///< by this taking first; others had been turned before
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
@@ -110,6 +110,7 @@ class Ports {
     static bool is_port(const config::Interface& interface) { return !interface.parent; }
 
     // ports.cpp
+    [[nodiscard]] VrfId vrf_of(const config::Interface& interface) const;
     [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> find_port(Port& port, Transaction& transaction);
     void make_vlan_device(const Port& vlan, Transaction& transaction);

@@ -2,6 +2,7 @@
 #include "router/control/static_routes.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "fib/tables/table_file.h"
@@ -27,7 +28,8 @@ pp_adjacency_kind kind_of(config::RouteType type) {
 /// Adds the routes of one file; ids become indices of next-hop sets.
 class FileReader {
   public:
-    FileReader(const config::RoutesFile& file, WantedRoutes& wanted) : file_(file), wanted_(wanted) {}
+    FileReader(const config::RoutesFile& file, uint16_t vrf, WantedRoutes& wanted)
+        : file_(file), vrf_(vrf), wanted_(wanted) {}
 
     config::Errors read(const std::string& path) {
         config::Errors errors;
@@ -42,7 +44,7 @@ class FileReader {
                         return fail("", "too many errors, the rest is not read");
                     return {};
                 }
-                wanted_.routes.push_back({prefix, *set, 0, file_.preference});
+                wanted_.routes.push_back({prefix, *set, 0, file_.preference, vrf_});
                 return {};
             });
         if (!done) errors.push_back(done.error());
@@ -61,12 +63,14 @@ class FileReader {
             if (backup == file_.backup.end()) backup = file_.backup.find("*");
             wanted_.next_hop_sets.push_back(
                 {config::RouteType::unicast, hops->second,
-                 backup == file_.backup.end() ? std::vector<config::NextHop>() : backup->second});
+                 backup == file_.backup.end() ? std::vector<config::NextHop>() : backup->second, std::nullopt,
+                 file_.vrf});
         }
         return known->second;
     }
 
     const config::RoutesFile& file_;
+    uint16_t vrf_;
     WantedRoutes& wanted_;
     std::unordered_map<std::string, std::optional<uint32_t>> sets_;
 };
@@ -76,41 +80,56 @@ class FileReader {
 tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Config& config) {
     WantedRoutes wanted;
     config::Errors errors;
+    for (const auto& [name, vrf] : config.vrfs)
+        wanted.vrfs.push_back(name);
+    const auto index_of = [&](const std::string& vrf) {
+        return static_cast<uint16_t>(std::ranges::find(wanted.vrfs, vrf) - wanted.vrfs.begin());
+    };
     for (const auto& route : config.routes) {
         wanted.routes.push_back({route.prefix, static_cast<uint32_t>(wanted.next_hop_sets.size()),
-                                 route.metric, route.preference});
+                                 route.metric, route.preference, index_of(route.vrf)});
         wanted.next_hop_sets.push_back({route.type, route.next_hops, route.backup,
                                         route.counters ? std::optional(route.prefix) : std::nullopt,
-                                        route.mtu});
+                                        route.mtu, route.vrf});
     }
     for (const auto& file : config.routes_files) {
-        auto found = FileReader(file, wanted).read(config::path_of(file, config));
+        auto found = FileReader(file, index_of(file.vrf), wanted).read(config::path_of(file, config));
         errors.insert(errors.end(), found.begin(), found.end());
     }
     if (!errors.empty()) return tl::unexpected(std::move(errors));
 
     // Of equal prefixes the first stays: routes before files, files in their order.
-    std::ranges::stable_sort(wanted.routes, {}, &WantedRoutes::Wanted::prefix);
-    const auto same_prefix = [](const auto& a, const auto& b) { return a.prefix == b.prefix; };
-    wanted.routes.erase(std::unique(wanted.routes.begin(), wanted.routes.end(), same_prefix),
+    std::ranges::stable_sort(wanted.routes, [](const auto& a, const auto& b) {
+        return std::tie(a.vrf, a.prefix) < std::tie(b.vrf, b.prefix);
+    });
+    const auto same_place = [](const auto& a, const auto& b) {
+        return a.vrf == b.vrf && a.prefix == b.prefix;
+    };
+    wanted.routes.erase(std::unique(wanted.routes.begin(), wanted.routes.end(), same_place),
                         wanted.routes.end());
     return wanted;
 }
 
-Result<NextHopSetSpec> to_spec(const InterfaceTable& interfaces, config::RouteType type,
+Result<NextHopSetSpec> to_spec(const Routing& routing, config::RouteType type,
                                const std::vector<config::NextHop>& next_hops,
-                               const std::vector<config::NextHop>& backup) {
+                               const std::vector<config::NextHop>& backup, const std::string& vrf) {
     NextHopSetSpec spec{kind_of(type), {}, 0};
     for (size_t i = 0; i < next_hops.size() + backup.size(); i++) {
         const bool stands_in = i >= next_hops.size();
         const config::NextHop& hop = stands_in ? backup[i - next_hops.size()] : next_hops[i];
         NextHopSpec wanted{hop.via, 0, hop.weight, stands_in};
         if (hop.interface) {
-            const L3Interface* interface = interfaces.by_name(*hop.interface);
+            const L3Interface* interface = routing.interfaces().by_name(*hop.interface);
             if (!interface)
                 return fail(*hop.interface, "no such interface", "an interface of the configuration",
                             "pktpit show ports");
             wanted.interface = interface->id;
+        }
+        if (wanted.is_gateway_alone()) {
+            const std::string& name = hop.vrf ? *hop.vrf : vrf;
+            const auto found = routing.vrf_by_name(name);
+            if (!found) return fail(name, "no such VRF", "a VRF of the configuration", "pktpit show vrfs");
+            wanted.vrf = *found;
         }
         spec.next_hops.push_back(wanted);
     }

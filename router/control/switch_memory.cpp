@@ -23,14 +23,12 @@ Result<SwitchMemory> SwitchMemory::open(std::string path) {
     return memory;
 }
 
-Result<bool> SwitchMemory::remember(uint32_t ifindex, const SwitchValues& now) {
-    if (now.empty()) return false;
+Result<void> SwitchMemory::remember(uint32_t ifindex, const SwitchValues& now) {
+    if (now.empty()) return {};
     SwitchValues& values = state_.switches[ifindex];
     const size_t known = values.size();
     values.insert(now.begin(), now.end());
-    if (values.size() == known) return false;
-    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    return true;
+    return values.size() == known ? Result<void>() : save();
 }
 
 void SwitchMemory::pass_on(std::string_view name, uint32_t from, uint32_t to) {
@@ -50,6 +48,15 @@ SwitchValues SwitchMemory::before(uint32_t ifindex) const {
 
 void SwitchMemory::forget(uint32_t ifindex) {
     if (state_.switches.erase(ifindex) == 0) return;
+    if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
+}
+
+void SwitchMemory::forget(uint32_t ifindex, const SwitchValues& those) {
+    const auto found = state_.switches.find(ifindex);
+    if (found == state_.switches.end()) return;
+    for (const auto& [name, value] : those)
+        found->second.erase(name);
+    if (found->second.empty()) state_.switches.erase(found);
     if (const auto saved = save(); !saved) spdlog::warn("{}", saved.error().to_string());
 }
 

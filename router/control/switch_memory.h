@@ -17,14 +17,16 @@ class SwitchMemory {
     /// `path` empty: nothing outlives the daemon. Error: there is a file, and it cannot be read.
     static Result<SwitchMemory> open(std::string path);
 
-    /// To be called before any of them is turned. What is known already stays. True: something was not.
-    /// Error: it is known, but will not be to a later daemon.
-    Result<bool> remember(uint32_t ifindex, const SwitchValues& now);
+    /// To be called before any of them is turned. What is known already stays. Error: it is known, but will
+    /// not be to a later daemon.
+    Result<void> remember(uint32_t ifindex, const SwitchValues& now);
     /// What was noted of a switch with one device is noted with the other from now on.
     void pass_on(std::string_view name, uint32_t from, uint32_t to);
     [[nodiscard]] SwitchValues before(uint32_t ifindex) const;
     /// They are as they were before, or their device is gone.
     void forget(uint32_t ifindex);
+    /// The same of these switches alone.
+    void forget(uint32_t ifindex, const SwitchValues& those);
     /// All but these.
     void forget_others(const std::vector<uint32_t>& kept);
     [[nodiscard]] std::vector<uint32_t> devices() const;

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "config/protocols.h"
@@ -206,29 +207,50 @@ ProtocolOf Daemon::protocols() const {
     return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
 }
 
-std::unique_ptr<LongAnswer> Daemon::routes(const RouteQuery& query) {
+Result<VrfId> Daemon::vrf_of(const std::string& name) const {
+    if (const auto found = control_->routing().vrf_by_name(name)) return *found;
+    return fail(name, "no such VRF", "one of /vrfs, or default", "pktpit show vrfs");
+}
+
+Control::Begun Daemon::routes(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
     return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(), protocols());
 }
 
-std::unique_ptr<LongAnswer> Daemon::all_routes(const RouteQuery& query) {
+Control::Begun Daemon::all_routes(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
     return list_routes(control_->routing(), query, RouteForm::lines, &control_->route_counters(),
                        protocols());
 }
 
-std::unique_ptr<LongAnswer> Daemon::routes_summary() {
-    return summarise_routes(control_->routing());
+Control::Begun Daemon::routes_summary(const RouteQuery& query) {
+    if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
+    return summarise_routes(control_->routing(), query.vrf);
 }
 
 std::unique_ptr<LongAnswer> Daemon::next_hop_groups() {
     return list_next_hop_groups(control_->routing());
 }
 
-json Daemon::route_to(const IpAddress& address) {
-    return show_route_to(control_->routing(), address, &control_->route_counters(), protocols());
+json Daemon::vrfs() {
+    json list = show_vrfs(control_->routing());
+    // Which of the kernel's tables is followed for the default VRF is a setting of its own.
+    const auto& followed = control_->config().kernel_routes;
+    list["vrfs"][0]["table"] = followed.enabled ? json(followed.table) : json();
+    return list;
 }
 
-json Daemon::lookup(const std::vector<IpAddress>& addresses) {
-    return show_lookup(control_->routing(), addresses);
+Result<json> Daemon::route_to(const AddressQuery& query) {
+    const auto vrf = vrf_of(query.vrf);
+    if (!vrf) return tl::unexpected(vrf.error());
+    return show_route_to(control_->routing(), query.addresses.front(), &control_->route_counters(),
+                         protocols(), *vrf);
+}
+
+Result<json> Daemon::lookup(const AddressQuery& query) {
+    const auto vrf = vrf_of(query.vrf);
+    if (!vrf) return tl::unexpected(vrf.error());
+    return show_lookup(control_->routing(), query.addresses, *vrf);
 }
 
 json Daemon::neighbours() {
@@ -264,21 +286,28 @@ json Daemon::drift() {
 
 json Daemon::ignored_routes() {
     constexpr size_t most = 1000;
-    const IgnoredRoutes& ignored = control_->ignored_routes();
-    json counts = json::object();
-    for (size_t i = 0; i < IgnoredRoutes::kinds; i++)
-        counts[to_string(static_cast<IgnoredRoutes::Kind>(i))] =
-            ignored.count(static_cast<IgnoredRoutes::Kind>(i));
+    std::array<size_t, IgnoredRoutes::kinds> counted{};
     json routes = json::array();
-    for (const auto& [route, entry] : ignored.all()) {
-        if (routes.size() == most) break;
-        routes.push_back({{"prefix", route.rule ? json() : json(route.prefix.to_string())},
-                          {"kind", to_string(entry.kind)},
-                          {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
-                          {"to_kernel", is_kernels(entry.kind)},
-                          {"reason", reason_of(route, entry.kind)}});
+    bool more = false;
+    for (const auto& [vrf, ignored] : control_->ignored_routes()) {
+        for (size_t i = 0; i < counted.size(); i++)
+            counted[i] += ignored->count(static_cast<IgnoredRoutes::Kind>(i));
+        more = more || ignored->more();
+        for (const auto& [route, entry] : ignored->all()) {
+            if (routes.size() == most) {
+                more = true;
+                break;
+            }
+            routes.push_back({{"vrf", vrf.empty() ? "default" : vrf},
+                              {"prefix", route.rule ? json() : json(route.prefix.to_string())},
+                              {"kind", to_string(entry.kind)},
+                              {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
+                              {"reason", reason_of(route, entry.kind)}});
+        }
     }
-    const bool more = ignored.more() || routes.size() < ignored.all().size();
+    json counts = json::object();
+    for (size_t i = 0; i < counted.size(); i++)
+        counts[to_string(static_cast<IgnoredRoutes::Kind>(i))] = counted[i];
     return {{"counts", std::move(counts)}, {"more", more}, {"routes", std::move(routes)}};
 }
 

@@ -23,6 +23,7 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
     // Members of unequal weight, or three of equal, take up to 256 buckets; few groups have several members.
     capacity.buckets = std::max<uint32_t>(capacity.buckets, limits.next_hop_groups * 32);
     capacity.adjacencies = limits.adjacencies;
+    capacity.tables = 1024;  // two for each of the 256 VRFs that there may be, and the default one's three
     return capacity;
 }
 

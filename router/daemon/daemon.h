@@ -44,12 +44,13 @@ class Daemon : public Control, private SlowPathControl {
 
     nlohmann::json version() override;
     nlohmann::json ports() override;
-    std::unique_ptr<LongAnswer> routes(const RouteQuery& query) override;
-    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) override;
-    std::unique_ptr<LongAnswer> routes_summary() override;
+    Begun routes(const RouteQuery& query) override;
+    Begun all_routes(const RouteQuery& query) override;
+    Begun routes_summary(const RouteQuery& query) override;
+    nlohmann::json vrfs() override;
     std::unique_ptr<LongAnswer> next_hop_groups() override;
-    nlohmann::json route_to(const IpAddress& address) override;
-    nlohmann::json lookup(const std::vector<IpAddress>& addresses) override;
+    Result<nlohmann::json> route_to(const AddressQuery& query) override;
+    Result<nlohmann::json> lookup(const AddressQuery& query) override;
     nlohmann::json neighbours() override;
     nlohmann::json drift() override;
     nlohmann::json memory() override;
@@ -95,6 +96,7 @@ class Daemon : public Control, private SlowPathControl {
     void tick();
     /// Who knows the protocols of FRR's routes.
     [[nodiscard]] std::function<std::optional<uint8_t>(const Prefix&)> protocols() const;
+    [[nodiscard]] Result<VrfId> vrf_of(const std::string& name) const;
     [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
     [[nodiscard]] std::optional<NicDetails> nic(PortId port) const;
 

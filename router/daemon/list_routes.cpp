@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/list_routes.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "config/protocols.h"
 
@@ -18,6 +20,24 @@ using nlohmann::json;
 std::string text_of(const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
+
+/// The RIB of a VRF for as long as the VRF is there: between two pieces it may go, and another come in its
+/// place.
+class RibOf {
+  public:
+    RibOf(const Routing& routing, std::string vrf)
+        : routing_(routing), name_(std::move(vrf)), id_(routing.vrf_by_name(name_)) {}
+    [[nodiscard]] bool is_default() const { return id_ == default_vrf; }
+    [[nodiscard]] bool gone() const { return !id_ || routing_.vrf_by_name(name_) != id_; }
+    // Not of one that has gone.
+    [[nodiscard]] const fib::Rib& rib() const { return routing_.rib(*id_); }
+    [[nodiscard]] fib::TableId table() const { return routing_.table_of(*id_); }
+
+  private:
+    const Routing& routing_;
+    std::string name_;
+    std::optional<VrfId> id_;
+};
 
 /// A place in the RIB.
 class RibWalk {
@@ -90,6 +110,7 @@ class RouteList final : public LongAnswer {
           protocol_of_(std::move(protocol_of)),
           piece_time_(std::move(piece_time)),
           walk_(query.family, query.within),
+          vrf_(routing, query.vrf),
           counts_(query.within.has_value()) {
         if (query.source)
             for (size_t i = 0; i < fib::route_source_count; i++)
@@ -105,15 +126,18 @@ class RouteList final : public LongAnswer {
         begun_ = true;
         next_hops_.clear();  // they may be others by now
         Turn turn = piece_time_();
-        walk_.go_on(routing_.rib(), turn, [&](const Prefix& prefix) { return visit(prefix, piece.text); });
-        piece.last = walk_.at_end();
+        // Its routes have gone with it.
+        const bool gone = vrf_.gone();
+        if (!gone)
+            walk_.go_on(vrf_.rib(), turn, [&](const Prefix& prefix) { return visit(prefix, piece.text); });
+        piece.last = gone || walk_.at_end();
         if (piece.last) end(piece.text);
         return piece;
     }
 
   private:
     bool visit(const Prefix& prefix, std::string& text) {
-        const auto candidates = routing_.rib().candidates(prefix);
+        const auto candidates = vrf_.rib().candidates(prefix);
         size_t matching = 0;
         for (const auto& route : candidates)
             matching += wanted(route);
@@ -126,7 +150,7 @@ class RouteList final : public LongAnswer {
         }
         listed_++;
         last_ = prefix;
-        const auto best = routing_.rib().best(prefix);
+        const auto best = vrf_.rib().best(prefix);
         for (const auto& route : candidates)
             if (wanted(route)) add(route, best && best->source == route.source, text);
         return true;
@@ -138,9 +162,12 @@ class RouteList final : public LongAnswer {
         auto [next_hops, added] = next_hops_.try_emplace(route.next_hops);
         if (added) next_hops->second = text_of(show_next_hops(routing_, spec));
         std::optional<uint8_t> protocol;
-        if (route.source == fib::RouteSource::fpm && protocol_of_) protocol = protocol_of_(route.prefix);
+        if (route.source == fib::RouteSource::fpm && protocol_of_ && vrf_.is_default())
+            protocol = protocol_of_(route.prefix);
         text += best ? "{\"best\":true,\"counters\":" : "{\"best\":false,\"counters\":";
-        text += counters_ && spec.counter ? text_of(count_of(counters_->read(spec.counter))) : "null";
+        text += counters_ && spec.counter && vrf_.is_default()
+                    ? text_of(count_of(counters_->read(spec.counter)))
+                    : "null";
         text += ",\"metric\":" + std::to_string(route.metric);
         text += ",\"mtu\":" + (spec.mtu != 0 ? std::to_string(spec.mtu) : "null");
         text.append(",\"next_hops\":").append(next_hops->second);
@@ -164,11 +191,12 @@ class RouteList final : public LongAnswer {
     /// Of all that match, without a walk.
     [[nodiscard]] size_t size() const {
         size_t size = 0;
+        if (vrf_.gone()) return size;
         for (const Family family : {Family::ipv4, Family::ipv6})
             for (size_t i = 0; i < fib::route_source_count; i++)
                 if (const auto source = static_cast<fib::RouteSource>(i);
                     (!query_.family || *query_.family == family) && (!source_ || *source_ == source))
-                    size += routing_.rib().size(family, source);
+                    size += vrf_.rib().size(family, source);
         return size;
     }
     [[nodiscard]] bool wanted(const fib::Route& route) const { return !source_ || *source_ == route.source; }
@@ -183,6 +211,7 @@ class RouteList final : public LongAnswer {
     ProtocolOf protocol_of_;
     PieceTime piece_time_;
     RibWalk walk_;
+    RibOf vrf_;
     bool counts_;  ///< the walk counts what matches: else that is known
     std::optional<fib::RouteSource> source_;
     bool begun_ = false;
@@ -196,16 +225,18 @@ class RouteList final : public LongAnswer {
 
 class RouteSummary final : public LongAnswer {
   public:
-    RouteSummary(const Routing& routing, PieceTime piece_time)
-        : routing_(routing), piece_time_(std::move(piece_time)) {}
+    RouteSummary(const Routing& routing, const std::string& vrf, PieceTime piece_time)
+        : routing_(routing), vrf_(routing, vrf), piece_time_(std::move(piece_time)) {}
 
     Piece next() override {
         Turn turn = piece_time_();
-        walk_.go_on(routing_.rib(), turn, [this](const Prefix& prefix) {
-            count(prefix);
-            return true;
-        });
-        if (!walk_.at_end()) return {};
+        const bool gone = vrf_.gone();
+        if (!gone)
+            walk_.go_on(vrf_.rib(), turn, [this](const Prefix& prefix) {
+                count(prefix);
+                return true;
+            });
+        if (!gone && !walk_.at_end()) return {};
         return {text_of({{"ipv4", show(families_[0])}, {"ipv6", show(families_[1])}}), true};
     }
 
@@ -227,11 +258,13 @@ class RouteSummary final : public LongAnswer {
         OfFamily& family = families_[prefix.address.family == Family::ipv6];
         family.prefixes++;
         family.lengths[prefix.length]++;
-        for (const auto& route : routing_.rib().candidates(prefix))
+        for (const auto& route : vrf_.rib().candidates(prefix))
             family.sources[static_cast<size_t>(route.source)].routes++;
-        const auto best = routing_.rib().best(prefix);
+        const auto best = vrf_.rib().best(prefix);
         if (best) family.sources[static_cast<size_t>(best->source)].best++;
-        (!best ? family.unusable : routing_.image().find(prefix) ? family.installed : family.refused)++;
+        (!best                                         ? family.unusable
+         : routing_.image().find(prefix, vrf_.table()) ? family.installed
+                                                       : family.refused)++;
     }
 
     static json show(const OfFamily& family) {
@@ -248,6 +281,7 @@ class RouteSummary final : public LongAnswer {
     }
 
     const Routing& routing_;
+    RibOf vrf_;
     PieceTime piece_time_;
     RibWalk walk_{std::nullopt, std::nullopt};
     std::array<OfFamily, 2> families_;
@@ -256,20 +290,14 @@ class RouteSummary final : public LongAnswer {
 class NextHopGroups final : public LongAnswer {
   public:
     NextHopGroups(const Routing& routing, PieceTime piece_time)
-        : routing_(routing), piece_time_(std::move(piece_time)) {}
+        : routing_(routing), piece_time_(std::move(piece_time)), left_(routing.vrfs()) {}
 
     Piece next() override {
         Turn turn = piece_time_();
-        if (!walk_.at_end())
-            walk_.go_on(routing_.rib(), turn, [this](const Prefix& prefix) {
-                for (const auto& route : routing_.rib().candidates(prefix))
-                    users_[route.next_hops].routes++;
-                if (const auto best = routing_.rib().best(prefix)) users_[best->next_hops].prefixes++;
-                return true;
-            });
+        count_users(turn);
         Piece piece;
         if (!std::exchange(begun_, true)) piece.text = "{\"groups\": [";
-        if (!walk_.at_end()) return piece;
+        if (!left_.empty()) return piece;
         bool more = false;
         routing_.next_hop_sets().for_each_behind(at_, [&](fib::NextHopSetId id) {
             piece.text += (at_ == 0 ? "\n" : ",\n") + text_of(show(id));
@@ -283,6 +311,25 @@ class NextHopGroups final : public LongAnswer {
     }
 
   private:
+    /// VRF by VRF; those that have gone meanwhile have no routes.
+    void count_users(Turn& turn) {
+        const auto there = routing_.vrfs();
+        while (!left_.empty()) {
+            if (std::ranges::find(there, left_.back()) != there.end()) {
+                const fib::Rib& rib = routing_.rib(left_.back());
+                walk_.go_on(rib, turn, [&](const Prefix& prefix) {
+                    for (const auto& route : rib.candidates(prefix))
+                        users_[route.next_hops].routes++;
+                    if (const auto best = rib.best(prefix)) users_[best->next_hops].prefixes++;
+                    return true;
+                });
+                if (!walk_.at_end()) return;
+            }
+            left_.pop_back();
+            walk_ = RibWalk(std::nullopt, std::nullopt);
+        }
+    }
+
     struct Users {
         size_t routes = 0;
         size_t prefixes = 0;
@@ -300,7 +347,7 @@ class NextHopGroups final : public LongAnswer {
 
     [[nodiscard]] bool forwards(const NextHopSpec& hop, const Leaving& leaving) const {
         if (!hop.is_gateway_alone()) return leaving.contains({hop.interface, hop.via});
-        const Resolution* resolution = routing_.next_hop_sets().resolution_of(*hop.via);
+        const Resolution* resolution = routing_.next_hop_sets().resolution_of(*hop.via, hop.vrf);
         return resolution && std::ranges::any_of(resolution->hops, [&](const ResolvedHop& resolved) {
                    return leaving.contains({resolved.interface, resolved.via});
                });
@@ -340,6 +387,7 @@ class NextHopGroups final : public LongAnswer {
 
     const Routing& routing_;
     PieceTime piece_time_;
+    std::vector<VrfId> left_;  ///< to be counted, the one that is walked last
     RibWalk walk_{std::nullopt, std::nullopt};
     std::unordered_map<fib::NextHopSetId, Users> users_;
     bool begun_ = false;
@@ -358,8 +406,9 @@ std::unique_ptr<LongAnswer> list_routes(const Routing& routing, const RouteQuery
     return std::make_unique<RouteList>(routing, query, form, counters, protocol_of, piece_time);
 }
 
-std::unique_ptr<LongAnswer> summarise_routes(const Routing& routing, const PieceTime& piece_time) {
-    return std::make_unique<RouteSummary>(routing, piece_time);
+std::unique_ptr<LongAnswer> summarise_routes(const Routing& routing, const std::string& vrf,
+                                             const PieceTime& piece_time) {
+    return std::make_unique<RouteSummary>(routing, vrf, piece_time);
 }
 
 std::unique_ptr<LongAnswer> list_next_hop_groups(const Routing& routing, const PieceTime& piece_time) {

@@ -25,7 +25,7 @@ std::unique_ptr<LongAnswer> list_routes(const Routing& routing, const RouteQuery
                                         const RouteCounters* counters = nullptr,
                                         const ProtocolOf& protocol_of = {},
                                         const PieceTime& piece_time = router::piece_time);
-std::unique_ptr<LongAnswer> summarise_routes(const Routing& routing,
+std::unique_ptr<LongAnswer> summarise_routes(const Routing& routing, const std::string& vrf = {},
                                              const PieceTime& piece_time = router::piece_time);
 std::unique_ptr<LongAnswer> list_next_hop_groups(const Routing& routing,
                                                  const PieceTime& piece_time = router::piece_time);

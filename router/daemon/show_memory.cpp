@@ -39,7 +39,10 @@ json Daemon::memory() {
     add("fib_image", image.geometry().image_bytes, "computed",
         "the FIB image's room, mapped by the port stages, too; what is not used takes no memory");
     add("fib_nodes", usage.node_bytes4 + usage.node_bytes6, "measured", "nodes of the image that are in use");
-    add("rib", control_->routing().rib().memory_bytes(), "computed", "routes of all sources");
+    size_t ribs = 0;
+    for (const VrfId vrf : control_->routing().vrfs())
+        ribs += control_->routing().rib(vrf).memory_bytes();
+    add("rib", ribs, "computed", "routes of all sources and VRFs");
     add("kernel_table", control_->kernel_routes_bytes(), "computed", "the kernel's routes, as followed");
     add("fpm_table", control_->fpm_routes().memory_bytes(), "computed", "zebra's routes, as followed");
     add("next_hop_groups", control_->routing().next_hop_sets().memory_bytes(), "computed",

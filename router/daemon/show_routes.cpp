@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 
 #include "config/protocols.h"
@@ -116,15 +117,23 @@ json resolved_hops(const Routing& routing, const std::vector<ResolvedHop>& hops)
     return list;
 }
 
+// Next hops may name one that has gone.
+json name_of(const Routing& routing, VrfId vrf) {
+    const auto all = routing.vrfs();
+    if (std::ranges::find(all, vrf) == all.end()) return nullptr;
+    return vrf == default_vrf ? "default" : routing.vrf_name(vrf).name;
+}
+
 // A next hop as it was asked for, with what it resolves to.
 json show_next_hop(const Routing& routing, const NextHopSpec& hop) {
     const Resolution* resolution =
-        hop.is_gateway_alone() ? routing.next_hop_sets().resolution_of(*hop.via) : nullptr;
+        hop.is_gateway_alone() ? routing.next_hop_sets().resolution_of(*hop.via, hop.vrf) : nullptr;
     ResolvedHop direct{hop.interface, hop.via, hop.weight};
     if (resolution && resolution->state == Resolution::State::resolved && !resolution->recursive())
         direct.interface = resolution->hops.front().interface;
     json entry = resolved_hop(routing, direct);
     if (hop.backup) entry["backup"] = true;
+    if (hop.is_gateway_alone() && hop.vrf != default_vrf) entry["vrf"] = name_of(routing, hop.vrf);
     entry["reason"] = nullptr;
     entry["recursive"] = nullptr;
     if (!resolution) return entry;
@@ -245,21 +254,45 @@ json show_route_counters(const RouteCounters& counters) {
     return routes;
 }
 
+json show_vrfs(const Routing& routing) {
+    json list = json::array();
+    for (const VrfId vrf : routing.vrfs()) {
+        json interfaces = json::array();
+        for (const auto& [id, interface] : routing.interfaces().all())
+            if (interface.vrf == vrf) interfaces.push_back(interface.name);
+        std::sort(interfaces.begin(), interfaces.end());
+        const auto routes = [&](Family family) {
+            size_t count = 0;
+            for (size_t i = 0; i < fib::route_source_count; i++)
+                count += routing.rib(vrf).size(family, static_cast<fib::RouteSource>(i));
+            return count;
+        };
+        list.push_back({{"name", name_of(routing, vrf)},
+                        {"table", routing.vrf_name(vrf).kernel_table},
+                        {"interfaces", std::move(interfaces)},
+                        {"routes", {{"ipv4", routes(Family::ipv4)}, {"ipv6", routes(Family::ipv6)}}}});
+    }
+    return {{"vrfs", std::move(list)}};
+}
+
 json show_route_to(const Routing& routing, const IpAddress& address, const RouteCounters* counters,
-                   const ProtocolOf& protocol_of) {
+                   const ProtocolOf& protocol_of, VrfId vrf) {
     json answer{{"address", address.to_string()}, {"prefix", nullptr},
                 {"candidates", json::array()},    {"group", nullptr},
                 {"adjacency", nullptr},           {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
-    const auto best = routing.rib().match(address);
+    const auto best = routing.rib(vrf).match(address);
     if (!best) return answer;
     answer["prefix"] = best->prefix.to_string();
     bool first = true;
-    for (const auto& candidate : routing.rib().candidates(best->prefix)) {
-        answer["candidates"].push_back(show_route(routing, candidate, first, counters, protocol_of));
+    for (const auto& candidate : routing.rib(vrf).candidates(best->prefix)) {
+        answer["candidates"].push_back(vrf == default_vrf
+                                           ? show_route(routing, candidate, first, counters, protocol_of)
+                                           : show_route(routing, candidate, first));
         first = false;
     }
-    const fib::GroupId group =
-        routing.image().find(best->prefix).value_or(routing.next_hop_sets().group_of(best->next_hops));
+    const fib::GroupId group = routing.image()
+                                   .find(best->prefix, routing.table_of(vrf))
+                                   .value_or(routing.next_hop_sets().group_of(best->next_hops));
     json members = json::array();
     for (const auto& [id, buckets] : members_of(routing.image(), group)) {
         members.push_back(show_adjacency(routing, id));
@@ -279,7 +312,7 @@ json show_route_to(const Routing& routing, const IpAddress& address, const Route
     return answer;
 }
 
-json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses) {
+json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses, VrfId vrf) {
     json results = json::array();
     for (const auto& address : addresses) {
         json result{{"address", address.to_string()},
@@ -287,9 +320,9 @@ json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses
                     {"type", nullptr},
                     {"next_hops", json::array()}};
         // The FIB's own answer, so that a difference from the RIB would be seen.
-        if (const auto match = routing.image().match(address)) {
+        if (const auto match = routing.image().match(address, routing.table_of(vrf))) {
             result["prefix"] = match->first.to_string();
-            if (const auto best = routing.rib().best(match->first)) {
+            if (const auto best = routing.rib(vrf).best(match->first)) {
                 result["type"] = type_name(routing.next_hop_sets().spec_of(best->next_hops).kind);
                 result["next_hops"] =
                     resolved_hops(routing, routing.next_hop_sets().hops_of(best->next_hops));

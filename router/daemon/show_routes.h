@@ -29,11 +29,15 @@ const char* type_name(pp_adjacency_kind kind);
 /// The adjacencies of a group, each with its share of the buckets, as a port stage finds them.
 std::map<fib::AdjacencyId, uint32_t> members_of(const fib::FibImage& image, fib::GroupId group);
 nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
-                             const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {});
+                             const RouteCounters* counters = nullptr, const ProtocolOf& protocol_of = {},
+                             VrfId vrf = default_vrf);
 nlohmann::json show_adjacency(const Routing& routing, fib::AdjacencyId id);
 /// All counted routes, in prefix order.
 nlohmann::json show_route_counters(const RouteCounters& counters);
-nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses);
+nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses,
+                           VrfId vrf = default_vrf);
+/// Every VRF, the default one first, with its interfaces.
+nlohmann::json show_vrfs(const Routing& routing);
 
 /// "reachable", "stale", …
 std::string_view to_string(NeighbourState state);

@@ -51,7 +51,9 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
     const auto destination = destination_of(frame);
     if (!destination) return nullptr;
     const L3Interface* interface = routing.interfaces().find(decision.ingress_interface);
+    const VrfId vrf = interface ? interface->vrf : default_vrf;
     json lookup{{"interface", interface ? json(interface->name) : json()},
+                {"vrf", vrf == default_vrf ? "default" : routing.vrf_name(vrf).name},
                 {"destination", destination->to_string()},
                 {"prefix", nullptr},
                 {"source", nullptr},
@@ -60,11 +62,12 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
                 {"as_the_packet_met",
                  decision.verdict == seen.verdict &&
                      (seen.verdict != PP_FORWARDED || decision.egress_port == seen.egress_port)}};
-    if (const auto best = routing.rib().match(*destination)) {
+    if (const auto best = routing.rib(vrf).match(*destination)) {
         lookup["prefix"] = best->prefix.to_string();
         lookup["source"] = fib::to_string(best->source);
-        lookup["group"] =
-            routing.image().find(best->prefix).value_or(routing.next_hop_sets().group_of(best->next_hops));
+        lookup["group"] = routing.image()
+                              .find(best->prefix, routing.table_of(vrf))
+                              .value_or(routing.next_hop_sets().group_of(best->next_hops));
     }
     if (decision.adjacency != 0) lookup["adjacency"] = show_adjacency(routing, decision.adjacency);
     return lookup;

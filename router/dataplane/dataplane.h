@@ -99,6 +99,10 @@ class PortStages {
     /// When they go on without a worker, or without the daemon. Errors: a port's program could not be
     /// exchanged; all goes on as before.
     virtual Result<void> set_heartbeat(const config::Heartbeat& wanted) = 0;
+    /// Are there interfaces whose packets have tables of their own (FibImage::set_interface())? To be said
+    /// before there are, and after there are no more: programs that do not look there are exchanged for those
+    /// that do, or back. Errors: a port's program could not be exchanged; all goes on as before.
+    virtual Result<void> set_vrfs(bool any) = 0;
     /// Of a split or auto port.
     [[nodiscard]] virtual StandIn stand_in(uint16_t port) const = 0;
 };

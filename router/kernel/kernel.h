@@ -184,6 +184,23 @@ struct KernelCounters {
     uint64_t most_waiting = 0;    ///< the largest `waiting` was
     uint64_t receive_buffer = 0;  ///< bytes
     bool reading = false;         ///< a dump is under way
+
+    /// Of two connections together.
+    KernelCounters& operator+=(const KernelCounters& other) {
+        events += other.events;
+        ignored += other.ignored;
+        malformed += other.malformed;
+        unsupported += other.unsupported;
+        overflows += other.overflows;
+        drops += other.drops;
+        resyncs += other.resyncs;
+        dumps_repeated += other.dumps_repeated;
+        waiting += other.waiting;
+        most_waiting = std::max(most_waiting, other.most_waiting);
+        receive_buffer += other.receive_buffer;
+        reading = reading || other.reading;
+        return *this;
+    }
 };
 
 class Kernel {

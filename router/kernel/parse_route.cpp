@@ -192,6 +192,7 @@ Parsed parse_route(const Message& message) {
 }
 
 // The three that the kernel itself makes are followed as far as the routes of one table go: nothing to tell.
+// Nor of that which sends packets of a VRF device to its table (l3mdev): so does Pktpit.
 Parsed parse_rule(const Message& message) {
     fib_rule_hdr header;
     if (message.payload.size() < sizeof header) return skip(Skip::malformed);
@@ -201,9 +202,11 @@ Parsed parse_rule(const Message& message) {
     rule.removed = message.type == RTM_DELRULE;
     rule.family = header.family == AF_INET ? Family::ipv4 : Family::ipv6;
     rule.table = header.table;
+    bool l3mdev = false;
     const bool whole =
         for_each_attribute(message.payload.subspan(sizeof header), [&](const Attribute& attribute) {
             if (attribute.type == FRA_TABLE) return store(rule.table, attribute.number<uint32_t>());
+            if (attribute.type == FRA_L3MDEV) l3mdev = true;
             if (attribute.type == FRA_PRIORITY) return store(rule.priority, attribute.number<uint32_t>());
             return true;
         });
@@ -213,7 +216,7 @@ Parsed parse_rule(const Message& message) {
     const bool own = (rule.priority == 0 && rule.table == RT_TABLE_LOCAL) ||
                      (rule.priority == priority_main && rule.table == RT_TABLE_MAIN) ||
                      (rule.priority == priority_default && rule.table == RT_TABLE_DEFAULT);
-    if (own) return skip(Skip::not_ours);
+    if (own || l3mdev) return skip(Skip::not_ours);
     return rule;
 }
 

@@ -229,6 +229,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     }
     program.observed = observer_ != nullptr;
     program.watch_daemon = heartbeat_->watches_daemon();
+    program.vrfs = vrfs_;
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }

@@ -69,6 +69,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     void guard_order(bool guard) override { auto_->guard(guard); }
     [[nodiscard]] Decided decided(uint16_t port) const override;
     Result<void> set_heartbeat(const config::Heartbeat& wanted) override;
+    Result<void> set_vrfs(bool any) override;
     [[nodiscard]] StandIn stand_in(uint16_t port) const override { return heartbeat_->stand_in(port); }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
@@ -161,6 +162,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     PuntHandler on_punt_;
     fib::TableId port_table_ = PP_FIB_DEFAULT_TABLE;
     fib::TableId hot_table_ = PP_FIB_DEFAULT_TABLE;
+    bool vrfs_ = false;  ///< programs look for an interface's own tables
     std::optional<AutoPorts> auto_;
     std::optional<Heartbeat> heartbeat_;
     std::set<uint16_t> auto_ports_;

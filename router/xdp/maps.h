@@ -54,6 +54,7 @@ struct PortProgram {
     bool observed = false;  ///< the program that writes down what it does (bpf/observe.h)
     /// Of an auto port: the table with the host's addresses alone.
     std::optional<fib::TableId> cold_table{};
+    bool vrfs = false;          ///< interfaces may have tables of their own
     bool watch_daemon = false;  ///< packets are the kernel's while the daemon stands still (/heartbeat)
     /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
     /// it.

@@ -89,6 +89,18 @@ Result<void> XdpDataplane::set_heartbeat(const config::Heartbeat& wanted) {
     return swapped;
 }
 
+Result<void> XdpDataplane::set_vrfs(bool any) {
+    if (vrfs_ == any) return {};
+    vrfs_ = any;
+    auto swapped = swap_programs();
+    if (!swapped) {
+        vrfs_ = !any;
+        // One that cannot be exchanged either way looks for tables of interfaces that have none.
+        (void)swap_programs();
+    }
+    return swapped;
+}
+
 void XdpDataplane::tick() {
     heartbeat_->beat(monotonic_nanoseconds());
     if (ticks_++ == 0) LinuxBelow::give_back_left(instance_);  // of a daemon with another dataplane

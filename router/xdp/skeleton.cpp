@@ -52,10 +52,12 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
     }
     skeleton.rodata->geometry = geometry;
     skeleton.rodata->port_id = program.port;
-    skeleton.rodata->table_offset = geometry.table_offset;
+    const uint32_t flags = program.vrfs ? PP_BY_INTERFACE : 0;
+    skeleton.rodata->table_offset = geometry.table_offset | flags;
     if (program.split_table)
         skeleton.rodata->split_table_offset =
-            geometry.table_offset + *program.split_table * static_cast<uint32_t>(sizeof(pp_fib_table));
+            (geometry.table_offset + *program.split_table * static_cast<uint32_t>(sizeof(pp_fib_table))) |
+            flags;
     if (program.cold_table)
         skeleton.rodata->cold_table_offset =
             geometry.table_offset + *program.cold_table * static_cast<uint32_t>(sizeof(pp_fib_table));

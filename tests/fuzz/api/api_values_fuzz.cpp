@@ -71,8 +71,10 @@ void look_at_queries(std::string_view text) {
         demand(routes->limit >= 1 && routes->limit <= max_routes_a_page, "a page has a bound");
     (void)accepted(parse_route_to_query(parameters));
     if (const auto addresses = parse_lookup_query(parameters); accepted(addresses))
-        demand(addresses->size() == parameters.size() && addresses->size() <= max_addresses_in_query,
+        demand(addresses->addresses.size() == parameters.count("address") &&
+                   addresses->addresses.size() <= max_addresses_in_query,
                "as many addresses as were given");
+    (void)accepted(parse_summary_query(parameters));
     demand(accepted(parse_empty_query(parameters)) == parameters.empty(), "no parameters means none");
     for (const bool trace : {false, true})
         if (const auto wanted = parse_observation_request(trace, parameters); accepted(wanted)) {

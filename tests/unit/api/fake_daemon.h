@@ -113,13 +113,19 @@ class FakeControl final : public Control {
     }
     nlohmann::json version() override { return note("version"); }
     nlohmann::json ports() override { return note("ports"); }
-    std::unique_ptr<LongAnswer> routes(const RouteQuery& wanted) override {
+    /// There is no VRF "absent".
+    static Result<void> known(const std::string& vrf) {
+        return vrf == "absent" ? fail(vrf, "no such VRF") : Result<void>();
+    }
+    Begun routes(const RouteQuery& wanted) override {
         query = wanted;
+        if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
         return whole("routes");
     }
     /// `answer`'s, one a piece.
-    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& wanted) override {
+    Begun all_routes(const RouteQuery& wanted) override {
         query = wanted;
+        if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
         const nlohmann::json all = note("all_routes");
         std::vector<std::string> pieces;
         for (const auto& one : all.value("routes", nlohmann::json::array()))
@@ -130,19 +136,27 @@ class FakeControl final : public Control {
         return std::make_unique<PieceAnswer>(std::move(pieces), fail_after);
     }
     size_t fail_after = 0;  ///< pieces of all_routes(); 0: never
-    std::unique_ptr<LongAnswer> routes_summary() override { return whole("routes_summary"); }
+    Begun routes_summary(const RouteQuery& wanted) override {
+        query = wanted;
+        return whole("routes_summary");
+    }
+    nlohmann::json vrfs() override { return note("vrfs"); }
     std::unique_ptr<LongAnswer> next_hop_groups() override { return whole("next_hop_groups"); }
     std::unique_ptr<LongAnswer> whole(const std::string& call) {
         const std::string text = note(call).dump();
         const size_t half = text.size() / 2;
         return std::make_unique<PieceAnswer>(std::vector{text.substr(0, half), text.substr(half)});
     }
-    nlohmann::json route_to(const IpAddress& address) override {
-        addresses = {address};
+    Result<nlohmann::json> route_to(const AddressQuery& wanted) override {
+        addresses = wanted.addresses;
+        query.emplace().vrf = wanted.vrf;
+        if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
         return note("route_to");
     }
-    nlohmann::json lookup(const std::vector<IpAddress>& wanted) override {
-        addresses = wanted;
+    Result<nlohmann::json> lookup(const AddressQuery& wanted) override {
+        addresses = wanted.addresses;
+        query.emplace().vrf = wanted.vrf;
+        if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
         return note("lookup");
     }
     nlohmann::json neighbours() override { return note("neighbours"); }

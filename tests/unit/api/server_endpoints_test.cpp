@@ -15,12 +15,16 @@ std::string first_where(const Reply& reply) {
 TEST_F(ServerTest, PlainGetsAskTheLoopThreadAndPassTheAnswerOn) {
     start();
     control.answer = {{"value", 18446744073709551615U}, {"text", "é"}};
-    const std::pair<const char*, const char*> paths[] = {
-        {"/v1/version", "version"},       {"/v1/ports", "ports"},
-        {"/v1/neighbours", "neighbours"}, {"/v1/counters", "counters"},
-        {"/v1/latency", "latency"},       {"/v1/workers", "workers"},
-        {"/v1/offload", "offload"},       {"/v1/offload/entries", "offload_entries"},
-        {"/v1/config", "config"}};
+    const std::pair<const char*, const char*> paths[] = {{"/v1/version", "version"},
+                                                         {"/v1/ports", "ports"},
+                                                         {"/v1/neighbours", "neighbours"},
+                                                         {"/v1/counters", "counters"},
+                                                         {"/v1/latency", "latency"},
+                                                         {"/v1/workers", "workers"},
+                                                         {"/v1/offload", "offload"},
+                                                         {"/v1/offload/entries", "offload_entries"},
+                                                         {"/v1/vrfs", "vrfs"},
+                                                         {"/v1/config", "config"}};
     std::vector<std::string> expected;
     for (const auto& [path, call] : paths) {
         const Reply reply = get(path);
@@ -53,6 +57,31 @@ TEST_F(ServerTest, RoutesQueryArrivesWhole) {
     EXPECT_EQ(control.query->within, Prefix::parse("2001:db8::/32").value());
     EXPECT_EQ(control.query->after, Prefix::parse("2001:db8:7::/48").value());
     EXPECT_EQ(control.query->limit, 17U);
+}
+
+TEST_F(ServerTest, AVrfIsNamedByQueryOrBody) {
+    start();
+    for (const char* path :
+         {"/v1/routes", "/v1/routes/summary", "/v1/route?to=192.0.2.1", "/v1/lookup?address=192.0.2.1"}) {
+        const std::string asked =
+            std::string(path) + (std::string_view(path).find('?') != std::string_view::npos ? "&" : "?");
+        EXPECT_EQ(get(asked + "vrf=red").status, 200) << path;
+        EXPECT_EQ(control.query->vrf, "red") << path;
+        EXPECT_EQ(get(asked + "vrf=default").status, 200) << path;
+        EXPECT_EQ(control.query->vrf, "") << path;
+        EXPECT_EQ(get(asked + "vrf=").status, 400) << path;
+        EXPECT_EQ(get(path).status, 200) << path;
+        EXPECT_EQ(control.query->vrf, "") << path;
+    }
+    for (const char* path : {"/v1/routes?vrf=absent", "/v1/routes/all?vrf=absent",
+                             "/v1/route?to=192.0.2.1&vrf=absent", "/v1/lookup?address=192.0.2.1&vrf=absent"})
+        EXPECT_EQ(get(path).status, 404) << path;
+    EXPECT_EQ(send_body("POST", "/v1/lookup", R"({"addresses": ["192.0.2.1"], "vrf": "red"})").status, 200);
+    EXPECT_EQ(control.query->vrf, "red");
+    EXPECT_EQ(control.addresses.size(), 1U);
+    EXPECT_EQ(send_body("POST", "/v1/lookup", R"({"addresses": ["192.0.2.1"], "vrf": 7})").status, 400);
+    EXPECT_EQ(send_body("POST", "/v1/lookup", R"({"addresses": ["192.0.2.1"], "vrf": "absent"})").status,
+              404);
 }
 
 TEST_F(ServerTest, AllRoutesComeAsLinesInPieces) {

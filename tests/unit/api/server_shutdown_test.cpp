@@ -67,12 +67,13 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
             return {{"slow", true}};
         }
         nlohmann::json ports() override { return {}; }
-        std::unique_ptr<LongAnswer> routes(const RouteQuery&) override { return {}; }
-        std::unique_ptr<LongAnswer> all_routes(const RouteQuery&) override { return {}; }
-        std::unique_ptr<LongAnswer> routes_summary() override { return {}; }
+        Begun routes(const RouteQuery&) override { return {}; }
+        Begun all_routes(const RouteQuery&) override { return {}; }
+        Begun routes_summary(const RouteQuery&) override { return {}; }
+        nlohmann::json vrfs() override { return {}; }
         std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
-        nlohmann::json route_to(const IpAddress&) override { return {}; }
-        nlohmann::json lookup(const std::vector<IpAddress>&) override { return {}; }
+        Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
+        Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }
         nlohmann::json neighbours() override { return {}; }
         nlohmann::json drift() override { return {}; }
         nlohmann::json memory() override { return {}; }

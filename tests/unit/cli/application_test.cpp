@@ -120,7 +120,7 @@ class PagedControl final : public Control {
     size_t pieces = 0;
     bool breaks_off = false;
 
-    std::unique_ptr<LongAnswer> all_routes(const RouteQuery& query) override {
+    Begun all_routes(const RouteQuery& query) override {
         class Lines final : public LongAnswer {
           public:
             Lines(PagedControl& control, size_t limit) : control_(control), limit_(limit) {}
@@ -152,13 +152,14 @@ class PagedControl final : public Control {
         };
         return std::make_unique<Lines>(*this, query.limit);
     }
-    std::unique_ptr<LongAnswer> routes(const RouteQuery&) override { return {}; }
-    std::unique_ptr<LongAnswer> routes_summary() override { return {}; }
+    Begun routes(const RouteQuery&) override { return {}; }
+    Begun routes_summary(const RouteQuery&) override { return {}; }
     std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
     json version() override { return {}; }
     json ports() override { return {}; }
-    json route_to(const IpAddress&) override { return {}; }
-    json lookup(const std::vector<IpAddress>&) override { return {}; }
+    Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
+    Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }
+    nlohmann::json vrfs() override { return {}; }
     json neighbours() override { return {}; }
     json drift() override { return {}; }
     json memory() override { return {}; }

@@ -58,6 +58,27 @@ TEST(Describe, Settings) {
                     "neighbours of an interface asked for at once: 128 → 2"));
 }
 
+TEST(Describe, Vrfs) {
+    const std::string of_red = R"({
+        "interfaces": {"eth0": {"addresses": ["192.0.2.1/24"], "vrf": "red"}, "eth1": {"vrf": "red"}},
+        "vrfs": {"red": {"table": 100}, "blue": {"table": 101}},
+        "routes": [{"prefix": "10.0.0.0/8", "via": "192.0.2.2", "vrf": "red"}]})";
+    const std::string of_others = R"({
+        "interfaces": {"eth0": {"addresses": ["192.0.2.1/24"], "vrf": "green"}, "eth1": {}},
+        "vrfs": {"red": {"table": 102}, "green": {"table": 100}},
+        "routes": [
+            {"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.2", "vrf": "green"}], "vrf": "red"},
+            {"prefix": "10.0.0.0/8", "via": "192.0.2.2", "vrf": "green"}]})";
+    EXPECT_THAT(
+        describe_difference(*parse(of_red, "/etc"), *parse(of_others, "/etc")),
+        ElementsAre("VRF green: add, table 100", "VRF red: table: 100 → 102",
+                    "VRF blue: remove, with its routes", "interface eth0: VRF: red → green",
+                    "interface eth1: VRF: red → default",
+                    "route 10.0.0.0/8 of VRF red: via 192.0.2.2, preference 10, metric 0 → via 192.0.2.2 in "
+                    "VRF green, preference 10, metric 0",
+                    "route 10.0.0.0/8 of VRF green: add, via 192.0.2.2, preference 10, metric 0"));
+}
+
 TEST(Describe, InterfacesRoutesFilesAndNeighbours) {
     EXPECT_THAT(
         difference(R"({

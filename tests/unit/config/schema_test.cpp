@@ -207,7 +207,7 @@ TEST(Schema, MissingKeysAreNamedWithWhatTheyHold) {
             tried++;
         }
     });
-    EXPECT_EQ(tried, 1 + 4 + 2 + 3 + 1 + 1 + 1);
+    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1);
 }
 
 TEST(Schema, NamesOfInterfacesAndIds) {

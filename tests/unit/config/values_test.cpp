@@ -2,6 +2,7 @@
 // What a valid document turns into, and back.
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <random>
 
 #include "config/protocols.h"
@@ -54,7 +55,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                           31,
                           9}));
 
-    ASSERT_EQ(c.interfaces.size(), 4U);
+    ASSERT_EQ(c.interfaces.size(), 5U);
+    EXPECT_EQ(c.interfaces.at("v300").vrf, "red");
+    EXPECT_EQ(c.vrfs, (std::map<std::string, Vrf>{{"red", {1000}}}));
     auto address = [](const char* text) { return *InterfaceAddress::parse(text); };
     EXPECT_EQ(c.interfaces.at("eth0"), (Interface{"eth0",
                                                   std::nullopt,
@@ -90,7 +93,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
 
     auto ip = [](const char* text) { return *IpAddress::parse(text); };
     auto prefix = [](const char* text) { return *Prefix::parse(text); };
-    ASSERT_EQ(c.routes.size(), 4U);
+    ASSERT_EQ(c.routes.size(), 5U);
     EXPECT_EQ(c.routes[0], (StaticRoute{prefix("10.0.0.0/8"),
                                         RouteType::unicast,
                                         {{ip("192.0.2.254"), "eth0", 1}},
@@ -111,14 +114,19 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.routes[3],
               (StaticRoute{prefix("100.64.0.0/10"), RouteType::unicast, {{std::nullopt, "eth1", 1}}, 10, 0}));
 
-    ASSERT_EQ(c.routes_files.size(), 1U);
+    EXPECT_EQ(c.routes[4].vrf, "red");
+    EXPECT_THAT(c.routes[4].next_hops, ElementsAre(NextHop{ip("192.0.2.7"), std::nullopt, 1, std::nullopt},
+                                                   NextHop{ip("192.0.2.8"), std::nullopt, 1, ""}));
+
+    ASSERT_EQ(c.routes_files.size(), 2U);
+    EXPECT_EQ(c.routes_files[1].vrf, "red");
     const RoutesFile& file = c.routes_files[0];
     EXPECT_EQ(file.path, "table.txt");
     EXPECT_EQ(path_of(file, c), "/etc/pktpit/table.txt");
     EXPECT_EQ(file.preference, 9);
     EXPECT_EQ(file.next_hops.size(), 3U);
     EXPECT_THAT(file.backup.at("1"), ElementsAre(NextHop{ip("192.0.2.5"), std::nullopt, 1}));
-    EXPECT_THAT(file.backup.at("*"), ElementsAre(NextHop{ip("198.51.100.10"), std::nullopt, 1}));
+    EXPECT_THAT(file.backup.at("*"), ElementsAre(NextHop{ip("198.51.100.10"), std::nullopt, 1, ""}));
     EXPECT_THAT(file.next_hops.at("1"), ElementsAre(NextHop{ip("192.0.2.3"), std::nullopt, 1}));
     EXPECT_THAT(file.next_hops.at("2"), ElementsAre(NextHop{ip("192.0.2.4"), "eth0", 1}));
     EXPECT_THAT(file.next_hops.at("*"),
@@ -218,6 +226,7 @@ class Generator {
             c.routes_files.push_back(file(i));
         for (uint32_t i = pick(4); i > 0; i--)
             c.neighbours.push_back({v4(0, 100 + i), {{2, 0, 0, 0, 0, uint8_t(i)}}, "eth0"});
+        if (pick(2)) add_vrfs(c);
         return c;
     }
 
@@ -278,6 +287,28 @@ class Generator {
             c.interfaces[vlan.name] = vlan;
         }
         c.interfaces[one.name] = one;
+    }
+
+    void add_vrfs(Config& c) {
+        c.vrfs = {{"red", {1 + pick(252)}}, {"b-2", {256 + pick(1000)}}};
+        const auto some = [this] { return std::array<std::string, 3>{"", "red", "b-2"}.at(pick(3)); };
+        const auto look_up = [&](std::vector<NextHop>& hops) {
+            for (NextHop& hop : hops)
+                if (!hop.interface && pick(2)) hop.vrf = some();
+        };
+        for (auto& [name, one] : c.interfaces)
+            one.vrf = some();
+        for (auto& one : c.routes) {
+            one.vrf = some();
+            if (!one.vrf.empty()) one.counters = false;
+            look_up(one.next_hops);
+            look_up(one.backup);
+        }
+        for (auto& one : c.routes_files) {
+            one.vrf = some();
+            for (auto& [id, hops] : one.next_hops)
+                look_up(hops);
+        }
     }
 
     std::vector<NextHop> hops(bool is_v4) {

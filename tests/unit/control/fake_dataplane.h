@@ -40,7 +40,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         config::Forwarding forwarding = config::Forwarding::inline_;
     };
 
-    MemoryDataplane(Host& host, Faults& faults, bool with_own_devices, uint32_t node_bytes = 128 << 10)
+    MemoryDataplane(Host& host, Faults& faults, bool with_own_devices, uint32_t node_bytes = 1 << 20)
         : host_(host),
           faults_(faults),
           with_own_devices_(with_own_devices),
@@ -121,6 +121,11 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         heartbeat = wanted;
         return {};
     }
+    Result<void> set_vrfs(bool any) override {
+        if (auto allowed = faults_.call("vrfs"); !allowed) return allowed;
+        vrfs = any;
+        return {};
+    }
     [[nodiscard]] StandIn stand_in(uint16_t) const override { return {}; }
 
     // OwnDevices.
@@ -138,6 +143,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t) override { return std::nullopt; }
 
     config::Heartbeat heartbeat;
+    bool vrfs = false;
     std::map<uint16_t, Port> ports;
     std::map<uint16_t, uint64_t> packets;        ///< counted, by port
     std::map<std::string, std::string> devices;  ///< of its own: what each stands for
@@ -156,7 +162,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
                                                     .groups = 256,
                                                     .buckets = 4096,
                                                     .adjacencies = 256,
-                                                    .tables = 4,
+                                                    .tables = 16,
                                                     .roots = 0,
                                                     .node_bytes = node_bytes_});
     std::vector<std::byte> memory_{geometry_.image_bytes + 64};

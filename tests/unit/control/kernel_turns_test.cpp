@@ -230,6 +230,53 @@ TEST_F(KernelTurnsInRib, another_table_takes_over_when_it_has_been_read_and_what
     EXPECT_FALSE(control->routing().rib().match(former).has_value());
 }
 
+TEST_F(KernelTurnsInRib, the_table_of_each_vrf_is_followed_into_it_for_as_long_as_there_is_one) {
+    for (unsigned i = 0; i < many; ++i) {
+        host.routes.push_back(route(i, "eth0"));
+        if (i % 2 == 0) host.routes.push_back(route(i, "eth1", 100));
+        if (i % 3 == 0) host.routes.push_back(route(i, "eth1", 101));
+    }
+    config.vrfs["red"].table = 100;
+    config.interfaces["eth1"].vrf = "red";
+    start();
+    EXPECT_FALSE(status().complete);
+    loop.settle();
+    const auto in_red = [&] {
+        return control->routing().rib(*control->routing().vrf_by_name("red")).size(fib::RouteSource::kernel);
+    };
+    EXPECT_EQ(in_rib(), many);
+    EXPECT_EQ(in_red(), (many + 1) / 2);
+    EXPECT_EQ(status().routes, many + (many + 1) / 2);
+    EXPECT_TRUE(status().complete);
+    EXPECT_EQ(host.connections.size(), 3U);
+
+    host.tell(route(many, "eth1", 100));
+    loop.settle();
+    EXPECT_EQ(in_red(), (many + 1) / 2 + 1);
+    EXPECT_EQ(in_rib(), many);
+
+    config::Config other = config;
+    other.vrfs["red"].table = 101;
+    ASSERT_TRUE(control->apply(other, false));
+    loop.settle();
+    EXPECT_EQ(in_red(), (many + 2) / 3);
+    other.kernel_routes.enabled = false;
+    ASSERT_TRUE(control->apply(other, false));
+    loop.settle();
+    EXPECT_EQ(in_red(), 0U);
+    ASSERT_TRUE(control->apply(config, false));
+    loop.settle();
+    EXPECT_EQ(in_red(), (many + 1) / 2) << "what was told and not kept by the host is not there any more";
+    other = config;
+    other.vrfs.clear();
+    other.interfaces["eth1"].vrf.clear();
+    ASSERT_TRUE(control->apply(other, false));
+    loop.settle();
+    EXPECT_FALSE(control->routing().vrf_by_name("red"));
+    EXPECT_EQ(in_rib(), many);
+    EXPECT_EQ(host.connections.size(), 2U) << "the table of a VRF that has gone is followed no more";
+}
+
 TEST_F(KernelTurnsInRib, settings_that_change_again_and_again_leave_what_the_last_ones_want) {
     for (unsigned i = 0; i < many; ++i) {
         host.routes.push_back(route(i, "eth0"));
@@ -272,7 +319,7 @@ TEST_F(KernelTurnsInRib, a_refused_reload_leaves_what_is_known_of_routes_that_ar
     port.name = "eth2";
     port.addresses = {InterfaceAddress::parse("10.2.0.1/24").value()};
     other.interfaces["eth2"] = port;
-    const auto known = [&] { return control->ignored_routes().all().size(); };
+    const auto known = [&] { return control->ignored_routes().at("")->all().size(); };
     std::set<std::string> refused_by;
     for (size_t call = 1;; call++) {
         host.tell(SelectiveRouteEvent{

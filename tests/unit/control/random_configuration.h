@@ -14,7 +14,8 @@ namespace pktpit::router::fake {
 
 class RandomConfiguration {
   public:
-    RandomConfiguration(uint32_t seed, bool own_devices) : random_(seed), own_devices_(own_devices) {}
+    RandomConfiguration(uint32_t seed, bool own_devices)
+        : random_(seed), vrf_random_(seed + 1000), own_devices_(own_devices) {}
 
     config::Config next() {
         config::Config config;
@@ -38,6 +39,7 @@ class RandomConfiguration {
             add_neighbour(config);
         for (uint32_t i = below(6); i > 0; i--)
             config.routes.push_back(route(config));
+        add_vrfs(config);
         return config;
     }
 
@@ -111,6 +113,26 @@ class RandomConfiguration {
             interface.addresses.push_back(
                 InterfaceAddress::parse("2001:db8:" + std::to_string(net) + "::1/64").value());
     }
+    /// By a generator of its own: what else is drawn does not change by it.
+    void add_vrfs(config::Config& config) {
+        const auto draw = [this](uint32_t bound) { return static_cast<uint32_t>(vrf_random_() % bound); };
+        std::vector<std::string> names{""};
+        for (const char* name : {"red", "blue"}) {
+            if (draw(2) == 0) continue;
+            config.vrfs[name].table = 200 + draw(2) * 10 + (name[0] == 'r' ? 0 : 1);
+            names.emplace_back(name);
+        }
+        const auto some = [&] { return names[draw(static_cast<uint32_t>(names.size()))]; };
+        for (auto& [name, interface] : config.interfaces)
+            interface.vrf = some();
+        for (auto& route : config.routes) {
+            route.vrf = some();
+            if (!route.vrf.empty()) route.counters = false;
+            for (auto* hops : {&route.next_hops, &route.backup})
+                for (auto& hop : *hops)
+                    if (!hop.interface && draw(3) == 0) hop.vrf = some();
+        }
+    }
     void add_neighbour(config::Config& config) {
         if (config.interfaces.empty()) return;
         config::StaticNeighbour neighbour{
@@ -125,6 +147,7 @@ class RandomConfiguration {
     }
 
     std::mt19937 random_;
+    std::mt19937 vrf_random_;
     bool own_devices_;
 };
 

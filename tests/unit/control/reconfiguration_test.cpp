@@ -92,6 +92,11 @@ class World {
             route.next_hops[0].gateway->bytes[3] = 10;
             host.routes.push_back(route);
             host.tell(route);
+            // Of tables that VRFs may have.
+            route.prefix = fake::RandomConfiguration::prefix("31." + std::to_string(ifindex % 8) + ".0.0/16");
+            route.table = 200 + ifindex % 2 * 10 + ifindex / 2 % 2;
+            host.routes.push_back(route);
+            host.tell(route);
         }
         settle();
         for (const auto& [name, port] : control->ports().names())

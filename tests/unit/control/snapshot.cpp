@@ -42,6 +42,16 @@ class ImageReader {
         const L3Interface* found = routing_.interfaces().find(id);
         return found ? found->name : id == 0 ? "-" : "gone";
     }
+    std::string vrf(VrfId id) const {
+        const auto all = routing_.vrfs();
+        return std::ranges::find(all, id) == all.end() ? "gone" : routing_.vrf_name(id).name;
+    }
+    /// The tables of what comes in by the interface; zeroes: the default VRF's.
+    pp_fib_interface tables(uint16_t id) const {
+        const uint32_t word = pp_fib_interface_word(memory_, &geometry_, id);
+        return {static_cast<uint16_t>(PP_FIB_INTERFACE_TABLE(word)),
+                static_cast<uint16_t>(PP_FIB_INTERFACE_HOST_TABLE(word))};
+    }
     void ports_and_vlans(Snapshot& lines) const {
         const auto* ports = reinterpret_cast<const pp_fib_port*>(memory_ + geometry_.port_offset);
         for (uint32_t id = 0; id < geometry_.port_count; id++)
@@ -79,9 +89,9 @@ class ImageReader {
 std::string words_of(const NextHopSetSpec& spec, const ImageReader& reader) {
     std::string words = fmt::format("kind {}{}", static_cast<int>(spec.kind), spec.counter ? " counted" : "");
     for (const auto& hop : spec.next_hops)
-        words +=
-            fmt::format(" {}via {} on {} weight {}", hop.backup ? "backup " : "",
-                        hop.via ? hop.via->to_string() : "-", reader.interface(hop.interface), hop.weight);
+        words += fmt::format(" {}via {} on {} in VRF \"{}\" weight {}", hop.backup ? "backup " : "",
+                             hop.via ? hop.via->to_string() : "-", reader.interface(hop.interface),
+                             reader.vrf(hop.vrf), hop.weight);
     return words;
 }
 
@@ -89,21 +99,37 @@ void add_routes(Snapshot& lines, ControlPlane& control, const MemoryDataplane& d
     const Routing& routing = control.routing();
     const fib::FibImage& image = control.image();
     const ImageReader reader(image, control);
-    std::set<Prefix> prefixes;
-    for (const Family family : {Family::ipv4, Family::ipv6})
-        routing.rib().for_each(family, [&](const fib::Route& route, bool best) {
-            prefixes.insert(route.prefix);
-            lines.insert(fmt::format("route {} source {} preference {} metric {}{}: {}",
-                                     route.prefix.to_string(), static_cast<int>(route.source),
-                                     route.preference, route.metric, best ? " best" : "",
-                                     words_of(routing.next_hop_sets().spec_of(route.next_hops), reader)));
-            return true;
-        });
-    for (const auto& prefix : prefixes)
-        for (const fib::TableId table : {fib::TableId{PP_FIB_DEFAULT_TABLE}, dataplane.port_table})
-            if (const auto group = image.find(prefix, table))
-                lines.insert(
-                    fmt::format("image table {} {}: {}", table, prefix.to_string(), reader.group(*group)));
+    for (const VrfId vrf : routing.vrfs()) {
+        const std::string of = vrf == default_vrf ? "" : " of VRF " + routing.vrf_name(vrf).name;
+        std::set<Prefix> prefixes;
+        for (const Family family : {Family::ipv4, Family::ipv6})
+            routing.rib(vrf).for_each(family, [&](const fib::Route& route, bool best) {
+                prefixes.insert(route.prefix);
+                lines.insert(fmt::format("route {}{} source {} preference {} metric {}{}: {}",
+                                         route.prefix.to_string(), of, static_cast<int>(route.source),
+                                         route.preference, route.metric, best ? " best" : "",
+                                         words_of(routing.next_hop_sets().spec_of(route.next_hops), reader)));
+                return true;
+            });
+        std::map<std::string, fib::TableId> tables{{"", routing.table_of(vrf)}};
+        if (vrf == default_vrf) tables["of ports "] = dataplane.port_table;
+        for (const auto& [id, interface] : routing.interfaces().all())
+            if (interface.vrf == vrf && vrf != default_vrf)
+                tables["of ports "] = reader.tables(id).host_table;
+        for (const auto& prefix : prefixes)
+            for (const auto& [which, table] : tables)
+                if (const auto group = image.find(prefix, table))
+                    lines.insert(fmt::format("image table {}{}{}: {}", which, prefix.to_string(), of,
+                                             reader.group(*group)));
+        lines.insert(fmt::format("VRF \"{}\" table {}", routing.vrf_name(vrf).name,
+                                 routing.vrf_name(vrf).kernel_table));
+    }
+    for (const auto& [id, interface] : routing.interfaces().all())
+        lines.insert(fmt::format("interface {} in VRF \"{}\", {} table", interface.name,
+                                 routing.vrf_name(interface.vrf).name,
+                                 reader.tables(id).table == 0                                 ? "no"
+                                 : reader.tables(id).table == routing.table_of(interface.vrf) ? "its"
+                                                                                              : "another"));
     reader.ports_and_vlans(lines);
     const auto* globals =
         reinterpret_cast<const pp_fib_globals*>(image.memory().data() + image.geometry().globals_offset);
@@ -147,6 +173,7 @@ Snapshot snapshot_of(const MemoryDataplane& dataplane) {
     if (const auto& heartbeat = dataplane.heartbeat; heartbeat != config::Heartbeat())
         lines.insert(fmt::format("dataplane heartbeat {} {} {}", heartbeat.worker_ms,
                                  static_cast<int>(heartbeat.on_daemon_loss), heartbeat.hold_s));
+    if (dataplane.vrfs) lines.insert("dataplane looks for tables of interfaces");
     for (const auto& [id, count] : dataplane.packets)
         lines.insert(fmt::format("dataplane port {}: {} packets", id, count));
     for (const auto& [name, device] : dataplane.devices)

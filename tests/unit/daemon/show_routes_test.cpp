@@ -82,6 +82,39 @@ TEST_F(ShowRoutesTest, PagesHoldEveryRouteOnceAndInOrder) {
     EXPECT_TRUE(page["next"].is_null());
 }
 
+TEST_F(ShowRoutesTest, OfAVrfItsRoutesAlone) {
+    const VrfId red = routing.add_vrf({"red", 100}).value();
+    const auto next_hops = routing.acquire_next_hops({PP_ADJ_BLACKHOLE, {}}).value();
+    ASSERT_TRUE(routing.set_route(
+        {Prefix::parse("10.0.0.0/9").value(), fib::RouteSource::config, 10, 0, next_hops}, red));
+    routing.release_next_hops(next_hops);
+    RouteQuery query;
+    query.vrf = "red";
+    const json page = show_routes(routing, query);
+    EXPECT_EQ(prefixes(page), std::vector<std::string>{"10.0.0.0/9"});
+    EXPECT_EQ(page["total"], 1);
+    EXPECT_NE(prefixes(show_routes(routing, {})), prefixes(page));
+    const IpAddress address = IpAddress::parse("10.0.0.1").value();
+    EXPECT_EQ(show_route_to(routing, address, nullptr, {}, red)["prefix"], "10.0.0.0/9");
+    EXPECT_EQ(show_route_to(routing, address)["prefix"], "10.0.0.0/8");
+    EXPECT_EQ(show_lookup(routing, {address}, red)["results"][0]["prefix"], "10.0.0.0/9");
+    EXPECT_EQ(show_lookup(routing, {address})["results"][0]["prefix"], "10.0.0.0/8");
+    const json summary = json::parse(whole(summarise_routes(routing, "red", one_step)));
+    EXPECT_EQ(summary["ipv4"]["prefixes"], 1);
+    EXPECT_EQ(summary["ipv4"]["installed"], 1);
+    const json vrfs = show_vrfs(routing)["vrfs"];
+    ASSERT_EQ(vrfs.size(), 2U);
+    EXPECT_EQ(vrfs[0]["name"], "default");
+    EXPECT_EQ(vrfs[1], json::parse(R"({"name": "red", "table": 100, "interfaces": [],
+                                       "routes": {"ipv4": 1, "ipv6": 0}})"));
+
+    // One that goes while it is listed ends the list.
+    const auto listing = list_routes(routing, query, RouteForm::lines, nullptr, {}, one_step);
+    (void)listing->next();
+    routing.remove_vrf(red);
+    EXPECT_TRUE(listing->next().last);
+}
+
 TEST_F(ShowRoutesTest, LinesSayTheSameAsOneRoute) {
     const auto lines = lines_of(whole(list_routes(routing, {}, RouteForm::lines, nullptr, {}, one_step)));
     ASSERT_EQ(lines.size(), routing.rib().size(Family::ipv4) + 2U)
@@ -149,7 +182,7 @@ TEST_F(ShowRoutesTest, SummaryCountsBySourceLengthAndInstalled) {
     ASSERT_TRUE(
         routing.set_route({Prefix::parse("12.0.0.0/9").value(), fib::RouteSource::kernel, 20, 0, set}));
     routing.release_next_hops(set);
-    const json summary = json::parse(whole(summarise_routes(routing, one_step)));
+    const json summary = json::parse(whole(summarise_routes(routing, {}, one_step)));
     const json& four = summary["ipv4"];
     EXPECT_EQ(four["prefixes"], routing.rib().size(Family::ipv4));
     EXPECT_EQ(four["unusable"], 1) << "its interface is down";

@@ -323,6 +323,10 @@ TEST(ParseRule, OnlyThoseThatNoKernelBeginsWith) {
     EXPECT_TRUE(event_of<RuleEvent>(gone.u32(FRA_TABLE, 1000).u32(FRA_PRIORITY, 5)).removed);
     MessageBuilder torn(RTM_NEWRULE, 0, header);
     EXPECT_EQ(skip_of(torn.u16(FRA_TABLE, 5)), Skip::malformed);
+    // Which sends packets of VRF devices to the tables of these.
+    header.table = RT_TABLE_UNSPEC;
+    MessageBuilder l3mdev(RTM_NEWRULE, 0, header);
+    EXPECT_EQ(skip_of(l3mdev.u32(FRA_PRIORITY, 1000).u8(FRA_L3MDEV, 1)), Skip::not_ours);
 }
 
 TEST(ParseRoute, Skips) {
