@@ -64,7 +64,7 @@ class FileReader {
             wanted_.next_hop_sets.push_back(
                 {config::RouteType::unicast, hops->second,
                  backup == file_.backup.end() ? std::vector<config::NextHop>() : backup->second, std::nullopt,
-                 file_.vrf});
+                 0, file_.vrf});
         }
         return known->second;
     }

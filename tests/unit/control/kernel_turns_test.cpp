@@ -144,7 +144,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     EXPECT_EQ(in_rib(), 1U);
     const auto now = control->routing().route(early.prefix, fib::RouteSource::kernel);
     EXPECT_EQ(control->routing().next_hop_sets().spec_of(now->next_hops).kind, PP_ADJ_FORWARD);
-    EXPECT_TRUE(control->ignored_routes().all().empty());
+    EXPECT_TRUE(control->ignored_routes().at("")->all().empty());
 }
 
 TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorter_prefixs) {
@@ -185,7 +185,7 @@ TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorte
     EXPECT_EQ(kind_of("100.0.6.1"), PP_ADJ_FORWARD) << "by what it can";
     using Kind = IgnoredRoutes::Kind;
     for (const auto kind : {Kind::encapsulated, Kind::device, Kind::thrown, Kind::other}) {
-        EXPECT_EQ(control->ignored_routes().count(kind), 1U) << to_string(kind);
+        EXPECT_EQ(control->ignored_routes().at("")->count(kind), 1U) << to_string(kind);
         EXPECT_TRUE(is_kernels(kind));
     }
     EXPECT_FALSE(is_kernels(Kind::tos));
@@ -200,7 +200,7 @@ TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorte
     }
     loop.settle();
     EXPECT_EQ(kind_of("100.0.1.1"), PP_ADJ_FORWARD);
-    EXPECT_TRUE(control->ignored_routes().all().empty());
+    EXPECT_TRUE(control->ignored_routes().at("")->all().empty());
     EXPECT_FALSE(has_kernel_routes());
 }
 
