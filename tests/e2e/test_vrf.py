@@ -230,19 +230,20 @@ def test_shown(net):
 
 
 @requirement("trace says in which VRF a packet was looked up, and what it met there")
-@pytest.mark.parametrize("sender, receiver, vrf", [("c", "d", "blue"), ("e", "f", "default")])
-def test_trace(net, sender, receiver, vrf):
+@pytest.mark.parametrize("sender, receiver, vrf, destination, prefix", [
+    ("a", "c", "red", LEAKED, "192.0.2.0/24"), ("c", "d", "blue", BOTH4, "203.0.113.0/24"), ("e", "f", "default", BOTH4, "203.0.113.0/24")])
+def test_trace(net, sender, receiver, vrf, destination, prefix):
     sender, receiver = getattr(net, sender), getattr(net, receiver)
-    observation = Observation(net.router, "trace", "--json", "--count", 1, "--filter", f"host {BOTH4}", "--port", sender.port)
+    observation = Observation(net.router, "trace", "--json", "--count", 1, "--filter", f"host {destination}", "--port", sender.port)
     try:
-        reaches(sender, receiver, BOTH4)
+        reaches(sender, receiver, destination)
         [packet], _ = observation.packets()
     finally:
         end(observation.process)
     lookup = packet["lookup"]
-    assert (lookup["vrf"], lookup["prefix"], lookup["as_the_packet_met"]) == (vrf, "203.0.113.0/24", True)
+    assert (lookup["vrf"], lookup["prefix"], lookup["as_the_packet_met"]) == (vrf, prefix, True)
     assert lookup["adjacency"]["port"] == receiver.port
-    assert lookup["group"] == net.router.json("show", "route", BOTH4, "--vrf", vrf)["group"]["id"]
+    assert lookup["group"] == net.router.json("show", "route", destination, "--vrf", vrf)["group"]["id"]
 
 
 def in_kernel(net, *words):
