@@ -302,6 +302,7 @@ json Daemon::ignored_routes() {
                               {"prefix", route.rule ? json() : json(route.prefix.to_string())},
                               {"kind", to_string(entry.kind)},
                               {"protocol", route.rule ? json() : json(config::protocol_name(entry.protocol))},
+                              {"to_kernel", is_kernels(entry.kind)},
                               {"reason", reason_of(route, entry.kind)}});
         }
     }
