@@ -14,7 +14,7 @@ _pktpit() {
         dev | --port) words=$(ls /sys/class/net) ;;
         --point) words="ingress egress drop" ;;
         --verdict) words="drop host punt forwarded" ;;
-        --filter | --count | --seconds | --sample | --snaplen) return ;;
+        --vrf | --filter | --count | --seconds | --sample | --snaplen) return ;;
         --to) words="text json mrt" ;;
         --program) words="l3fwd p2pnic pktpit" ;;
         --transfer) words="write read bounce" ;;

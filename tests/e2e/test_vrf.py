@@ -19,7 +19,7 @@ from lib.wire import NothingReceived
 from test_trace import Observation
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("Linux would need VRF devices")
+pytestmark = [pytest.mark.pktpit("Linux would need VRF devices"), pytest.mark.not_model("the modelled topology has four ports")]
 VRFS = {"a": "red", "b": "red", "c": "blue", "d": "blue", "e": "default", "f": "default"}
 BOTH4, BOTH6 = "203.0.113.9", "2001:db8:ffff::9"
 LEAKED = "192.0.2.9"
@@ -225,6 +225,12 @@ def test_shown(net):
     for words in ((), ("--vrf", "default")):
         assert net.router.json("lookup", BOTH4, *words)["results"][0]["next_hops"][0]["interface"] == "p6"
         assert not any(route["prefix"] == "192.0.2.0/24" for route in net.router.json("show", "routes", *words)["routes"])
+    summary = net.router.json("show", "routes", "summary", "--vrf", "red")
+    assert summary["ipv4"]["prefixes"] + summary["ipv6"]["prefixes"] > 0 and summary["ipv4"]["refused"] == 0
+    assert summary["ipv4"]["sources"]["config"]["routes"] == 4
+    assert "red" in net.router.cli("show", "vrfs").stdout and "1001" in net.router.cli("show", "vrfs").stdout
+    by_hand = net.router.cli("route", "add", "192.0.2.128/25", "via", "10.77.0.2", "vrf", "red", check=False)
+    assert by_hand.returncode != 0 and "vrf" in by_hand.stdout + by_hand.stderr
     refused = net.router.cli("show", "routes", "--vrf", "green", check=False)
     assert refused.returncode != 0 and "green" in refused.stdout + refused.stderr
 
