@@ -307,7 +307,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 48);
+    EXPECT_EQ(compared, 49);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);

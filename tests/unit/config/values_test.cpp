@@ -291,6 +291,10 @@ class Generator {
 
     void add_vrfs(Config& c) {
         c.vrfs = {{"red", {1 + pick(252)}}, {"b-2", {256 + pick(1000)}}};
+        for (const auto& [name, vrf] : c.vrfs) {
+            if (c.fpm.table == vrf.table) c.fpm.table = 254;
+            if (c.kernel_routes.table == vrf.table) c.kernel_routes.table = 254;
+        }
         const auto some = [this] { return std::array<std::string, 3>{"", "red", "b-2"}.at(pick(3)); };
         const auto look_up = [&](std::vector<NextHop>& hops) {
             for (NextHop& hop : hops)
