@@ -28,7 +28,7 @@ struct WantedRoutes {
         std::vector<config::NextHop> backup{};
         std::optional<Prefix> counted_for{};  ///< the route that has it for itself, since it is counted
         uint32_t mtu = 0;
-        std::string vrf{};                    ///< in which gateways are looked up that name none
+        std::string vrf{};  ///< in which gateways are looked up that name none
     };
     std::vector<NextHops> next_hop_sets;
     std::vector<std::string> vrfs{""};  ///< all of the configuration, the default one first
