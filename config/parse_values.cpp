@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/parse_values.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/json/pointer.h"
 
 namespace pktpit::config {

@@ -90,8 +90,8 @@ class AcquiredSets {
 
 /// Of the VRF, by its index.
 std::span<const WantedRoutes::Wanted> wanted_of(const WantedRoutes& wanted, size_t vrf) {
-    const auto part = std::ranges::equal_range(wanted.routes, vrf, {}, &WantedRoutes::Wanted::vrf);
-    return {part.begin(), part.end()};
+    const auto begin = std::ranges::lower_bound(wanted.routes, vrf, {}, &WantedRoutes::Wanted::vrf);
+    return {begin, std::ranges::upper_bound(wanted.routes, vrf, {}, &WantedRoutes::Wanted::vrf)};
 }
 
 std::vector<Prefix> unwanted_prefixes(const fib::Rib& rib, std::span<const WantedRoutes::Wanted> wanted) {
