@@ -22,6 +22,10 @@ def linux(net):
     router.ip("-6", "route", "add", "2001:db8:e00::/40", "via", net.b.ip6)
     arrives(net.a, net.b, "203.0.113.1")
     arrives(net.a, net.b, "2001:db8:e99::1")
+    # Linux finds the hosts itself, whatever the order in which links, addresses and routes have come.
+    for there in (net.c.ip6, net.c.ip4):
+        wait_for(lambda: router.run("ping", "-c", "1", "-W", "1", there, check=False).returncode == 0, 15, f"Linux reaches {there}")  # noqa: B023
+    wait_for(lambda: net.c.ip6 in router.ip("-6", "route", "get", net.c.behind6, check=False).stdout, 5, "Linux has the route to the segment")
     return router
 
 
