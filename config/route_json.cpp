@@ -41,9 +41,9 @@ class RouteParser {
                      "an object such as {\"prefix\": \"10.0.0.0/8\", \"via\": \"192.0.2.1\"}");
             return tl::unexpected(errors_);
         }
-        static constexpr std::array<std::string_view, 11> known = {
+        static constexpr std::array<std::string_view, 12> known = {
             "prefix",     "type",   "via",      "interface", "weight", "next_hops",
-            "preference", "metric", "counters", "backup",    "mtu"};
+            "preference", "metric", "counters", "backup",    "mtu",    "vrf"};
         check_members(value, "", known);
         if (!value.contains("prefix")) {
             complain("", "no member \"prefix\"", "a prefix such as \"192.0.2.0/24\"");
@@ -61,6 +61,9 @@ class RouteParser {
             else
                 complain("/counters", shown(value["counters"]), "true or false");
         }
+        if (value.contains("vrf") && value["vrf"] != "default")
+            complain("/vrf", shown(value["vrf"]), "\"default\"",
+                     "routes of other VRFs come from the configuration and the kernel");
         parse_mtu(value, route);
         parse_next_hops(value, route);
         parse_backup(value, route);

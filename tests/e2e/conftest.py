@@ -145,7 +145,8 @@ def pytest_sessionfinish(session):
         return
     left += _left_by_workers + namespaces.remove_left_over_of_run() + pktpit_router.remove_left_over_of_run()
     this_run.remove_folder()
-    if _LIBXDP_PINS.exists() and not _libxdp_was_there:
+    # A link of that name is iproute2's, to its own folder: `ip link set … xdp object` makes it on any machine, once.
+    if _LIBXDP_PINS.exists() and not _LIBXDP_PINS.is_symlink() and not _libxdp_was_there:
         if pins := sorted(str(pin) for pin in _LIBXDP_PINS.iterdir()):
             left += pins
         else:

@@ -88,6 +88,15 @@ TEST(RouteJson, Mtu) {
 }
 
 // RFC 8950
+// As configurations are written, in which each route names its VRF.
+TEST(RouteJson, RoutesByHandAreTheDefaultVrfs) {
+    EXPECT_TRUE(parse_route(json{{"prefix", "192.0.2.0/24"}, {"type", "blackhole"}, {"vrf", "default"}}));
+    const auto refused = parse_route(json{{"prefix", "192.0.2.0/24"}, {"type", "blackhole"}, {"vrf", "red"}});
+    ASSERT_FALSE(refused);
+    ASSERT_EQ(refused.error().size(), 1U);
+    EXPECT_EQ(refused.error()[0].where, "/vrf");
+}
+
 TEST(RouteJson, Ipv4OverIpv6) {
     const auto route = good(
         R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "fe80::1", "interface": "a"}],
