@@ -123,6 +123,7 @@ void HotRoutes::clear() {
 void HotRoutes::hold_all(bool all) {
     if (all == holds_all_) return;
     if (all) clear();
+    if (size() != 0) return;  // blocks that a full FIB cannot take out: another time
     image_.mirror(table_, all ? std::optional(full_) : std::nullopt);
     holds_all_ = all;
 }

@@ -49,7 +49,8 @@ class HotRoutes {
     bool evict(const Prefix& block);
     /// All blocks go.
     void clear();
-    /// The stages hold the full table itself, without blocks, from now on; or no more.
+    /// The stages hold the full table itself, without blocks, from now on; or no more. Where the FIB is too
+    /// full to take blocks out, they stay, and holds_all() is what it was.
     void hold_all(bool all);
     [[nodiscard]] bool holds_all() const { return holds_all_; }
     /// Prefixes of the full table.

@@ -117,7 +117,7 @@ class RandomHotRoutes : public testing::TestWithParam<Case> {
 
 TEST_P(RandomHotRoutes, AgreesWithFullTable) {
     size_t installed = 0;
-    for (int step = 0; step < 6000; step++) {
+    for (int step = 0; step < 9000; step++) {
         switch (below(8)) {
             case 0:
             case 1:
@@ -138,8 +138,14 @@ TEST_P(RandomHotRoutes, AgreesWithFullTable) {
                     ASSERT_EQ(image_->lookup(busy, table_), block->group);
                 }
                 check(busy);
+                if (hot_.holds_all()) {
+                    ASSERT_EQ(image_->lookup(busy, table_), image_->lookup(busy));
+                }
             }
         }
+        // Now and then the whole table is held for a while, blocks or not.
+        if (step % 1000 == 970) hot_.hold_all(true);
+        if (step % 1000 == 999) hot_.hold_all(false);
         if (HasFatalFailure()) return;
         if (step % 50 == 0) check_all();
         if (HasFatalFailure()) return;
