@@ -20,7 +20,6 @@ std::pair<uint16_t, uint16_t> tags_of(const std::vector<uint16_t>& vlan, uint16_
 
 Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::TableId port_table)
     : image_(image),
-      port_table_(port_table),
       resolve_(std::move(resolve)),
       refused_(std::move(refused)),
       adjacencies_(image, interfaces_),

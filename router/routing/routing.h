@@ -167,7 +167,6 @@ class Routing {
     void interface_changed(InterfaceId id);
 
     fib::FibImage& image_;
-    fib::TableId port_table_;
     HotRoutes* hot_ = nullptr;
     Resolve resolve_;
     Refused refused_;
