@@ -51,6 +51,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
       tables_(tables),
       state_(RouteFilter{}, *this),
       route_counters_(dataplane_.route_counters()),
+      prober_(kernel_, environment.watcher),
       image_(std::move(image)),
       routing_(
           image_, [this](InterfaceId interface, const IpAddress& address) { resolve(interface, address); },

@@ -27,6 +27,7 @@
 #include "router/control/host_switches.h"
 #include "router/control/installed_routes.h"
 #include "router/control/kernel_routes.h"
+#include "router/control/neighbour_prober.h"
 #include "router/control/ports.h"
 #include "router/control/slow_path_control.h"
 #include "router/control/static_routes.h"
@@ -115,6 +116,7 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] Routing& routing() { return routing_; }
     [[nodiscard]] const Routing& routing() const { return routing_; }
     [[nodiscard]] RouteCounters& route_counters() { return route_counters_; }
+    [[nodiscard]] NeighbourProber& prober() { return prober_; }
     /// Of the image, for what auto ports' stages hold.
     [[nodiscard]] fib::TableId hot_table() const { return tables_.hot; }
 
@@ -189,6 +191,7 @@ class ControlPlane : private KernelListener {
     Tables tables_;
     KernelState state_;
     RouteCounters route_counters_;
+    NeighbourProber prober_;
     fib::FibImage image_;
     Routing routing_;
     Ports ports_;

@@ -81,7 +81,7 @@ void ControlPlane::neighbour_changed(const NeighbourEvent& neighbour) {
     // to look again, so that a host that has gone or changed its MAC address is noticed.
     if (now.state == NeighbourState::stale &&
         routing_.adjacencies().in_use({interface->id, neighbour.address}))
-        (void)kernel_.probe_neighbour(neighbour.ifindex, neighbour.address);
+        prober_.probe(neighbour.ifindex, neighbour.address);
 }
 
 // A scan of a connected net, which fails for address after address, is no event.
@@ -147,7 +147,7 @@ void ControlPlane::resolve(InterfaceId interface, const IpAddress& address) {
     const L3Interface* on = routing_.interfaces().find(interface);
     if (!on || on->ifindex == 0) return;
     BestEffort effort;
-    effort.attempt("neighbour", [&] { return kernel_.probe_neighbour(on->ifindex, address); });
+    effort.attempt("neighbour", [&] { prober_.probe(on->ifindex, address); });
 }
 
 // On a device that has come anew: the routing core has lost those that it had, the kernel knows none.

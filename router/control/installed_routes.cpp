@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Of every 100 ms, and of a reload. A route takes the kernel some 10 µs.
+// Of this thread, to find what is to be changed.
 constexpr std::chrono::milliseconds step{5};
 constexpr uint32_t heaviest = 256;  // rtnh_hops is a byte
 
@@ -47,6 +47,7 @@ void fit_weights(std::vector<HostNextHop>& hops) {
 InstalledRoutes::~InstalledRoutes() {
     if (!writer_ || !active_) return;
     watcher_.unwatch(writer_->descriptor());
+    end_batch();
     if (!take_down_) return;
     for (const auto& [prefix, installed] : installed_)
         (void)writer_->remove(installed.route.table, prefix);
@@ -63,9 +64,14 @@ Result<void> InstalledRoutes::configured(const config::Config& config) {
             if (route.vrf.empty()) configured_.insert(configured_.end(), route.prefix);
     lost_.clear();
     refused_.clear();
+    end_batch();
     auto adopted = adopt();
     refresh();
-    sweep(steady_clock::now() + step);
+    // The first of them are there when the reload is over.
+    RouteBatch first(*writer_, table_);
+    plan(first, steady_clock::now() + step);
+    first.carry_out();
+    take_in(first.changes());
     return adopted;
 }
 
@@ -91,24 +97,36 @@ Result<void> InstalledRoutes::adopt() {
 void InstalledRoutes::listen() {
     watcher_.watch(writer_->descriptor(), [this] {
         writer_->poll([this](uint32_t table, const Prefix& prefix, bool by_kernel) {
-            if (table != table_ || !installed_.contains(prefix)) return;
-            installed_.erase(prefix);
-            if (by_kernel) return refresh();
-            // Whoever did it may have meant it: it is said, and put right by a reload.
-            if (wanted(prefix)) lost_.insert(prefix);
+            if (table == table_) note_lost(prefix, by_kernel);
         });
     });
+}
+
+void InstalledRoutes::note_lost(const Prefix& prefix, bool by_kernel) {
+    const bool under_way = batch_ && batch_->concerns(prefix);
+    if (installed_.erase(prefix) == 0 && !under_way) return;
+    // Whoever did it may have meant it: it is said, and put right by a reload.
+    if (!by_kernel && wanted(prefix)) lost_.insert(prefix);
+    // Before it was changed, or after?
+    if (by_kernel && under_way) lost_meanwhile_.insert(prefix);
+    if (by_kernel) refresh();
 }
 
 void InstalledRoutes::changed(std::span<const config::StaticRoute> routes) {
     if (!writer_ || !active_) return;
     constexpr size_t at_once = 16;
+    std::set<Prefix> prefixes;
     for (const auto& route : routes) {
         lost_.erase(route.prefix);
         refused_.erase(route.prefix);
-        if (routes.size() <= at_once) bring(route.prefix, false);
+        if (prefixes.size() <= at_once) prefixes.insert(route.prefix);
     }
-    if (routes.size() > at_once) refresh();
+    if (prefixes.size() > at_once || batch_) return refresh();
+    RouteBatch few(*writer_, table_);
+    for (const Prefix& prefix : prefixes)
+        plan(few, prefix);
+    few.carry_out();
+    take_in(few.changes());
 }
 
 void InstalledRoutes::device_changed(uint32_t ifindex) {
@@ -123,7 +141,7 @@ void InstalledRoutes::refresh() {
 }
 
 void InstalledRoutes::tick() {
-    if (sweeping_) sweep(steady_clock::now() + step);
+    if (sweeping_) sweep();
 }
 
 std::optional<fib::Route> InstalledRoutes::chosen(const Prefix& prefix) const {
@@ -161,60 +179,114 @@ std::optional<Prefix> InstalledRoutes::next_after(const std::optional<Prefix>& p
         if (at != container.end() && (!next || key_of(*at) < *next)) next = key_of(*at);
     };
     consider(configured_, [](const Prefix& key) { return key; });
+    consider(doubtful_, [](const Prefix& key) { return key; });
     consider(installed_, [](const auto& entry) { return entry.first; });
     if (wanted_at_all_) consider(by_hand_.all(), [](const auto& entry) { return entry.first; });
     return next;
 }
 
-void InstalledRoutes::sweep(Deadline deadline) {
-    if (!writer_ || !sweeping_) return;
+void InstalledRoutes::sweep() {
+    if (!writer_ || batch_) return;
+    auto batch = std::make_shared<RouteBatch>(*writer_, table_);
+    plan(*batch, steady_clock::now() + step);
+    if (batch->empty()) return;
+    batch_ = std::move(batch);
+    send_off();
+}
+
+// The table that goes may be larger than one batch: the next one follows when all that is due has had its
+// turn.
+void InstalledRoutes::send_off() {
+    watcher_.aside([batch = batch_] { batch->carry_out(); },
+                   [batch = batch_, self = std::weak_ptr(self_)] {
+                       const auto here = self.lock();
+                       if (!here || (*here)->batch_ != batch) return;
+                       InstalledRoutes& routes = **here;
+                       routes.end_batch();
+                       if (!routes.sweeping_) return;
+                       routes.watcher_.after_others([self] {
+                           const auto still_here = self.lock();
+                           if (still_here && (*still_here)->sweeping_) (*still_here)->sweep();
+                       });
+                   });
+}
+
+void InstalledRoutes::end_batch() {
+    if (!batch_) return;
+    batch_->end();
+    const auto batch = std::exchange(batch_, nullptr);
+    take_in(batch->changes());
+    lost_meanwhile_.clear();
+}
+
+void InstalledRoutes::plan(RouteBatch& batch, Deadline deadline) {
+    if (!sweeping_) return;
     constexpr unsigned between_looks_at_the_clock = 16;
-    for (unsigned count = 1;; count++) {
+    for (unsigned count = 1; !batch.full(); count++) {
         const auto next = next_after(swept_);
-        if (!next) break;
+        if (!next) {
+            sweeping_ = false;
+            swept_.reset();
+            shaken_.clear();
+            return;
+        }
         swept_ = *next;
-        const auto known = installed_.find(*next);
-        const bool again = known != installed_.end() && !shaken_.empty() &&
-                           std::ranges::any_of(known->second.route.next_hops, [&](const auto& hop) {
-                               return shaken_.contains(hop.ifindex);
-                           });
-        bring(*next, again);
+        plan(batch, *next);
         if (count % between_looks_at_the_clock == 0 && steady_clock::now() >= deadline) return;
     }
-    sweeping_ = false;
-    swept_.reset();
-    shaken_.clear();
 }
 
-void InstalledRoutes::bring(const Prefix& prefix, bool again) {
+void InstalledRoutes::plan(RouteBatch& batch, const Prefix& prefix) {
+    const bool again = forced(prefix);
+    doubtful_.erase(prefix);
     if (lost_.contains(prefix)) return;
-    const auto now = wanted(prefix);
+    auto now = wanted(prefix);
     const auto known = installed_.find(prefix);
-    if (known != installed_.end()) {
-        if (!again && now == known->second.route) return;
-        forget(prefix);
+    if (!again && known == installed_.end() && !now) return;
+    if (!again && known != installed_.end() && now == known->second.route) return;
+    batch.put({.prefix = prefix,
+               .remove = again || known != installed_.end(),
+               .add = std::move(now),
+               .forced = again});
+}
+
+bool InstalledRoutes::forced(const Prefix& prefix) const {
+    if (doubtful_.contains(prefix)) return true;
+    const auto known = installed_.find(prefix);
+    return known != installed_.end() && !shaken_.empty() &&
+           std::ranges::any_of(known->second.route.next_hops,
+                               [&](const auto& hop) { return shaken_.contains(hop.ifindex); });
+}
+
+// What has not been done is found again by the next sweep.
+void InstalledRoutes::take_in(std::span<RouteBatch::Change> changes) {
+    for (auto& change : changes) {
+        if (change.done) note(change);
+        const bool in_doubt =
+            change.done ? lost_meanwhile_.contains(change.prefix) : change.forced || change.begun;
+        if (in_doubt) doubtful_.insert(change.prefix);
+        if (in_doubt || !change.done) refresh();
+        if (lost_.contains(change.prefix)) installed_.erase(change.prefix);
     }
-    if (now) install(*now);
 }
 
-void InstalledRoutes::forget(const Prefix& prefix) {
-    if (auto removed = writer_->remove(table_, prefix); !removed) tell(prefix, removed.error().to_string());
-    installed_.erase(prefix);
-}
-
-void InstalledRoutes::install(const HostRoute& route) {
-    if (auto added = writer_->add(route); !added) {
-        if (refused_.insert_or_assign(route.prefix, added.error().message).second)
-            tell(route.prefix, "not installed in the kernel: " + added.error().to_string());
+void InstalledRoutes::note(RouteBatch::Change& change) {
+    const Prefix& prefix = change.prefix;
+    if (change.remove) {
+        if (!change.removed) tell(prefix, change.removed.error().to_string());
+        installed_.erase(prefix);
+    }
+    if (!change.add) return;
+    if (!change.added) {
+        if (refused_.insert_or_assign(prefix, change.added.error().message).second)
+            tell(prefix, "not installed in the kernel: " + change.added.error().to_string());
         return;
     }
-    refused_.erase(route.prefix);
-    Installed installed{route, writer_->goes_before(table_, route.prefix)};
-    if (installed.behind)
-        tell(route.prefix, "the kernel has another route for it, of protocol " +
-                               config::protocol_name(*installed.behind) +
-                               ", which the router's own traffic takes");
-    installed_.insert_or_assign(route.prefix, std::move(installed));
+    refused_.erase(prefix);
+    if (change.behind)
+        tell(prefix, "the kernel has another route for it, of protocol " +
+                         config::protocol_name(*change.behind) + ", which the router's own traffic takes");
+    installed_.insert_or_assign(prefix, Installed{*std::move(change.add), change.behind});
 }
 
 // One line in a thousand tells enough of a whole table.

@@ -2,12 +2,14 @@
 /// Configured routes, and those given by hand, in the kernel's table, for the host's own traffic. Keeps the
 /// kernel at what the routing core makes of them: gateways resolved, links that are down left out.
 ///
-/// Work goes in steps that are bounded in time, however many routes there are. Called by the control plane;
-/// one thread.
+/// What is to be changed is found in steps that are bounded in time, however many routes there are, and done
+/// a batch at a time aside (route_batch.h); a few routes given by hand are there when the call returns.
+/// Called by the control plane; one thread.
 #pragma once
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -18,6 +20,7 @@
 #include "router/control/cli_routes.h"
 #include "router/control/descriptor_watcher.h"
 #include "router/control/drift.h"
+#include "router/control/route_batch.h"
 #include "router/kernel/route_writer.h"
 #include "router/routing/routing.h"
 
@@ -62,10 +65,15 @@ class InstalledRoutes {
     [[nodiscard]] std::optional<HostRoute> wanted(const Prefix& prefix) const;
     [[nodiscard]] std::optional<fib::Route> chosen(const Prefix& prefix) const;
     [[nodiscard]] std::optional<Prefix> next_after(const std::optional<Prefix>& prefix) const;
-    void sweep(Deadline deadline);
-    void bring(const Prefix& prefix, bool again);
-    void install(const HostRoute& route);
-    void forget(const Prefix& prefix);
+    void sweep();
+    void plan(RouteBatch& batch, Deadline deadline);
+    void plan(RouteBatch& batch, const Prefix& prefix);
+    [[nodiscard]] bool forced(const Prefix& prefix) const;
+    void send_off();
+    void take_in(std::span<RouteBatch::Change> changes);
+    void end_batch();
+    void note(RouteBatch::Change& change);
+    void note_lost(const Prefix& prefix, bool by_kernel);
     void tell(const Prefix& prefix, const std::string& what);
 
     const Routing& routing_;
@@ -81,9 +89,14 @@ class InstalledRoutes {
     std::map<Prefix, std::string> refused_;
     std::set<Prefix> lost_;      ///< to somebody, who may have meant it: until the next reload
     std::set<uint32_t> shaken_;  ///< devices whose routes are installed again, whatever was known of them
+    std::set<Prefix> doubtful_;  ///< routes that are, too
     bool sweeping_ = false;
     std::optional<Prefix> swept_;  ///< up to here; nothing: the sweep begins
     uint64_t told_ = 0;
+    std::shared_ptr<RouteBatch> batch_;  ///< under way
+    std::set<Prefix> lost_meanwhile_;    ///< of its prefixes, by the kernel's doing
+    /// Answers that come later do not find it.
+    std::shared_ptr<InstalledRoutes*> self_ = std::make_shared<InstalledRoutes*>(this);
 };
 
 }  // namespace pktpit::router

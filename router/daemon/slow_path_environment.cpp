@@ -17,10 +17,10 @@ bool DaemonEnvironment::transmit(uint16_t port, std::span<const std::span<const 
     return sent;
 }
 
-// A refusal (no such device any more) shows as a neighbour that never resolves, which the slow path bounds.
+// A refusal shows as a neighbour that never resolves, which the slow path bounds.
 void DaemonEnvironment::resolve(uint16_t interface, const IpAddress& next_hop) {
     const L3Interface* on = routing_.interfaces().find(interface);
-    if (on && on->ifindex != 0) (void)kernel_.probe_neighbour(on->ifindex, next_hop);
+    if (on && on->ifindex != 0) prober_.probe(on->ifindex, next_hop);
 }
 
 std::optional<IpAddress> DaemonEnvironment::next_hop_of(uint32_t adjacency) const {

@@ -2,8 +2,8 @@
 /// The slow path's view of the running daemon: FIB image, transmission, neighbours. One thread.
 #pragma once
 
+#include "router/control/neighbour_prober.h"
 #include "router/dataplane/dataplane.h"
-#include "router/kernel/kernel.h"
 #include "router/routing/routing.h"
 #include "router/slow_path/slow_path.h"
 
@@ -11,9 +11,9 @@ namespace pktpit::router {
 
 class DaemonEnvironment : public SlowPathEnvironment {
   public:
-    DaemonEnvironment(const Routing& routing, Kernel& kernel, Dataplane& dataplane,
+    DaemonEnvironment(const Routing& routing, NeighbourProber& prober, Dataplane& dataplane,
                       RouteCounters& route_counters)
-        : routing_(routing), kernel_(kernel), dataplane_(dataplane), route_counters_(route_counters) {}
+        : routing_(routing), prober_(prober), dataplane_(dataplane), route_counters_(route_counters) {}
 
     using Transmission = std::function<void(uint16_t port, std::span<const std::span<const uint8_t>> parts)>;
     /// Told of every frame that is sent, while set.
@@ -36,7 +36,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
 
   private:
     const Routing& routing_;
-    Kernel& kernel_;
+    NeighbourProber& prober_;
     Dataplane& dataplane_;
     RouteCounters& route_counters_;
     Transmission on_transmit_;

@@ -224,7 +224,8 @@ class Kernel {
     virtual Result<bool> work(const Deliver& deliver, Turn& turn) = 0;
     [[nodiscard]] virtual KernelCounters counters() const { return {}; }
 
-    /// Asks the kernel to resolve (or re-verify) a neighbour: RTM_NEWNEIGH with NTF_USE.
+    /// Asks the kernel to resolve (or re-verify) a neighbour: RTM_NEWNEIGH with NTF_USE. By one thread at a
+    /// time, which may be another one than that of all else.
     virtual Result<void> probe_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
     /// Sets a permanent neighbour, whatever was known of it.
     virtual Result<void> set_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac) = 0;

@@ -91,8 +91,11 @@ Result<void> NetlinkKernel::start() {
     if (!events) return tl::unexpected(events.error());
     auto requests = netlink::Socket::open();
     if (!requests) return tl::unexpected(requests.error());
+    auto probes = netlink::Socket::open();
+    if (!probes) return tl::unexpected(probes.error());
     events_ = std::move(*events);
     requests_ = std::move(*requests);
+    probes_ = std::move(*probes);
     counters_.receive_buffer = events_->set_receive_buffer(options_.receive_buffer);
 
     std::vector<unsigned> groups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR};

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,10 @@ class NetlinkKernel : public Kernel {
     NetlinkOptions options_;
     std::unique_ptr<netlink::Socket> events_;
     std::unique_ptr<netlink::Socket> requests_;
-    std::unique_ptr<netlink::Socket> dumps_;  ///< made anew for each: an abandoned dump cannot be taken back
+    /// A probe looks and asks, between which nobody sets or removes a neighbour.
+    std::mutex neighbours_;
+    std::unique_ptr<netlink::Socket> probes_;  ///< used with neighbours_ held
+    std::unique_ptr<netlink::Socket> dumps_;   ///< made anew for each: an abandoned dump cannot be taken back
     int epoll_ = -1;
     int timer_ = -1;  ///< makes descriptor() readable when work() has something to do beside events
     netlink::MessageQueue queue_;

@@ -81,12 +81,13 @@ Result<void> NetlinkKernel::probe_neighbour(uint32_t ifindex, const IpAddress& a
     const std::string what = "resolve " + address.to_string() + on_device(ifindex);
     auto fresh =
         neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_EXCL, ifindex, address, NUD_NONE, NTF_USE);
-    const auto answer = requests_->transact(fresh);
+    const std::lock_guard lock(neighbours_);
+    const auto answer = probes_->transact(fresh);
     if (!answer || answer->error != EEXIST) return conclude(answer, what);
     // Of a permanent entry NTF_USE would make an incomplete one (seen on 6.18), so look first.
     auto query = neighbour_request(RTM_GETNEIGH, 0, ifindex, address, NUD_NONE, 0);
     bool permanent = false;
-    const auto looked = requests_->transact(query, [&](auto message) {
+    const auto looked = probes_->transact(query, [&](auto message) {
         const auto event = parse(message);
         const auto* known = event ? std::get_if<NeighbourEvent>(&*event) : nullptr;
         permanent |= known && known->state == NeighbourState::permanent;
@@ -94,13 +95,14 @@ Result<void> NetlinkKernel::probe_neighbour(uint32_t ifindex, const IpAddress& a
     if (!looked) return tl::unexpected(looked.error());
     if (permanent) return {};
     auto use = neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE, ifindex, address, NUD_NONE, NTF_USE);
-    return ask(use, what);
+    return conclude(probes_->transact(use), what);
 }
 
 Result<void> NetlinkKernel::put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                                           uint16_t state) {
     auto request = neighbour_request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, ifindex, address, state, 0);
     request.put(NDA_LLADDR, mac.bytes);
+    const std::lock_guard lock(neighbours_);
     return ask(request, "set neighbour " + address.to_string() + on_device(ifindex));
 }
 
@@ -115,6 +117,7 @@ Result<void> NetlinkKernel::set_stale_neighbour(uint32_t ifindex, const IpAddres
 
 Result<void> NetlinkKernel::remove_neighbour(uint32_t ifindex, const IpAddress& address) {
     auto request = neighbour_request(RTM_DELNEIGH, 0, ifindex, address, NUD_NONE, 0);
+    const std::lock_guard lock(neighbours_);
     return ask(request, "remove neighbour " + address.to_string() + on_device(ifindex), ENOENT);
 }
 

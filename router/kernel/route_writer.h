@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Routes that Pktpit puts into the kernel's tables, for the host's own traffic: as protocol `pktpit`, with a
 /// metric that tells the routes of one instance from those of another. An interface, so that the control
-/// plane is tested without root; netlink's is netlink_route_writer.h. One thread.
+/// plane is tested without root; netlink's is netlink_route_writer.h. One thread at a time; poll() and
+/// descriptor() may be another one's.
 #pragma once
 
 #include <compare>

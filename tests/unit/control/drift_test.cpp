@@ -17,27 +17,6 @@
 namespace pktpit::router {
 namespace {
 
-/// Work aside is done when it is told to.
-class PatientLoop : public fake::Loop {
-  public:
-    void aside(const std::function<void()>& work, const std::function<void()>& then) override {
-        work_.push_back(work);
-        then_.push_back(then);
-    }
-    void work() {
-        for (const auto& work : std::exchange(work_, {}))
-            work();
-    }
-    void tell() {
-        for (const auto& then : std::exchange(then_, {}))
-            then();
-    }
-    [[nodiscard]] size_t waiting() const { return work_.size(); }
-
-  private:
-    std::vector<std::function<void()>> work_, then_;
-};
-
 /// Counts the questions that wait for the kernel's networking lock.
 class CountingHost : public fake::Host {
   public:
@@ -97,7 +76,7 @@ class Drift : public testing::Test {
     fake::HostKernel kernel{host, RouteFilter{}};
     fake::MemoryDataplane dataplane{host, faults, false};
     fake::SlowPathNothing slow_path;
-    PatientLoop loop;
+    fake::PatientLoop loop;
     config::Config config;
     std::unique_ptr<ControlPlane> control;
 

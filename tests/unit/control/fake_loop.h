@@ -43,4 +43,25 @@ class Loop : public DescriptorWatcher {
     std::vector<std::function<void()>> turns_;
 };
 
+/// Work aside is done when it is told to.
+class PatientLoop : public Loop {
+  public:
+    void aside(const std::function<void()>& work, const std::function<void()>& then) override {
+        work_.push_back(work);
+        then_.push_back(then);
+    }
+    void work() {
+        for (const auto& work : std::exchange(work_, {}))
+            work();
+    }
+    void tell() {
+        for (const auto& then : std::exchange(then_, {}))
+            then();
+    }
+    [[nodiscard]] size_t waiting() const { return work_.size(); }
+
+  private:
+    std::vector<std::function<void()>> work_, then_;
+};
+
 }  // namespace pktpit::router::fake

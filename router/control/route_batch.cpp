@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "router/control/route_batch.h"
+
+#include <algorithm>
+
+namespace pktpit::router {
+
+bool RouteBatch::concerns(const Prefix& prefix) const {
+    const auto at = std::ranges::lower_bound(changes_, prefix, {}, &Change::prefix);
+    return at != changes_.end() && at->prefix == prefix;
+}
+
+bool RouteBatch::begin_change() {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return false;
+    working_ = true;
+    return true;
+}
+
+void RouteBatch::end_change() {
+    const std::lock_guard lock(mutex_);
+    working_ = false;
+    idle_.notify_all();
+}
+
+void RouteBatch::carry_out() {
+    for (auto& change : changes_) {
+        if (!begin_change()) return;
+        change.begun = true;
+        try {
+            if (change.remove) change.removed = writer_.remove(table_, change.prefix);
+            if (change.add) change.added = writer_.add(*change.add);
+            if (change.add && change.added) change.behind = writer_.goes_before(table_, change.prefix);
+            change.done = true;
+        } catch (...) {
+            end_change();
+            throw;
+        }
+        end_change();
+    }
+}
+
+void RouteBatch::end() {
+    std::unique_lock lock(mutex_);
+    ended_ = true;
+    idle_.wait(lock, [this] { return !working_; });
+}
+
+}  // namespace pktpit::router

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in the kernel's table is brought there aside, and is right whatever happens meanwhile.
+#include "router/control/installed_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/rtnetlink.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <latch>
+#include <thread>
+
+#include "router/control/static_routes.h"
+#include "tests/unit/control/fake_loop.h"
+#include "tests/unit/routing/memory_counters.h"
+
+namespace pktpit::router {
+namespace {
+
+using testing::UnorderedElementsAre;
+
+constexpr uint32_t main_table = 254;
+
+Prefix prefix_of(const std::string& text) {
+    return Prefix::parse(text).value();
+}
+
+/// The kernel's table, as far as it is ours.
+class Table : public RouteWriter {
+  public:
+    Result<void> add(const HostRoute& route) override {
+        changes++;
+        if (!routes.emplace(route.prefix, route).second) return fail("route", "File exists");
+        return {};
+    }
+    Result<void> remove(uint32_t, const Prefix& prefix) override {
+        changes++;
+        routes.erase(prefix);
+        return {};
+    }
+    Result<std::vector<HostRoute>> installed() override {
+        std::vector<HostRoute> all;
+        for (const auto& [prefix, route] : routes)
+            all.push_back(route);
+        return all;
+    }
+    std::optional<uint8_t> goes_before(uint32_t, const Prefix&) override { return std::nullopt; }
+    [[nodiscard]] int descriptor() const override { return 77; }
+    void poll(const Lost& lost) override {
+        for (const auto& [prefix, by_kernel] : std::exchange(told, {}))
+            lost(main_table, prefix, by_kernel);
+    }
+
+    /// It is gone, which poll() tells.
+    void lose(const Prefix& prefix, bool by_kernel) {
+        routes.erase(prefix);
+        told.emplace_back(prefix, by_kernel);
+    }
+
+    std::map<Prefix, HostRoute> routes;
+    std::vector<std::pair<Prefix, bool>> told;
+    unsigned changes = 0;
+};
+
+class InstalledRoutesTest : public testing::Test {
+  protected:
+    InstalledRoutesTest() {
+        lan = routing.add_interface("lan", 1, {}, 0x8100).value();
+        set_link(true);
+        routing.add_address(lan, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+        config.kernel_routes.table = main_table;
+        config.kernel_routes.install = true;
+    }
+    ~InstalledRoutesTest() override {
+        std::filesystem::remove(path);
+        std::filesystem::remove(path + ".incoming");
+    }
+    void set_link(bool up) { routing.set_link(lan, {11, up, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500}); }
+
+    void want(unsigned routes) {
+        config.routes.clear();
+        for (unsigned i = 0; i < routes; i++) {
+            config::StaticRoute route;
+            route.prefix =
+                prefix_of("10." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ".0/24");
+            route.next_hops = {{IpAddress::parse("192.0.2.7").value(), {}, 1}};
+            config.routes.push_back(std::move(route));
+        }
+        Transaction transaction;
+        ASSERT_TRUE(
+            install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction));
+        ASSERT_TRUE(transaction.commit().empty());
+    }
+    void reload() { ASSERT_TRUE(installed->configured(config)); }
+    /// Until nothing is left to be done.
+    void settle() {
+        for (unsigned turn = 0; turn < 50; turn++) {
+            installed->tick();
+            loop.work();
+            loop.once();
+            loop.tell();
+            loop.once();
+        }
+        EXPECT_EQ(loop.waiting(), 0U);
+    }
+    void device_flapped() {
+        for (const auto& [prefix, route] : table.routes)
+            EXPECT_EQ(route.next_hops.front().ifindex, 11U);
+        table.routes.clear();  // the kernel says nothing of each
+        installed->device_changed(11);
+    }
+    std::vector<std::string> drift() const {
+        std::vector<DriftItem> found;
+        installed->find_drift(found);
+        std::vector<std::string> text;
+        for (const auto& item : found)
+            text.push_back(item.where + " " + item.found);
+        return text;
+    }
+
+    fib::Capacity capacity{
+        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 2, .roots = 0, .node_bytes = 1 << 20};
+    pp_fib_geometry geometry = fib::plan_geometry(capacity);
+    std::vector<std::byte> memory{geometry.image_bytes + 64};
+    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
+                                 geometry.image_bytes};
+    fib::FibImage image{aligned, geometry, [] {}};
+    MemoryCounters store;
+    RouteCounters counters{store};
+    Routing routing{image, [](InterfaceId, const IpAddress&) {},
+                    [](const Error& error) { FAIL() << error.to_string(); }};
+    std::string path = testing::TempDir() + "installed_" + std::to_string(getpid()) + ".json";
+    CliRoutes by_hand{routing, counters, path};
+    fake::PatientLoop loop;
+    Table table;
+    config::Config config;
+    InterfaceId lan{};
+    std::unique_ptr<InstalledRoutes> installed =
+        std::make_unique<InstalledRoutes>(routing, by_hand, loop, &table);
+};
+
+TEST_F(InstalledRoutesTest, many_are_brought_aside_a_batch_at_a_time) {
+    constexpr unsigned routes = 2000;
+    want(routes);
+    reload();
+    const size_t first = table.routes.size();
+    EXPECT_GT(first, 0U);
+    EXPECT_LE(first, RouteBatch::most);
+    installed->tick();
+    EXPECT_EQ(table.routes.size(), first) << "written by the daemon's thread";
+    EXPECT_EQ(loop.waiting(), 1U);
+    installed->tick();
+    EXPECT_EQ(loop.waiting(), 1U) << "a second batch beside the first";
+    settle();
+    EXPECT_EQ(table.routes.size(), routes);
+    EXPECT_EQ(table.changes, routes);
+    EXPECT_EQ(installed->size(), routes);
+}
+
+TEST_F(InstalledRoutesTest, a_device_that_was_down_gets_its_routes_back_aside) {
+    want(100);
+    reload();
+    settle();
+    device_flapped();
+    installed->tick();
+    EXPECT_TRUE(table.routes.empty()) << "written by the daemon's thread";
+    settle();
+    EXPECT_EQ(table.routes.size(), 100U);
+}
+
+TEST_F(InstalledRoutesTest, a_link_that_goes_down_takes_them_out_aside) {
+    want(100);
+    reload();
+    settle();
+    set_link(false);
+    installed->device_changed(11);
+    installed->tick();
+    EXPECT_EQ(table.routes.size(), 100U) << "written by the daemon's thread";
+    settle();
+    EXPECT_TRUE(table.routes.empty());
+    EXPECT_EQ(installed->size(), 0U);
+}
+
+TEST_F(InstalledRoutesTest, what_the_kernel_removes_meanwhile_comes_back) {
+    want(100);
+    reload();
+    settle();
+    device_flapped();
+    installed->tick();
+    loop.work();
+    ASSERT_EQ(table.routes.size(), 100U);
+    // The batch is done, which has not been told yet.
+    table.lose(prefix_of("10.0.5.0/24"), true);
+    loop.once();
+    settle();
+    EXPECT_EQ(table.routes.size(), 100U);
+    EXPECT_THAT(drift(), testing::IsEmpty());
+}
+
+TEST_F(InstalledRoutesTest, what_the_kernel_removed_before_it_was_written_is_no_conflict) {
+    want(100);
+    reload();
+    settle();
+    device_flapped();
+    installed->tick();
+    table.lose(prefix_of("10.0.5.0/24"), true);  // and then the batch writes it
+    loop.once();
+    settle();
+    EXPECT_EQ(table.routes.size(), 100U);
+    EXPECT_THAT(drift(), testing::IsEmpty());
+}
+
+TEST_F(InstalledRoutesTest, what_somebody_removes_meanwhile_stays_removed_and_is_told) {
+    want(100);
+    reload();
+    settle();
+    device_flapped();
+    installed->tick();
+    loop.work();
+    table.lose(prefix_of("10.0.5.0/24"), false);
+    loop.once();
+    settle();
+    EXPECT_EQ(table.routes.size(), 99U);
+    EXPECT_EQ(installed->size(), 99U);
+    EXPECT_THAT(drift(), testing::ElementsAre("10.0.5.0/24 removed by somebody else"));
+    reload();
+    EXPECT_EQ(table.routes.size(), 100U);
+}
+
+TEST_F(InstalledRoutesTest, a_reload_does_not_wait_for_what_has_not_begun) {
+    want(100);
+    reload();
+    settle();
+    device_flapped();
+    installed->tick();
+    ASSERT_EQ(loop.waiting(), 1U);
+    want(50);
+    reload();
+    EXPECT_EQ(table.routes.size(), 50U);
+    const unsigned changes = table.changes;
+    loop.work();  // of before
+    loop.tell();
+    EXPECT_EQ(table.changes, changes);
+    settle();
+    EXPECT_EQ(table.routes.size(), 50U);
+}
+
+TEST_F(InstalledRoutesTest, by_hand_is_there_at_once_and_behind_a_batch_soon) {
+    want(100);
+    reload();
+    settle();
+    config::StaticRoute route = config.routes.front();
+    route.prefix = prefix_of("172.16.0.0/16");
+    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{route}));
+    installed->changed(std::vector{route});
+    EXPECT_TRUE(table.routes.contains(route.prefix));
+    device_flapped();
+    installed->tick();
+    config::StaticRoute later = route;
+    later.prefix = prefix_of("172.17.0.0/16");
+    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{later}));
+    installed->changed(std::vector{later});
+    settle();
+    EXPECT_TRUE(table.routes.contains(later.prefix));
+    EXPECT_EQ(table.routes.size(), 102U);
+}
+
+TEST_F(InstalledRoutesTest, ends_beside_a_batch_that_waits) {
+    want(100);
+    reload();
+    settle();
+    set_link(false);
+    installed->device_changed(11);
+    installed->tick();
+    ASSERT_EQ(loop.waiting(), 1U);
+    installed->take_down();
+    installed.reset();
+    EXPECT_TRUE(table.routes.empty());
+    const unsigned changes = table.changes;
+    loop.work();
+    loop.tell();
+    loop.once();
+    EXPECT_EQ(table.changes, changes);
+}
+
+/// Holds each change until it is let go.
+class SlowTable : public Table {
+  public:
+    Result<void> add(const HostRoute& route) override {
+        begun.count_down();
+        go_on.wait();
+        return Table::add(route);
+    }
+    std::latch begun{1}, go_on{1};
+};
+
+TEST(RouteBatch, ends_when_the_change_under_way_is_done) {
+    SlowTable table;
+    RouteBatch batch(table, main_table);
+    for (const char* text : {"10.0.0.0/8", "11.0.0.0/8"})
+        batch.put(
+            {.prefix = prefix_of(text), .add = HostRoute{prefix_of(text), main_table, RTN_BLACKHOLE, {}, 0}});
+    std::thread aside([&] { batch.carry_out(); });
+    table.begun.wait();
+    std::thread lets_go([&] {
+        // end() is waiting by now, or will not have to: both are right, and neither may lose the change.
+        std::this_thread::yield();
+        table.go_on.count_down();
+    });
+    batch.end();
+    EXPECT_TRUE(batch.changes()[0].done);
+    EXPECT_FALSE(batch.changes()[1].begun);
+    aside.join();
+    lets_go.join();
+    EXPECT_FALSE(batch.changes()[1].done);
+    EXPECT_EQ(table.routes.size(), 1U);
+}
+
+TEST(RouteBatch, what_throws_does_not_keep_who_waits) {
+    class Throws : public Table {
+        Result<void> add(const HostRoute&) override { throw std::bad_alloc(); }
+    } table;
+    RouteBatch batch(table, main_table);
+    batch.put({.prefix = prefix_of("10.0.0.0/8"),
+               .add = HostRoute{prefix_of("10.0.0.0/8"), main_table, RTN_BLACKHOLE, {}, 0}});
+    EXPECT_THROW(batch.carry_out(), std::bad_alloc);
+    batch.end();
+    EXPECT_TRUE(batch.changes()[0].begun);
+    EXPECT_FALSE(batch.changes()[0].done);
+}
+
+}  // namespace
+}  // namespace pktpit::router
