@@ -78,7 +78,7 @@ void ControlPlane::settle_routing(DescriptorWatcher& watcher) {
         if (!here) return;
         ControlPlane& control = **here;
         control.turn_is_due_ = false;
-        constexpr std::chrono::milliseconds turn_time{4};
+        constexpr std::chrono::milliseconds turn_time{2};
         constexpr size_t prefixes_per_step = 128;
         Turn turn = Turn::lasting(turn_time);
         while (!control.routing_.settle(prefixes_per_step))

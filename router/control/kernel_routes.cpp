@@ -14,7 +14,7 @@ namespace pktpit::router {
 namespace {
 
 constexpr auto kernel_source = fib::RouteSource::kernel;
-constexpr std::chrono::milliseconds turn_time{4};
+constexpr std::chrono::milliseconds turn_time{2};
 
 RouteFilter filter_of(const config::KernelRoutes& settings) {
     RouteFilter filter{settings.enabled, settings.table, {}};
