@@ -36,8 +36,50 @@ Result<std::unique_ptr<VfioContainer>> VfioContainer::open() {
     return std::unique_ptr<VfioContainer>(new VfioContainer(std::move(container)));
 }
 
-Result<void> VfioContainer::add_group(unsigned iommu_group) {
-    if (groups_.contains(iommu_group)) return {};
+VfioContainer::Group::~Group() {
+    if (!container_) return;
+    const auto open = container_->groups_.find(number_);
+    if (--open->second.users == 0) container_->groups_.erase(open);
+}
+
+bool VfioContainer::Group::shared() const {
+    return container_->groups_.at(number_).users > 1;
+}
+
+Result<VfioContainer::Hold> VfioContainer::take(const PciFunction& function, unsigned iommu_group) {
+    if (kept_ && kept_->address == function.address.to_string()) {
+        Hold hold = std::move(kept_->hold);
+        kept_.reset();
+        return hold;
+    }
+    auto binding = DriverBinding::to_vfio(function);
+    if (!binding) return tl::unexpected(binding.error());
+    auto group = add_group(iommu_group);
+    if (!group) return tl::unexpected(group.error());
+    kept_.reset();
+    return Hold{std::move(*binding), std::move(*group)};
+}
+
+void VfioContainer::give_back(const std::string& address, Hold hold) {
+    // No kernel driver may have a device of a group that others are driven by from here.
+    if (hold.group.shared())
+        hold.binding.leave();
+    else if (groups_.size() == 1)
+        kept_.emplace(Kept{address, std::move(hold)});
+}
+
+Result<VfioContainer::Group> VfioContainer::add_group(unsigned iommu_group) {
+    auto known = groups_.find(iommu_group);
+    if (known == groups_.end()) {
+        auto opened = open_group(iommu_group);
+        if (!opened) return tl::unexpected(opened.error());
+        known = groups_.emplace(iommu_group, OpenGroup{std::move(*opened)}).first;
+    }
+    known->second.users++;
+    return Group(*this, iommu_group);
+}
+
+Result<Fd> VfioContainer::open_group(unsigned iommu_group) const {
     const std::string path = group_path(iommu_group);
     Fd group(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!group)
@@ -61,14 +103,12 @@ Result<void> VfioContainer::add_group(unsigned iommu_group) {
             path, "the IOMMU refuses: " + errno_text(errno), "an IOMMU that can remap interrupts",
             "intel_iommu=on or amd_iommu=on on the kernel's command line; enable VT-d or AMD-Vi in the "
             "firmware");
-    groups_.emplace(iommu_group, std::move(group));
-    return {};
+    return group;
 }
 
-Result<Fd> VfioContainer::open_device(unsigned iommu_group, const std::string& address) {
-    const auto group = groups_.find(iommu_group);
-    if (group == groups_.end()) return fail(address, "its IOMMU group has not been added", "", "");
-    Fd device(ioctl(group->second.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
+Result<Fd> VfioContainer::open_device(const Hold& hold, const std::string& address) {
+    Fd device(
+        ioctl(groups_.at(hold.group.number_).descriptor.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
     if (!device)
         return fail(address, "VFIO does not give the device: " + errno_text(errno), "a device at vfio-pci",
                     "dmesg says more");

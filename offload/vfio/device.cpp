@@ -25,18 +25,22 @@ Result<std::unique_ptr<VfioDevice>> VfioDevice::open(VfioContainer& container, c
             where, "the device is in no IOMMU group", "an IOMMU that is on",
             "intel_iommu=on or amd_iommu=on on the kernel's command line; enable VT-d or AMD-Vi in the "
             "firmware");
-    auto binding = DriverBinding::to_vfio(function);
-    if (!binding) return tl::unexpected(binding.error());
-    if (auto added = container.add_group(*function.iommu_group); !added) return tl::unexpected(added.error());
-    auto device = container.open_device(*function.iommu_group, where);
-    if (!device) return tl::unexpected(device.error());
+    auto hold = container.take(function, *function.iommu_group);
+    if (!hold) return tl::unexpected(hold.error());
+    auto device = container.open_device(*hold, where);
+    if (!device) {
+        container.give_back(where, std::move(*hold));
+        return tl::unexpected(device.error());
+    }
     return std::unique_ptr<VfioDevice>(
-        new VfioDevice(function.address, std::move(*binding), std::move(*device)));
+        new VfioDevice(function.address, container, std::move(*hold), std::move(*device)));
 }
 
 VfioDevice::~VfioDevice() {
-    // Members go in reverse: registers, descriptor (the kernel ends DMA and resets), driver binding.
     (void)set_bus_master(false);
+    registers_ = {};
+    device_ = {};  // the kernel ends DMA and resets
+    container_.give_back(address_.to_string(), std::move(hold_));
 }
 
 Result<void> VfioDevice::map_registers() {

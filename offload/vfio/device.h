@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A PCI device driven from user space through VFIO: its registers, its configuration space, its interrupt.
-/// Opening takes it from its kernel driver; closing resets it and gives it back. Registers may be used by the
-/// worker that owns the port; all else is the control plane's, one thread.
+/// Opening takes it from its kernel driver; closing resets it and gives it back (VfioContainer::give_back()).
+/// Registers may be used by the worker that owns the port; all else is the control plane's, one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include "offload/memory/cpu_mapping.h"
 #include "offload/nic/nic.h"
 #include "offload/vfio/container.h"
-#include "offload/vfio/driver_binding.h"
 
 namespace pktpit::offload {
 
@@ -48,14 +47,15 @@ class VfioDevice : public Registers {
     [[nodiscard]] PciAddress address() const { return address_; }
 
   private:
-    VfioDevice(PciAddress address, DriverBinding binding, Fd device)
-        : address_(address), binding_(std::move(binding)), device_(std::move(device)) {}
+    VfioDevice(PciAddress address, VfioContainer& container, VfioContainer::Hold hold, Fd device)
+        : address_(address), container_(container), hold_(std::move(hold)), device_(std::move(device)) {}
     Result<uint16_t> command() const;
     Result<void> change_command(uint16_t set, uint16_t clear);
     bool set_irq(uint32_t index, int eventfd);
 
     PciAddress address_;
-    DriverBinding binding_;
+    VfioContainer& container_;
+    VfioContainer::Hold hold_;
     Fd device_;
     CpuMapping registers_;
 };

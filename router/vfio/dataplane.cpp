@@ -172,6 +172,8 @@ void VfioDataplane::choose_payload_place(NicPort& port, config::PayloadPlace wan
 
 Result<void> VfioDataplane::create_device(const config::Interface& interface) {
     if (port(interface.name)) return {};
+    // A NIC may have come since.
+    if (auto now = offload::PciTree::live()) tree_ = std::move(*now);
     auto opened = NicPort::open(interface, tree_, *container_);
     if (!opened) return tl::unexpected(opened.error());
     NicPort& made = **opened;
