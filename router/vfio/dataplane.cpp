@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace pktpit::router {
@@ -34,6 +35,14 @@ unsigned bar_of(const offload::PciTree& tree, const offload::PeerMemory& memory)
         for (const offload::PciBar& bar : function->bars)
             if (*address >= bar.start && *address - bar.start < bar.bytes) return bar.index;
     return memory.source().bar;
+}
+
+// Of each port: what its NIC receives into while as many are looked up and sent.
+constexpr uint32_t least_slots = 64;
+
+std::string in_mib(uint64_t bytes) {
+    constexpr uint64_t mib = 1 << 20;
+    return std::to_string((bytes + mib - 1) / mib) + " MiB";
 }
 
 bool asked_to_leave_payload_unmapped() {
@@ -76,6 +85,8 @@ Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capa
     if (auto done = set_up_slots(config); !done) return done;
     for (NicPort* port : nics())
         choose_payload_place(*port, config.interfaces.at(port->name).payload);
+    if (auto enough = check_slots(nullptr); !enough) return enough;
+    tell_shares();
     auto events = DeviceEvents::open();
     if (!events) return tl::unexpected(events.error());
     events_ = std::make_unique<DeviceEvents>(std::move(*events));
@@ -170,6 +181,41 @@ void VfioDataplane::choose_payload_place(NicPort& port, config::PayloadPlace wan
     }
 }
 
+Result<void> VfioDataplane::check_slots(const NicPort* coming) const {
+    std::array<uint64_t, 2> ports{};
+    for (const NicPort* port : nics())
+        ports[port->region()]++;
+    if (coming) ports[coming->region()]++;
+    for (const uint8_t region : {SlotMemory::main_memory, SlotMemory::peer_memory}) {
+        if (!slots_->has(region) || slots_->pool(region).count() >= ports[region] * least_slots) continue;
+        const uint64_t slots = slots_->pool(region).count();
+        return fail("/vfio/payload_memory",
+                    std::to_string(slots) + " slots of " + std::to_string(settings_.slot_bytes) +
+                        " bytes for the payloads of " + std::to_string(ports[region]) + " ports",
+                    "at least " + std::to_string(least_slots) +
+                        " a port: " + in_mib(ports[region] * least_slots * settings_.slot_bytes),
+                    region == SlotMemory::peer_memory
+                        ? "a larger memory, smaller slot_bytes, or \"payload\": \"bounce\" at some ports"
+                        : "a larger size_mib, or smaller slot_bytes");
+    }
+    return {};
+}
+
+void VfioDataplane::tell_shares() const {
+    if (!slots_->has(SlotMemory::peer_memory)) return;
+    const auto direct = static_cast<uint32_t>(
+        std::ranges::count_if(nics(), [](const NicPort* port) { return port->direct; }));
+    if (direct == 0) return;
+    const uint32_t share = slots_->pool(SlotMemory::peer_memory).count() / direct;
+    if (share < settings_.rx_descriptors)
+        spdlog::warn(
+            "payload memory: {} slots for {} ports, {} each: fewer than their {} receive descriptors, so "
+            "bursts "
+            "are lost sooner; {} would be enough",
+            slots_->pool(SlotMemory::peer_memory).count(), direct, share, settings_.rx_descriptors,
+            in_mib(uint64_t{direct} * settings_.rx_descriptors * settings_.slot_bytes));
+}
+
 Result<void> VfioDataplane::create_device(const config::Interface& interface) {
     if (port(interface.name)) return {};
     // A NIC may have come since.
@@ -177,7 +223,10 @@ Result<void> VfioDataplane::create_device(const config::Interface& interface) {
     auto opened = NicPort::open(interface, tree_, *container_);
     if (!opened) return tl::unexpected(opened.error());
     NicPort& made = **opened;
-    if (slots_) choose_payload_place(made, interface.payload);
+    if (slots_) {
+        choose_payload_place(made, interface.payload);
+        if (auto enough = check_slots(&made); !enough) return enough;
+    }
     if (slots_ && payload_.memory && !payload_.memory->revoked() && !made.direct) {
         const WorkerPause paused(all_workers());
         if (auto readable = payload_.memory->seal(true); !readable) return readable;

@@ -43,6 +43,8 @@ class VfioDataplane : public StagelessDataplane {
     Result<void> set_up_iova_space();
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
+    Result<void> check_slots(const NicPort* coming) const;
+    void tell_shares() const;
     void stop(NicPort& port);
     void release_rings(NicPort& port);
     void device_removed(offload::PciAddress address);

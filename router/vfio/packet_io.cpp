@@ -28,10 +28,28 @@ void NicPacketIo::index() {
     for (size_t at = 0; at < ports_.size(); at++)
         by_id_[ports_[at].id] = static_cast<uint16_t>(at + 1);
     turns_.resize(ports_.size());
+    share_out();
+}
+
+// Else the rings of the first ports would take all of a small memory, and the last ones would receive
+// nothing. A slot that a packet has taken along to another ring is missed by the port that it came in by, and
+// by no other.
+void NicPacketIo::share_out() {
+    std::array<size_t, 2> ports{};
+    for (const Port& port : ports_)
+        ports[port.region()]++;
+    for (const uint8_t region : {SlotMemory::main_memory, SlotMemory::peer_memory}) {
+        if (ports[region] == 0 || !slots_.has(region)) continue;
+        const size_t all = slots_.pool(region).count();
+        // From main memory the daemon sends, and payloads are bounced.
+        const size_t kept = region == SlotMemory::main_memory ? all / 4 : 0;
+        shares_[region] = std::max<size_t>((all - kept) / ports[region], 1);
+    }
 }
 
 void NicPacketIo::add(const Port& port) {
     ports_.push_back(port);
+    ports_.back().rx_ring = port.nic->rx_room();
     index();
 }
 
@@ -49,11 +67,13 @@ void NicPacketIo::take_back(std::span<const Slot> left) {
 }
 
 void NicPacketIo::fill(const Port& port) {
-    const uint8_t region = port.direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
-    offload::SlotPool& pool = slots_.pool(region);
+    offload::SlotPool& pool = slots_.pool(port.region());
+    const size_t free = port.nic->rx_room();
+    const size_t held = port.rx_ring - std::min(port.rx_ring, free);
+    const size_t share = shares_[port.region()];
     std::array<Slot, batch> slots;
     std::array<RxBuffer, batch> buffers;
-    for (size_t room = port.nic->rx_room(); room != 0;) {
+    for (size_t room = std::min(free, share - std::min(share, held)); room != 0;) {
         const size_t taken =
             pool.take(std::span(slots).first(std::min(room, batch)), SlotOwner::receive_ring);
         for (size_t i = 0; i < taken; i++)

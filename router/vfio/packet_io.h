@@ -25,6 +25,10 @@ class NicPacketIo : public PortIo {
         bool direct = false;                   ///< reaches the peer memory
         bool payload_lost = false;             ///< was direct, until the memory was revoked
         std::atomic<bool>* link_up = nullptr;  ///< where look() says what the NIC says; may be null
+        size_t rx_ring = 0;  ///< buffers that its empty receive ring takes; add() fills it in
+        [[nodiscard]] uint8_t region() const {
+            return direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
+        }
     };
     NicPacketIo(SlotMemory& slots, const offload::PeerMemory* peer, WorkerCounters& counters)
         : slots_(slots), peer_(peer), counters_(counters) {}
@@ -60,6 +64,7 @@ class NicPacketIo : public PortIo {
     void drop(uint16_t port, pp_verdict verdict, offload::Slot slot, offload::SlotOwner owner);
     Port* find(uint16_t id) { return by_id_[id] ? &ports_[by_id_[id] - 1U] : nullptr; }
     void index();
+    void share_out();
 
     SlotMemory& slots_;
     const offload::PeerMemory* peer_;
@@ -67,6 +72,7 @@ class NicPacketIo : public PortIo {
     std::vector<Port> ports_;
     std::array<uint16_t, PP_MAX_PORTS> by_id_{};  ///< 1 + index in ports_
     DeficitRoundRobin turns_;                     ///< by index in ports_
+    std::array<size_t, 2> shares_{};              ///< of a region's slots, in a port's receive ring at most
     std::array<offload::TxFrame, batch> tx_;
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t default_mtu = 1500;
 constexpr uint32_t ethernet_header = 14;
-constexpr uint32_t vlan_tag = 4;
-constexpr uint32_t smallest_max_frame = 1518;
+constexpr uint32_t vlan_tags = 8;  // an interface may have two
+constexpr uint32_t smallest_max_frame = 1522;
 
 std::string list_of_drivers() {
     std::string list;
@@ -31,7 +31,7 @@ offload::NicLayout NicPort::layout(const config::Vfio& settings) const {
     layout.tx_descriptors = settings.tx_descriptors;
     layout.header_bytes = header_bytes;
     layout.payload_bytes = settings.slot_bytes;
-    layout.max_frame = std::max(mtu + ethernet_header + vlan_tag, smallest_max_frame);
+    layout.max_frame = std::max(mtu + ethernet_header + vlan_tags, smallest_max_frame);
     return layout;
 }
 

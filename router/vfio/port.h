@@ -33,6 +33,9 @@ class NicPort : public TapPort {
     const uint32_t mtu;
     bool direct = false;  ///< reaches the payload memory by P2P
     std::string why;      ///< where its payloads wait, and why there
+    [[nodiscard]] uint8_t region() const {
+        return direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
+    }
     std::unique_ptr<offload::VfioDevice> device;
     std::unique_ptr<offload::Nic> nic;
     Fd interrupt;  ///< eventfd

@@ -8,6 +8,7 @@ from lib.packets import packed
 from lib.routes import host_address
 from lib.topology import PORTS
 from lib.traffic import SENDER
+from lib.waiting import wait_for
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 
@@ -77,3 +78,19 @@ def test_no_route(router, machine, bench, port, family, size):
     sent = transit(port, family, nowhere, 64, token().ljust(size, b"."))
     machine.wires[port].send(sent)
     assert error_about(machine, port, family, sent) == ((3, 0) if family == 4 else (1, 0))
+
+
+@requirement("a frame of two VLAN tags around a packet as long as the MTU is taken, and one that is longer is not")
+@pytest.mark.pktpit("Linux counts otherwise")
+def test_two_tags_fit(router, machine):
+    def too_long():
+        return router.counters()["ports"]["p0"]["nic"]["rx_too_long"]
+
+    ours, theirs = macs(0)
+    head = bytes(Ether(dst=ours, src=theirs, type=0x88A8)) + b"\0\x64\x81\0\0\xc8\x08\0"
+    before, unknown = too_long(), router.verdicts().get("host_unknown_vlan", 0)
+    machine.wires[0].send(head + bytes(1500))
+    wait_for(lambda: router.verdicts().get("host_unknown_vlan", 0) == unknown + 1, 10, "the frame has been looked at")
+    assert too_long() == before
+    machine.wires[0].send(head + bytes(1501))
+    wait_for(lambda: too_long() == before + 1, 10, "the longer one is counted as too long")

@@ -15,6 +15,8 @@ MEMORIES = {
     "hugepages": {"payload_memory": {"kind": "hugepages"}},
     "bounce": {"payload_memory": BAR},
     "jumbo": {"payload_memory": BAR, "slot_bytes": 9216},
+    "small": {"payload_memory": {**BAR, "size_mib": 1}},
+    "small-jumbo": {"payload_memory": {**BAR, "size_mib": 4}, "slot_bytes": 9216},
 }
 POLLING = {"hugepages": "busy", "bounce": "interrupt"}  # adaptive with the others
 BOUNCED_PORT = 3  # of "bounce": takes its payloads to and from main memory, the others do not
@@ -37,7 +39,7 @@ def configuration(memory, world):
     }
     if memory == "bounce":
         made["interfaces"][f"p{BOUNCED_PORT}"]["payload"] = "bounce"
-    if memory == "jumbo":
+    if memory in ("jumbo", "small-jumbo"):
         for interface in made["interfaces"].values():
             interface["mtu"] = JUMBO_MTU
     return made

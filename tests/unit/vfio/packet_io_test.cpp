@@ -63,6 +63,37 @@ TEST_F(PacketIos, ARingLargerThanThePoolTakesWhatThereIs) {
     EXPECT_EQ(large.held(), 64u);
 }
 
+TEST_F(PacketIos, ASmallMemoryIsSharedOut) {
+    FakeNic large(machine.bus, 1000), small(machine.bus, 4), last(machine.bus, 1000);
+    machine.io->add({1, &large, true, false});
+    machine.io->add({2, &small, true, false});
+    machine.io->add({3, &last, true, false});
+    machine.receive();
+    EXPECT_EQ(large.held(), 21u);
+    EXPECT_EQ(small.held(), 4u);
+    EXPECT_EQ(last.held(), 21u);
+    // What the first receives and sends by a port that does not complete is missed by it alone.
+    for (unsigned i = 0; i < 21; i++)
+        large.wire.push_back({make_frame(1000, i)});
+    last.completes_at_most = 0;
+    for (const HeaderSlice& slice : machine.receive())
+        machine.submit(Machine::to(3, slice));
+    machine.receive();
+    for (unsigned i = 0; i < 4; i++)
+        small.wire.push_back({make_frame(1000, i)});
+    EXPECT_EQ(machine.receive().size(), 4u);
+}
+
+TEST_F(PacketIos, TheDaemonHasItsPartOfMainMemory) {
+    FakeNic first_large(machine.bus, 1000), second_large(machine.bus, 1000);
+    machine.io->add({1, &first_large, false, false});
+    machine.io->add({2, &second_large, false, false});
+    machine.receive();
+    EXPECT_EQ(first_large.held(), 24u);
+    EXPECT_EQ(second_large.held(), 24u);
+    EXPECT_TRUE(machine.io->send(1, make_frame(60, 1)));
+}
+
 TEST_F(PacketIos, AReceivedFrameIsASlice) {
     open();
     const Bytes frame = make_frame(1000, 5);
