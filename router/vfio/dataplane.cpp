@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 namespace pktpit::router {
 namespace {
@@ -43,6 +44,12 @@ constexpr uint32_t least_slots = 64;
 std::string in_mib(uint64_t bytes) {
     constexpr uint64_t mib = 1 << 20;
     return std::to_string((bytes + mib - 1) / mib) + " MiB";
+}
+
+bool is_present(const std::string& pci) {
+    const auto address = offload::PciAddress::parse(pci);
+    std::error_code error;
+    return address && std::filesystem::exists("/sys/bus/pci/devices/" + address->to_string(), error);
 }
 
 bool asked_to_leave_payload_unmapped() {
@@ -235,7 +242,28 @@ Result<void> VfioDataplane::create_device(const config::Interface& interface) {
                  made.nic->mac().to_string());
     watch(made.removal.get());
     add_port(std::move(*opened));
+    wanted_.insert_or_assign(interface.name, Wanted{interface, {}});
     return {};
+}
+
+void VfioDataplane::destroy_device(const std::string& name) {
+    wanted_.erase(name);
+    StagelessDataplane::destroy_device(name);
+}
+
+// One that was taken out and put back. The control plane hears of its tap as of any device that comes.
+void VfioDataplane::take_back_what_has_come() {
+    for (auto& [name, wanted] : wanted_) {
+        if (port(name) || !is_present(wanted.interface.pci)) continue;
+        const config::Interface interface = wanted.interface;
+        if (auto made = create_device(interface); made) {
+            spdlog::info("{}: the NIC is there again", interface.name);
+        } else if (std::string why = made.error().to_string(); why != wanted.told) {
+            spdlog::error("{}: the NIC is there again, and cannot be had: {}", name, why);
+            wanted.told = std::move(why);
+        }
+        return;  // the others next time: the map has changed
+    }
 }
 
 Result<void> VfioDataplane::start_port(TapPort& which) {
@@ -328,13 +356,15 @@ void VfioDataplane::poll() {
     for (const NicPort* port : nics())
         if (::read(port->removal.get(), &rung, sizeof rung) == sizeof rung) {
             spdlog::warn("{}: the kernel wants the NIC back", port->name);
-            destroy_device(std::string(port->name));
+            StagelessDataplane::destroy_device(std::string(port->name));
             break;  // the others are asked next time
         }
 }
 
 void VfioDataplane::tick() {
     StagelessDataplane::tick();
+    constexpr unsigned ticks_per_second = 10;
+    if (++ticks_ % ticks_per_second == 0) take_back_what_has_come();
     for (NicPort* port : nics())
         port->tap.set_carrier(port->started && port->link_up.load(std::memory_order_relaxed));
 }

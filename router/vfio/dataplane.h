@@ -6,7 +6,9 @@
 /// them afresh. One thread, the daemon's loop; packets are the worker's (router/vfio/packet_io.h).
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "offload/memory/iova_space.h"
 #include "router/dataplane/stageless.h"
@@ -25,6 +27,7 @@ class VfioDataplane : public StagelessDataplane {
     ~VfioDataplane() override;
 
     Result<void> create_device(const config::Interface& port) override;
+    void destroy_device(const std::string& name) override;
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t port) override;
     void poll() override;
     void tick() override;
@@ -41,6 +44,7 @@ class VfioDataplane : public StagelessDataplane {
         : StagelessDataplane(config, std::move(lock), std::move(on_punt)), settings_(config.vfio) {}
     Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
     Result<void> set_up_iova_space();
+    void take_back_what_has_come();
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
     Result<void> check_slots(const NicPort* coming) const;
@@ -52,6 +56,12 @@ class VfioDataplane : public StagelessDataplane {
     [[nodiscard]] std::vector<NicPort*> nics() const { return ports_as<NicPort>(); }
 
     config::Vfio settings_;
+    struct Wanted {
+        config::Interface interface;
+        std::string told;  ///< why a NIC that is there again cannot be had
+    };
+    std::map<std::string, Wanted> wanted_;  ///< by name; those that are no ports have gone
+    unsigned ticks_ = 0;
 
     // In order of construction: each is used by what comes after it.
     offload::PciTree tree_;
