@@ -29,6 +29,7 @@ struct E1000e {
     static constexpr uint32_t rx_tail_step = 2;
     static constexpr uint32_t rx_queue = 0x2800;
     static constexpr uint32_t tx_queue = 0x3800;
+    static constexpr uint32_t rx_head = rx_queue + 0x10;
     static constexpr uint32_t rx_tail = rx_queue + 0x18;
     static constexpr uint32_t tx_tail = tx_queue + 0x18;
     static constexpr uint32_t interrupt_cause = 0x00c0;

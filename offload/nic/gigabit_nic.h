@@ -3,7 +3,7 @@
 /// worker that owns the port calls it. Virtual calls are one a batch; the loops over descriptors are
 /// compiled for their chip.
 ///
-/// `Chip` gives what RxRing and TxRing ask for, and: model, rx_tail, tx_tail (doorbell offsets),
+/// `Chip` gives what RxRing and TxRing ask for, and: model, rx_head, rx_tail, tx_tail (doorbell offsets),
 /// interrupt_cause, interrupt_set, interrupt_clear (offsets of ICR, IMS and IMC), check(layout),
 /// configure(device, layout, places), enable(device, layout, promiscuous) and disable(device).
 #pragma once
@@ -109,6 +109,11 @@ class GigabitNic final : public Nic {
     size_t completed(std::span<Slot> slots) override { return tx_.completed(slots, device_.errors()); }
 
     [[nodiscard]] NicLink link() override { return gigabit::link(device_); }
+    [[nodiscard]] bool in_step() override {
+        if (!running_) return true;
+        const uint32_t head = device_.read(Chip::rx_head);
+        return head == 0xffffffff || rx_.in_step(head);  // one that has gone is told of by dead_reads
+    }
 
     void set_interrupts(bool on) override {
         if (on) {

@@ -32,6 +32,7 @@ struct Igb {
     static constexpr uint32_t rx_tail_step = 1;
     static constexpr uint32_t rx_queue = 0xc000;
     static constexpr uint32_t tx_queue = 0xe000;
+    static constexpr uint32_t rx_head = rx_queue + 0x10;
     static constexpr uint32_t rx_tail = rx_queue + 0x18;
     static constexpr uint32_t tx_tail = tx_queue + 0x18;
     static constexpr uint32_t interrupt_cause = 0x1500;

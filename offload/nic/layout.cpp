@@ -12,8 +12,8 @@ bool ring_size(uint32_t descriptors) {
     return std::has_single_bit(descriptors) && descriptors >= 8 && descriptors <= 4096;
 }
 
-bool size_in_steps(uint32_t bytes, uint32_t step, uint32_t most) {
-    return bytes > 0 && bytes % step == 0 && bytes <= most;
+bool size_in_steps(uint32_t bytes, uint32_t unit, uint32_t most) {
+    return bytes > 0 && bytes % unit == 0 && bytes <= most;
 }
 
 }  // namespace

@@ -119,6 +119,10 @@ class Nic {
     virtual size_t completed(std::span<Slot> slots) = 0;
 
     [[nodiscard]] virtual NicLink link() = 0;
+    /// Whether NIC and driver agree where in the receive ring they are. To be asked now and then (each 100
+    /// ms): false once the NIC has been ahead of a buffer that it does not write back at several calls in a
+    /// row. It receives nothing any more then, until stop(), reset() and start().
+    [[nodiscard]] virtual bool in_step() = 0;
     /// Interrupts on receive, transmit completion and link change, by one MSI; reading the cause clears it.
     /// With interrupts on, one comes at the latest for the next frame after this call.
     virtual void set_interrupts(bool on) = 0;

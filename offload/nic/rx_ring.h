@@ -39,6 +39,7 @@ class RxRing {
         mask_ = layout.rx_descriptors - 1;
         slots_.assign(layout.rx_descriptors, Slot{});
         filled_ = taken_ = 0;
+        doubts_ = 0;
         in_long_frame_ = false;
     }
 
@@ -79,6 +80,20 @@ class RxRing {
             }
         }
         return {received, lost};
+    }
+
+    /// `head`: what the chip's head register says. A chip that is ahead of the next buffer has written it
+    /// back, or does within microseconds; one that has not by the third look works on other buffers than the
+    /// driver waits for.
+    [[nodiscard]] bool in_step(uint32_t head) {
+        constexpr unsigned looks = 3;
+        const uint32_t next = taken_ & mask_;
+        const bool waits = taken_ != filled_ && !Chip::rx_done(descriptor(next));
+        const bool ahead = waits && head / Chip::rx_tail_step != next;
+        const bool again = ahead && looked_at_ == taken_ && doubts_ > 0;
+        looked_at_ = taken_;
+        doubts_ = !ahead ? 0 : again ? doubts_ + 1 : 1;
+        return doubts_ < looks;
     }
 
     /// The device must be at rest.
@@ -129,6 +144,8 @@ class RxRing {
     uint32_t filled_ = 0;  ///< descriptors handed to the device, ever; wraps around
     uint32_t taken_ = 0;   ///< descriptors taken back, ever
     bool in_long_frame_ = false;
+    uint32_t looked_at_ = 0;   ///< taken_ at the last look
+    unsigned doubts_ = 0;      ///< looks in a row that found the chip ahead
     std::vector<Slot> slots_;  ///< by descriptor
 };
 

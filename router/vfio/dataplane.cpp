@@ -278,7 +278,8 @@ Result<void> VfioDataplane::start_port(TapPort& which) {
         release_rings(port);
         return started;
     }
-    io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up});
+    port.out_of_step = false;
+    io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up, &port.out_of_step});
     io_->look();
     all_workers().front()->watch_interrupt(port.interrupt.get());
     spdlog::info("{}: payloads wait in {}", port.name, port.why);
@@ -333,7 +334,8 @@ std::optional<NicDetails> VfioDataplane::nic(uint16_t id) {
                                                          {"rx_too_long", errors.rx_too_long},
                                                          {"rx_bad_descriptor", errors.rx_bad_descriptor},
                                                          {"tx_bad_completion", errors.tx_bad_completion},
-                                                         {"dead_reads", errors.dead_reads}});
+                                                         {"dead_reads", errors.dead_reads},
+                                                         {"resets", port->resets}});
     return details;
 }
 
@@ -365,6 +367,7 @@ void VfioDataplane::tick() {
     StagelessDataplane::tick();
     constexpr unsigned ticks_per_second = 10;
     if (++ticks_ % ticks_per_second == 0) take_back_what_has_come();
+    reset_out_of_step();
     for (NicPort* port : nics())
         port->tap.set_carrier(port->started && port->link_up.load(std::memory_order_relaxed));
 }
@@ -374,6 +377,41 @@ void VfioDataplane::device_removed(offload::PciAddress address) {
     spdlog::error("{}: its device has gone; packets with payload are dropped until a restart",
                   payload_.memory->source().to_string());
     payload_.memory->revoke();
+}
+
+// The worker is paused, and the port was stopped.
+Result<void> VfioDataplane::start_again(NicPort& port, bool payload_lost) {
+    auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
+    if (!memory) return tl::unexpected(memory.error());
+    if (auto started =
+            port.start(settings_, worker_settings().polling, {std::move(memory->mapping), memory->iova});
+        !started) {
+        release_rings(port);
+        return started;
+    }
+    port.out_of_step = false;
+    io_->add({port.id, port.nic.get(), port.direct, payload_lost, &port.link_up, &port.out_of_step});
+    all_workers().front()->watch_interrupt(port.interrupt.get());
+    return {};
+}
+
+// NIC and driver disagree about where in the ring they are: nothing that is in it will come.
+void VfioDataplane::reset_out_of_step() {
+    for (NicPort* port : nics()) {
+        if (!port->started || !port->out_of_step.load(std::memory_order_relaxed)) continue;
+        const WorkerPause paused(all_workers());
+        const bool payload_lost = io_->payload_lost(port->id);
+        stop(*port);
+        port->resets++;
+        auto reset = port->nic->reset();
+        if (reset) reset = start_again(*port, payload_lost);
+        if (reset)
+            spdlog::warn("{}: its receive ring was out of step: the NIC was reset ({} times so far)",
+                         port->name, port->resets);
+        else
+            spdlog::error("{}: its receive ring was out of step, and the NIC cannot be started again: {}",
+                          port->name, reset.error().to_string());
+    }
 }
 
 // Every NIC forgets its buffers there, and starts again with ones in main memory: what the host and the slow
@@ -391,17 +429,8 @@ void VfioDataplane::stop_payload_use() {
     for (NicPort* port : restarted) {
         const bool lost = std::exchange(port->direct, false);
         if (lost) port->why = "nowhere: the payload memory has been revoked";
-        auto memory = take_main_memory(port->ring_bytes(settings_), false, *iova_space_, *container_);
-        auto started = memory ? port->start(settings_, worker_settings().polling,
-                                            {std::move(memory->mapping), memory->iova})
-                              : Result<void>(tl::unexpected(memory.error()));
-        if (!started) {
+        if (auto started = start_again(*port, lost); !started)
             spdlog::error("{}", started.error().to_string());
-            if (memory) release_rings(*port);
-            continue;
-        }
-        io_->add({port->id, port->nic.get(), false, lost, &port->link_up});
-        all_workers().front()->watch_interrupt(port->interrupt.get());
     }
 }
 

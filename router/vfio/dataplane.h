@@ -45,6 +45,8 @@ class VfioDataplane : public StagelessDataplane {
     Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
     Result<void> set_up_iova_space();
     void take_back_what_has_come();
+    void reset_out_of_step();
+    Result<void> start_again(NicPort& port, bool payload_lost);
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
     Result<void> check_slots(const NicPort* coming) const;

@@ -238,8 +238,11 @@ void NicPacketIo::disarm() {
 }
 
 void NicPacketIo::look() {
-    for (const Port& port : ports_)
+    for (const Port& port : ports_) {
         if (port.link_up) port.link_up->store(port.nic->link().up, std::memory_order_relaxed);
+        if (port.out_of_step && !port.nic->in_step())
+            port.out_of_step->store(true, std::memory_order_relaxed);
+    }
 }
 
 bool NicPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {

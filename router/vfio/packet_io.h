@@ -25,6 +25,8 @@ class NicPacketIo : public PortIo {
         bool direct = false;                   ///< reaches the peer memory
         bool payload_lost = false;             ///< was direct, until the memory was revoked
         std::atomic<bool>* link_up = nullptr;  ///< where look() says what the NIC says; may be null
+        std::atomic<bool>* out_of_step =
+            nullptr;         ///< set by look(), may be null; the NIC has to be reset then
         size_t rx_ring = 0;  ///< buffers that its empty receive ring takes; add() fills it in
         [[nodiscard]] uint8_t region() const {
             return direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
@@ -39,6 +41,7 @@ class NicPacketIo : public PortIo {
     void remove(uint16_t id);
     void take_back(std::span<const offload::Slot> left);
     [[nodiscard]] std::vector<Port>& ports() { return ports_; }
+    [[nodiscard]] bool payload_lost(uint16_t id) { return find(id) && find(id)->payload_lost; }
 
     size_t receive(std::span<offload::HeaderSlice> slices) override;
     void submit(std::span<const offload::EgressDescriptor> descriptors) override;

@@ -42,6 +42,8 @@ class NicPort : public TapPort {
     Fd removal;    ///< eventfd: the kernel wants the device back
     SlotMemory::Shared rings;
     std::atomic<bool> link_up = false;
+    std::atomic<bool> out_of_step = false;  ///< the worker says: to be reset
+    uint64_t resets = 0;                    ///< for that
 
   private:
     NicPort(const config::Interface& interface, offload::PciAddress pci, Tap port_tap);

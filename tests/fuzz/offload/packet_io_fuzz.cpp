@@ -96,6 +96,7 @@ class FuzzedNic : public offload::Nic {
         }
         return taken;
     }
+    [[nodiscard]] bool in_step() override { return input_.byte() > 8; }
     [[nodiscard]] size_t rx_room() const override { return 12 - std::min<size_t>(12, rx_.size()); }
     std::pair<size_t, size_t> receive(std::span<RxFrame> to, std::span<Slot> dropped) override {
         size_t received = 0;

@@ -30,8 +30,8 @@ def qemu_options(directory, kernel, initramfs, nic="e1000e"):
         "-chardev", f"socket,id=commands,path={directory}/commands,server=on,wait=off", "-serial", "chardev:commands",
         "-chardev", f"socket,id=qmp,path={directory}/qmp,server=on,wait=off", "-mon", "chardev=qmp,mode=control",
         "-kernel", str(kernel), "-initrd", str(initramfs),
-        # no_timer_check: without it some boots die when the host is busy.
-        "-append", "console=ttyS0 panic=-1 quiet no_timer_check intel_iommu=on hugepages=48",
+        # no_timer_check: without it some boots die when the host is busy. iomem=relaxed: a test plays a NIC that goes wrong.
+        "-append", "console=ttyS0 panic=-1 quiet no_timer_check intel_iommu=on hugepages=48 iomem=relaxed",
         # aw-bits=48: IOVAs are bus addresses, which may lie above 39 bits.
         "-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48",
         "-device", "pcie-root-port,id=root,chassis=1,slot=1", "-device", "x3130-upstream,id=switch,bus=root",

@@ -32,6 +32,11 @@ class ModelNic : public Registers {
     /// Sends what the tail says; with `hold_transmit` only when called here, at most `most` descriptors.
     void run_transmit(size_t most = SIZE_MAX);
     void set_link(bool up);
+    /// Takes buffers and forgets them.
+    void lose_buffers(size_t count) {
+        for (size_t i = 0; i < count; i++)
+            (void)take(rx_queue(), rx_descriptor_bytes());
+    }
 
     std::vector<Frame> sent;
     uint64_t interrupts = 0;

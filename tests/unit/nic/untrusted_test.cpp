@@ -76,6 +76,34 @@ TEST(Nic82574, CountsBytesInBuffersThatItDoesNotHave) {
     EXPECT_EQ(errors.rx_bad_descriptor, 1) << "two header lengths";
 }
 
+TEST_P(NicTest, ARingOutOfStepIsFoundAndAResetMendsIt) {
+    Rig rig(GetParam());
+    rig.start();
+    rig.fill();
+    const Frame frame = make_frame(FrameKind::ipv4_udp, false, 500, 1);
+    for (unsigned round = 0; round < 600; round++) {  // more than the ring
+        EXPECT_TRUE(rig.nic->in_step());
+        ASSERT_TRUE(rig.model->receive(frame));
+        EXPECT_TRUE(rig.nic->in_step()) << "what is done and not taken yet is in step";
+        ASSERT_EQ(rig.receive().size(), 1U);
+        rig.fill();
+    }
+    rig.model->lose_buffers(128);
+    EXPECT_TRUE(rig.nic->in_step()) << "it may be about to write back";
+    EXPECT_TRUE(rig.nic->in_step());
+    EXPECT_TRUE(rig.model->receive(frame));
+    EXPECT_EQ(rig.receive().size(), 0U);
+    EXPECT_FALSE(rig.nic->in_step());
+    rig.stop();
+    rig.expect_all_back();
+    rig.start();
+    rig.fill();
+    for (unsigned look = 0; look < 5; look++)
+        EXPECT_TRUE(rig.nic->in_step());
+    EXPECT_TRUE(rig.model->receive(frame));
+    EXPECT_TRUE(rig.receive() == std::vector<Frame>{frame});
+}
+
 TEST_P(NicTest, CountsDescriptorsOfAllOnes) {
     const auto errors = receive_falsified(GetParam(), [](DescriptorImage& image) { image.fill(~0ULL); });
     EXPECT_EQ(errors.rx_error_frames, 1);

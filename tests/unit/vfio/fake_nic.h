@@ -62,6 +62,7 @@ class FakeNic : public offload::Nic {
     size_t doorbells = 0;
     bool gather = true;  ///< false: sent stays empty
     bool interrupts = false;
+    bool is_in_step = true;
     int acknowledged = 0;
     offload::NicLink state;
     [[nodiscard]] size_t held() const { return rx_.size() + tx_.size(); }
@@ -79,6 +80,7 @@ class FakeNic : public offload::Nic {
     size_t transmit(std::span<const offload::TxFrame> frames) override;
     size_t completed(std::span<offload::Slot> slots) override;
     [[nodiscard]] offload::NicLink link() override { return state; }
+    [[nodiscard]] bool in_step() override { return is_in_step; }
     void set_interrupts(bool on) override { interrupts = on; }
     void acknowledge_interrupt() override { acknowledged++; }
     [[nodiscard]] const offload::NicErrors& errors() const override { return errors_; }

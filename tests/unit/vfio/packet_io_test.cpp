@@ -84,6 +84,18 @@ TEST_F(PacketIos, ASmallMemoryIsSharedOut) {
     EXPECT_EQ(machine.receive().size(), 4u);
 }
 
+TEST_F(PacketIos, SaysWhichNicIsOutOfStep) {
+    std::atomic<bool> one = false, two = false;
+    machine.io->add({1, &first, true, false, nullptr, &one});
+    machine.io->add({2, &second, true, false, nullptr, &two});
+    machine.io->look();
+    EXPECT_FALSE(one || two);
+    second.is_in_step = false;
+    machine.io->look();
+    EXPECT_FALSE(one);
+    EXPECT_TRUE(two);
+}
+
 TEST_F(PacketIos, TheDaemonHasItsPartOfMainMemory) {
     FakeNic first_large(machine.bus, 1000), second_large(machine.bus, 1000);
     machine.io->add({1, &first_large, false, false});
