@@ -67,6 +67,13 @@ class PlainBatch {
         frame_lengths_[index] = frame_length;
         verified_ |= uint64_t{checksum_good} << index;
     }
+    /// put() of a frame that is readable from end to end, PP_PLAIN_BYTES4 bytes or more, and whose checksum
+    /// is to be computed.
+    void put_whole(size_t index, uint8_t* bytes, uint16_t length) {
+        bytes_[index] = bytes;
+        slices_[index] = length;
+        frame_lengths_[index] = length;
+    }
     [[nodiscard]] uint32_t frame_length(size_t index) const { return frame_lengths_[index]; }
 
     // Of frames that PlainForwarder::forward() found plain:
