@@ -139,9 +139,13 @@ size_t EthPacketIo::take(size_t most, PlainBatch& into) {
     });
     if (count == 0) return 0;
     sleep_.busy();
+    received_ = ~uint64_t{0} >> (batch - count);
+    bytes_ = 0;
     const uint64_t now = monotonic_nanoseconds();
-    for (IngressRun& run : std::span(runs_).first(run_count_))
+    for (IngressRun& run : std::span(runs_).first(run_count_)) {
         run.since = now;
+        bytes_ += run.bytes;
+    }
     return count;
 }
 
@@ -340,7 +344,7 @@ void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
         apply(descriptor);
         which |= uint64_t{1} << descriptor.slot.index;
     }
-    send_held(which);
+    send_held(which, 0);
 }
 
 void EthPacketIo::submit(const PlainBatch& from, uint64_t plain, std::span<const EgressDescriptor> others) {
@@ -350,11 +354,11 @@ void EthPacketIo::submit(const PlainBatch& from, uint64_t plain, std::span<const
         apply(descriptor);
         which |= uint64_t{1} << descriptor.slot.index;
     }
-    send_held(which);
+    send_held(which, others.empty() ? received_ : 0);
 }
 
 // A pass a port: there are few, and each gets one doorbell.
-void EthPacketIo::send_held(uint64_t which) {
+void EthPacketIo::send_held(uint64_t which, uint64_t as_received) {
     while (which != 0) {
         const uint16_t id = egress_[static_cast<size_t>(std::countr_zero(which))];
         const uint64_t its = which & equal_to(egress_, id);
@@ -364,7 +368,8 @@ void EthPacketIo::send_held(uint64_t which) {
         if (!port || (segmented_ && !port->multi_segment)) [[unlikely]]
             send_whole(port, id, its);
         else if ((its & (its + 1)) == 0)
-            transmit(*port, held_.data(), in_order.data(), static_cast<size_t>(std::popcount(its)));
+            transmit(*port, held_.data(), in_order.data(), static_cast<size_t>(std::countr_one(its)),
+                     its == as_received ? std::optional(bytes_) : std::nullopt);
         else
             transmit(*port, tx_.data(), tx_index_.data(), pick(its));
     }
@@ -398,10 +403,12 @@ void EthPacketIo::drop(uint16_t port, pp_verdict verdict, size_t index) {
     rte_pktmbuf_free(held_[index]);
 }
 
-void EthPacketIo::transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += mbufs[i]->pkt_len;
+void EthPacketIo::transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count,
+                           std::optional<uint64_t> known_bytes) {
+    uint64_t bytes = known_bytes.value_or(0);
+    if (!known_bytes)
+        for (size_t i = 0; i < count; i++)
+            bytes += mbufs[i]->pkt_len;
     if ((flags_ & ~kept_flags) != 0)
         for (size_t i = 0; i < count; i++)
             mbufs[i]->ol_flags &= kept_flags;

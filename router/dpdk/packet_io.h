@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "bpf/abi.h"
@@ -95,14 +96,16 @@ class EthPacketIo final : public PortIo, public offload::BatchIo {
     bool gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> to) const;
     /// The mbuf of what an egress descriptor says becomes what is to leave.
     void apply(const offload::EgressDescriptor& descriptor);
-    /// Packets `which`, each by the port egress_[index].
-    void send_held(uint64_t which);
+    /// Packets `which`, each by the port egress_[index]. `as_received`: the whole batch's bits, if none of it
+    /// has another length now; else 0.
+    void send_held(uint64_t which, uint64_t as_received);
     /// Into tx_ and tx_index_; returns how many.
     size_t pick(uint64_t which);
     /// Of a driver that takes one segment a packet, or of no port.
     void send_whole(const Port* port, uint16_t id, uint64_t which);
-    /// `indices`: in held_.
-    void transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count);
+    /// `indices`: in held_. `known_bytes`: of all of them, if they need not be added up.
+    void transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count,
+                  std::optional<uint64_t> known_bytes = {});
     void drop(uint16_t port, pp_verdict verdict, size_t index);
     Port* find(uint16_t id) { return by_id_[id] ? &ports_[by_id_[id] - 1U] : nullptr; }
     void index();
@@ -121,6 +124,8 @@ class EthPacketIo final : public PortIo, public offload::BatchIo {
     std::array<uint16_t, batch> egress_{};  ///< ports that they leave by
     std::array<IngressRun, batch> runs_;
     size_t run_count_ = 0;
+    uint64_t received_ = 0;   ///< a bit for each
+    uint64_t bytes_ = 0;      ///< of them
     uint64_t flags_ = 0;      ///< of all of them together, ol_flags
     bool segmented_ = false;  ///< some have several segments
     // Of one doorbell.

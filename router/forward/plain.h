@@ -123,6 +123,9 @@ class PlainForwarder {
     /// Of frames whose groups_ are known.
     template <bool Ipv6>
     uint64_t decide(PlainBatch& batch, uint64_t which);
+    /// The adjacency that a group of several has for a packet's flow.
+    template <bool Ipv6>
+    uint32_t member(const PlainBatch& batch, size_t index, uint64_t members) const;
 
     /// Frames before `end`, and behind the stretch before, are looked up in `table`.
     struct Stretch {
