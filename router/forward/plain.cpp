@@ -97,6 +97,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     if (runs.empty()) return 0;
     const size_t total = size_t{runs.back().first} + runs.back().count;
     assert(total <= PlainBatch::most);
+    total_ = total;
     // What an earlier batch left behind the last frame may be anybody's by now.
     // A whole vector: the last run's need not begin where one does.
     std::fill_n(&batch.bytes_[total], PP_PLAIN_LANES, PlainBatch::nothing());
@@ -122,7 +123,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
                                  &batch.changed_[run.first]};
         const uint64_t found = check4_(&check) << run.first;
         plain4 |= found;
-        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, own, others);
+        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, run, own, others);
     }
     uint64_t forwarded = 0;
     if (plain4 != 0) {
@@ -139,8 +140,17 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     return forwarded | batch.plain6_;
 }
 
-void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t others) {
+void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others) {
     Scratch6& six = *six_;
+    if (others == bits_of(run.first, run.count) && all_readable6(batch)) {
+        const pp_plain_run check{
+            &batch.bytes_[run.first], &batch.frame_lengths_[run.first], 0, own, nullptr, run.count, nullptr,
+            six.changed.data()};
+        for_each_bit(check6_(&check), [&](size_t at) {
+            note6(batch.bytes_[run.first + at], run.first + at, six.changed[at]);
+        });
+        return;
+    }
     uint32_t count = 0;
     for_each_bit(others, [&](size_t index) {
         uint8_t* frame = batch.bytes_[index];
@@ -154,15 +164,26 @@ void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t othe
     std::fill_n(&six.bytes[count], PP_PLAIN_LANES, PlainBatch::nothing());
     const pp_plain_run check{six.bytes.data(), six.lengths.data(), 0, own, nullptr, count,
                              nullptr,          six.changed.data()};
-    for_each_bit(check6_(&check), [&](size_t at) {
-        const uint8_t* frame = six.bytes[at];
-        const uint32_t bit =
-            pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
-        if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
-        std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
-        six.rewritten[six.count] = six.changed[at];
-        six.of[six.count++] = six.candidates[at];
-    });
+    for_each_bit(check6_(&check),
+                 [&](size_t at) { note6(six.bytes[at], six.candidates[at], six.changed[at]); });
+}
+
+// Frames behind a run are read, too: so those of the whole batch are asked.
+bool PlainForwarder::all_readable6(const PlainBatch& batch) const {
+    uint32_t shorter = 0;
+    for (size_t index = 0; index < total_; index++)
+        shorter |= batch.slices_[index] - uint32_t{PP_PLAIN_BYTES6};
+    return shorter >> 31 == 0;
+}
+
+void PlainForwarder::note6(const uint8_t* frame, size_t index, uint32_t changed) {
+    Scratch6& six = *six_;
+    const uint32_t bit =
+        pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
+    if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
+    std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
+    six.rewritten[six.count] = changed;
+    six.of[six.count++] = static_cast<uint8_t>(index);
 }
 
 // Those of neighbouring runs that have the same table are looked up at once: mostly the whole batch.

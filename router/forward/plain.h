@@ -118,7 +118,10 @@ class PlainForwarder {
   private:
     struct Scratch6;
     /// Of `others`, frames of one run, those that are plain IPv6 are appended to what is to be looked up.
-    void check6(const PlainBatch& batch, uint64_t own, uint64_t others);
+    void check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others);
+    [[nodiscard]] bool all_readable6(const PlainBatch& batch) const;
+    /// One that is plain by its header.
+    void note6(const uint8_t* frame, size_t index, uint32_t changed);
     uint64_t look_up6(PlainBatch& batch);
     /// Of frames whose groups_ are known.
     template <bool Ipv6>
@@ -144,6 +147,7 @@ class PlainForwarder {
     std::array<fib::GroupId, PlainBatch::most> groups_{};
     std::unique_ptr<Scratch6> six_;
     uint64_t counted_ = 0;
+    size_t total_ = 0;  ///< frames of the batch
 };
 
 }  // namespace pktpit::router
