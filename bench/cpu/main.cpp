@@ -6,8 +6,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <thread>
+#include <utility>
 
+#include "bench/cpu/instructions.h"
 #include "bench/cpu/options.h"
 #include "bench/cpu/rows.h"
 #include "bench/dpdk/program.h"
@@ -90,6 +94,33 @@ report::Panel measure_panel(std::vector<Running>& rows, const harness::Workload&
     return panel;
 }
 
+/// testpmd is the first row where it is measured: what others take beyond it is told, too.
+void print_instructions(const std::vector<Running>& rows, const harness::Workload& workload,
+                        const Options& options) {
+    fmt::print("instructions a packet, {}, IPv{}\n", workload.label,
+               workload.prefixes.front().address.is_v6() ? 6 : 4);
+    std::optional<double> floor;
+    for (const Running& running : rows) {
+        const Instructions counted = count_instructions(*running.row, options.instructions);
+        if (counted.packets == 0) throw harness::Failure(running.kind->name + " forwarded nothing");
+        const auto each = [&](uint64_t count) {
+            return static_cast<double>(count) / static_cast<double>(counted.packets);
+        };
+        fmt::print("  {:<16} {:6.1f}", running.kind->name, each(counted.all));
+        if (running.kind->option == "testpmd")
+            floor = each(counted.all);
+        else if (floor)
+            fmt::print(", above the floor {:6.1f}", each(counted.all) - *floor);
+        std::string separator = ": ";
+        for (const auto& [file, count] : counted.by_file)
+            if (each(count) >= 0.5) {
+                fmt::print("{}{} {:.1f}", std::exchange(separator, ", "), file, each(count));
+            }
+        fmt::print("\n");
+        std::fflush(stdout);
+    }
+}
+
 std::vector<Running> start(const std::vector<CpuRowKind>& kinds, const harness::Workload& workload,
                            report::Report& report, const harness::Progress& progress) {
     std::vector<Running> rows;
@@ -142,11 +173,16 @@ int run(const Options& options) {
                 const harness::Workload workload =
                     harness::make_workload(family, harness::Table::internet, routes, options.data, traffic);
                 auto rows = start(kinds, workload, report, progress);
+                if (options.instructions != 0) {
+                    print_instructions(rows, workload, options);
+                    continue;
+                }
                 const harness::RealTime real_time(harness::Schedule::measuring);
                 report.panels.push_back(measure_panel(rows, workload, options, progress));
             }
         }
     }
+    if (options.instructions != 0) return 0;
     report::print_report(stdout, report);
     if (!options.results.empty()) report::write_results(options.results, report);
     if (!options.json.empty()) report::write_json(options.json, report);

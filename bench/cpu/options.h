@@ -2,6 +2,7 @@
 /// What the command line of bench_cpu asks for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Options : harness::CommonOptions, harness::RoundOptions {
     std::vector<harness::Traffic> traffic{harness::Traffic::uniform};
     unsigned frame_bytes = 64;
     unsigned core = 1;
+    uint64_t instructions = 0;  ///< to be counted a row, instead of times; 0: times
     std::string pktpitd;
 };
 

@@ -4,9 +4,13 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_lcore.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -39,11 +43,53 @@ struct KnownThread {
     bool known;
 };
 
+// Of what was received: a header that may not be rewritten in place, or lacks a tag that it came with.
+constexpr uint64_t special_flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_RX_VLAN_STRIPPED;
+
 bool writable(const rte_mbuf* mbuf) {
-    constexpr uint64_t special = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_RX_VLAN_STRIPPED;
-    return rte_mbuf_refcnt_read(mbuf) == 1 && (mbuf->ol_flags & special) == 0 &&
+    return rte_mbuf_refcnt_read(mbuf) == 1 && (mbuf->ol_flags & special_flags) == 0 &&
            mbuf->data_off >= offload::header_headroom;
 }
+
+/// Where the frame begins, who else holds it and how many segments it has, in one word, as drivers write it.
+uint64_t shape_of(const rte_mbuf& mbuf) {
+    uint64_t shape = 0;
+    std::memcpy(&shape, &mbuf.rearm_data, sizeof shape);
+    return shape;
+}
+static_assert(offsetof(rte_mbuf, data_off) == offsetof(rte_mbuf, rearm_data) &&
+              offsetof(rte_mbuf, refcnt) == offsetof(rte_mbuf, rearm_data) + 2 &&
+              offsetof(rte_mbuf, nb_segs) == offsetof(rte_mbuf, rearm_data) + 4 &&
+              offsetof(rte_mbuf, port) == offsetof(rte_mbuf, rearm_data) + 6);
+constexpr uint64_t shape_bits = 0xffffffffffff;  // all but the port
+/// Of a mbuf in one segment that nobody else holds, as it came from its pool.
+constexpr uint64_t usual_shape = RTE_PKTMBUF_HEADROOM | uint64_t{1} << 16 | uint64_t{1} << 32;
+static_assert(RTE_PKTMBUF_HEADROOM >= offload::header_headroom && std::endian::native == std::endian::little);
+
+/// Bit i: ports[i] is `port`.
+uint64_t equal_to(const std::array<uint16_t, PlainBatch::most>& ports, uint16_t port) {
+    uint64_t equal = 0;
+#if defined(__x86_64__)
+    const __m128i wanted = _mm_set1_epi16(static_cast<short>(port));
+    for (size_t at = 0; at < ports.size(); at += 16) {
+        const auto* lanes = reinterpret_cast<const __m128i*>(&ports[at]);
+        const __m128i low = _mm_cmpeq_epi16(_mm_loadu_si128(lanes), wanted);
+        const __m128i high = _mm_cmpeq_epi16(_mm_loadu_si128(lanes + 1), wanted);
+        equal |= uint64_t{static_cast<uint16_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))} << at;
+    }
+#else
+    for (size_t at = 0; at < ports.size(); at++)
+        equal |= uint64_t{ports[at] == port} << at;
+#endif
+    return equal;
+}
+
+constexpr auto in_order = [] {
+    std::array<uint8_t, PlainBatch::most> indices{};
+    for (size_t i = 0; i < indices.size(); i++)
+        indices[i] = static_cast<uint8_t>(i);
+    return indices;
+}();
 
 }  // namespace
 
@@ -72,9 +118,12 @@ void EthPacketIo::remove(uint16_t id) {
     index();
 }
 
-size_t EthPacketIo::take(size_t most) {
+size_t EthPacketIo::take(size_t most, PlainBatch& into) {
     static thread_local const KnownThread known;
     run_count_ = 0;
+    flags_ = 0;
+    segmented_ = false;
+    into.clear();
     if (sources_.empty()) return 0;
     size_t count = 0;
     turns_.run(std::min(most, batch), [&](size_t turn, size_t room, int64_t& deficit) {
@@ -82,7 +131,7 @@ size_t EthPacketIo::take(size_t most) {
         const size_t before = count;
         while (count - before < room && deficit > 0) {
             const size_t wanted = std::min(room - (count - before), burst);
-            const size_t got = take_from(ports_[source.port], source.queue, count, wanted, deficit);
+            const size_t got = take_from(ports_[source.port], source.queue, count, wanted, deficit, into);
             count += got;
             if (got < wanted) break;
         }
@@ -90,27 +139,22 @@ size_t EthPacketIo::take(size_t most) {
     });
     if (count == 0) return 0;
     sleep_.busy();
+    received_ = ~uint64_t{0} >> (batch - count);
+    bytes_ = 0;
     const uint64_t now = monotonic_nanoseconds();
-    for (IngressRun& run : std::span(runs_).first(run_count_))
+    for (IngressRun& run : std::span(runs_).first(run_count_)) {
         run.since = now;
+        bytes_ += run.bytes;
+    }
     return count;
 }
 
-size_t EthPacketIo::take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit) {
-    rte_mbuf** const mbufs = &held_[first];
-    const uint16_t received = rte_eth_rx_burst(port.device, queue, mbufs, static_cast<uint16_t>(most));
-    for (uint16_t i = 0; i < received; i++)
-        rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void*));
+size_t EthPacketIo::take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit,
+                              PlainBatch& into) {
+    size_t count = rte_eth_rx_burst(port.device, queue, &held_[first], static_cast<uint16_t>(most));
     uint64_t bytes = 0;
-    size_t count = 0;
-    for (uint16_t i = 0; i < received; i++) {
-        rte_mbuf* mbuf = mbufs[i];
-        if (!writable(mbuf)) [[unlikely]]
-            if (!(mbuf = make_writable(port, mbuf))) continue;
-        if (port.tags_put_back) name_protocol(port, mbuf);
-        bytes += mbuf->pkt_len;
-        mbufs[count++] = mbuf;
-    }
+    if (!line_up(first, count, into, bytes) || port.tags_put_back) [[unlikely]]
+        count = line_up_each(port, first, count, into, bytes);
     if (count == 0) return 0;
     deficit -= static_cast<int64_t>(bytes + count * DeficitRoundRobin::wire_overhead);
     if (run_count_ == 0 || runs_[run_count_ - 1].port != port.id)
@@ -121,14 +165,49 @@ size_t EthPacketIo::take_from(const Port& port, uint16_t queue, size_t first, si
     return count;
 }
 
-std::span<const IngressRun> EthPacketIo::receive(PlainBatch& into) {
-    const size_t count = take(batch);
-    into.clear();
-    for (size_t i = 0; i < count; i++) {
+// What is not as almost all are is or'ed together, and looked at once a burst: no branch a packet.
+bool EthPacketIo::line_up(size_t first, size_t count, PlainBatch& into, uint64_t& bytes) {
+    uint64_t shape = 0;
+    uint64_t flags = 0;
+    uint32_t length = 0;
+    uint64_t sum = 0;
+    for (size_t i = first; i < first + count; i++) {
         const rte_mbuf* mbuf = held_[i];
-        into.put(i, rte_pktmbuf_mtod(mbuf, uint8_t*), mbuf->data_len, mbuf->pkt_len,
+        auto* frame = rte_pktmbuf_mtod(mbuf, uint8_t*);
+        rte_prefetch0(frame);
+        shape |= shape_of(*mbuf) ^ usual_shape;
+        flags |= mbuf->ol_flags;
+        length |= (mbuf->pkt_len ^ mbuf->data_len) | (mbuf->pkt_len - PP_PLAIN_BYTES4);
+        sum += mbuf->pkt_len;
+        into.put_whole(i, frame, mbuf->data_len);
+    }
+    flags_ |= flags;
+    bytes = sum;
+    return (shape & shape_bits) == 0 && (flags & special_flags) == 0 && length <= UINT16_MAX;
+}
+
+// Whether a NIC has verified a checksum is asked here alone: of the usual ones it is computed anyway.
+size_t EthPacketIo::line_up_each(const Port& port, size_t first, size_t received, PlainBatch& into,
+                                 uint64_t& bytes) {
+    bytes = 0;
+    size_t count = first;
+    for (size_t i = first; i < first + received; i++) {
+        rte_mbuf* mbuf = held_[i];
+        if (!writable(mbuf))
+            if (!(mbuf = make_writable(port, mbuf))) continue;
+        if (port.tags_put_back) name_protocol(port, mbuf);
+        bytes += mbuf->pkt_len;
+        flags_ |= mbuf->ol_flags;
+        segmented_ |= mbuf->nb_segs > 1;
+        held_[count] = mbuf;
+        into.put(count++, rte_pktmbuf_mtod(mbuf, uint8_t*), mbuf->data_len, mbuf->pkt_len,
                  ipv4_checksum_good(*mbuf));
     }
+    return count - first;
+}
+
+std::span<const IngressRun> EthPacketIo::receive(PlainBatch& into) {
+    take(batch, into);
     return std::span(runs_).first(run_count_);
 }
 
@@ -152,7 +231,8 @@ void EthPacketIo::slice(uint64_t which, std::span<HeaderSlice> slices) const {
 }
 
 size_t EthPacketIo::receive(std::span<HeaderSlice> slices) {
-    const size_t count = take(slices.size());
+    PlainBatch unused;
+    const size_t count = take(slices.size(), unused);
     slice(~uint64_t{0}, slices);
     return count;
 }
@@ -264,7 +344,7 @@ void EthPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
         apply(descriptor);
         which |= uint64_t{1} << descriptor.slot.index;
     }
-    send_held(which);
+    send_held(which, 0);
 }
 
 void EthPacketIo::submit(const PlainBatch& from, uint64_t plain, std::span<const EgressDescriptor> others) {
@@ -274,41 +354,47 @@ void EthPacketIo::submit(const PlainBatch& from, uint64_t plain, std::span<const
         apply(descriptor);
         which |= uint64_t{1} << descriptor.slot.index;
     }
-    send_held(which);
+    send_held(which, others.empty() ? received_ : 0);
 }
 
 // A pass a port: there are few, and each gets one doorbell.
-void EthPacketIo::send_held(uint64_t which) {
+void EthPacketIo::send_held(uint64_t which, uint64_t as_received) {
     while (which != 0) {
         const uint16_t id = egress_[static_cast<size_t>(std::countr_zero(which))];
-        const Port* port = find(id);
+        const uint64_t its = which & equal_to(egress_, id);
+        which &= ~its;
         // Of a port that is not there, none: all are dropped.
-        const unsigned most_segments = !port ? 0 : port->multi_segment ? UINT16_MAX : 1;
-        uint64_t others = 0;
-        uint64_t bytes = 0;
-        size_t count = 0;
-        for (; which != 0; which &= which - 1) {
-            const auto index = static_cast<size_t>(std::countr_zero(which));
-            if (egress_[index] != id) {
-                others |= which & -which;
-                continue;
-            }
-            rte_mbuf* mbuf = held_[index];
-            mbuf->ol_flags &= kept_flags;
-            if (mbuf->nb_segs > most_segments) [[unlikely]] {
-                if (port) held_[index] = mbuf = in_one_segment(mbuf);
-                if (!port || !mbuf) {
-                    drop(id, port ? PP_DROP_NO_SLOT : PP_DROP_NO_EGRESS, index);
-                    continue;
-                }
-            }
-            bytes += mbuf->pkt_len;
-            tx_index_[count] = static_cast<uint8_t>(index);
-            tx_[count++] = mbuf;
-        }
-        if (count != 0) transmit(*port, count, bytes);
-        which = others;
+        const Port* port = find(id);
+        if (!port || (segmented_ && !port->multi_segment)) [[unlikely]]
+            send_whole(port, id, its);
+        else if ((its & (its + 1)) == 0)
+            transmit(*port, held_.data(), in_order.data(), static_cast<size_t>(std::countr_one(its)),
+                     its == as_received ? std::optional(bytes_) : std::nullopt);
+        else
+            transmit(*port, tx_.data(), tx_index_.data(), pick(its));
     }
+}
+
+size_t EthPacketIo::pick(uint64_t which) {
+    size_t count = 0;
+    for (; which != 0; which &= which - 1) {
+        const auto index = static_cast<size_t>(std::countr_zero(which));
+        tx_index_[count] = static_cast<uint8_t>(index);
+        tx_[count++] = held_[index];
+    }
+    return count;
+}
+
+void EthPacketIo::send_whole(const Port* port, uint16_t id, uint64_t which) {
+    uint64_t left = which;
+    for (; which != 0; which &= which - 1) {
+        const auto index = static_cast<size_t>(std::countr_zero(which));
+        if (port && held_[index]->nb_segs == 1) continue;
+        if (port && (held_[index] = in_one_segment(held_[index]))) continue;
+        drop(id, port ? PP_DROP_NO_SLOT : PP_DROP_NO_EGRESS, index);
+        left &= ~(which & -which);
+    }
+    if (left != 0) transmit(*port, tx_.data(), tx_index_.data(), pick(left));
 }
 
 void EthPacketIo::drop(uint16_t port, pp_verdict verdict, size_t index) {
@@ -317,18 +403,25 @@ void EthPacketIo::drop(uint16_t port, pp_verdict verdict, size_t index) {
     rte_pktmbuf_free(held_[index]);
 }
 
-void EthPacketIo::transmit(const Port& port, size_t count, uint64_t bytes) {
-    const uint16_t taken =
-        rte_eth_tx_burst(port.device, port.tx_queue, tx_.data(), static_cast<uint16_t>(count));
+void EthPacketIo::transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count,
+                           std::optional<uint64_t> known_bytes) {
+    uint64_t bytes = known_bytes.value_or(0);
+    if (!known_bytes)
+        for (size_t i = 0; i < count; i++)
+            bytes += mbufs[i]->pkt_len;
+    if ((flags_ & ~kept_flags) != 0)
+        for (size_t i = 0; i < count; i++)
+            mbufs[i]->ol_flags &= kept_flags;
+    const uint16_t taken = rte_eth_tx_burst(port.device, port.tx_queue, mbufs, static_cast<uint16_t>(count));
     // What has been sent is the driver's, and was counted before.
-    for (const rte_mbuf* mbuf : std::span(tx_).subspan(taken, count - taken))
-        bytes -= mbuf->pkt_len;
+    for (size_t i = taken; i < count; i++)
+        bytes -= mbufs[i]->pkt_len;
     counters_.sent(port.id, taken, bytes);
     if (taken == count) return;
     counters_.verdict(port.id, PP_DROP_EGRESS_FULL, count - taken);
-    for (const uint8_t index : std::span(tx_index_).subspan(taken, count - taken))
-        note_refused({0, index}, PP_DROP_EGRESS_FULL);
-    rte_pktmbuf_free_bulk(tx_.data() + taken, static_cast<unsigned>(count - taken));
+    for (size_t i = taken; i < count; i++)
+        note_refused({0, indices[i]}, PP_DROP_EGRESS_FULL);
+    rte_pktmbuf_free_bulk(mbufs + taken, static_cast<unsigned>(count - taken));
 }
 
 void EthPacketIo::release(std::span<const Slot> slots) {

@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "bpf/abi.h"
@@ -75,10 +76,16 @@ class EthPacketIo final : public PortIo, public offload::BatchIo {
         uint16_t port = 0;  ///< index in ports_
         uint16_t queue = 0;
     };
-    /// Up to `most` packets of all ports into held_; returns how many.
-    size_t take(size_t most);
-    /// The same of one queue, into held_ from `first` on. Their bytes are taken off `deficit`.
-    size_t take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit);
+    /// Up to `most` packets of all ports into held_ and `into`; returns how many.
+    size_t take(size_t most, PlainBatch& into);
+    /// The same of one queue, from `first` on. Their bytes are taken off `deficit`.
+    size_t take_from(const Port& port, uint16_t queue, size_t first, size_t most, int64_t& deficit,
+                     PlainBatch& into);
+    /// Puts held_ from `first` on into columns. False: not all are writable frames of one segment, and
+    /// line_up_each() has to do it. `bytes`: of all.
+    bool line_up(size_t first, size_t count, PlainBatch& into, uint64_t& bytes);
+    /// The same of any, which are made writable; returns how many are left.
+    size_t line_up_each(const Port& port, size_t first, size_t received, PlainBatch& into, uint64_t& bytes);
     /// Makes it one whose header may be rewritten in place; null: it was dropped.
     rte_mbuf* make_writable(const Port& port, rte_mbuf* mbuf);
     /// Of a tag that was put back: the protocol that the configuration has for it.
@@ -89,10 +96,16 @@ class EthPacketIo final : public PortIo, public offload::BatchIo {
     bool gather(const rte_mbuf* mbuf, size_t from, std::span<uint8_t> to) const;
     /// The mbuf of what an egress descriptor says becomes what is to leave.
     void apply(const offload::EgressDescriptor& descriptor);
-    /// Packets `which`, each by the port egress_[index].
-    void send_held(uint64_t which);
-    /// tx_[0 … count), which are `bytes` long.
-    void transmit(const Port& port, size_t count, uint64_t bytes);
+    /// Packets `which`, each by the port egress_[index]. `as_received`: the whole batch's bits, if none of it
+    /// has another length now; else 0.
+    void send_held(uint64_t which, uint64_t as_received);
+    /// Into tx_ and tx_index_; returns how many.
+    size_t pick(uint64_t which);
+    /// Of a driver that takes one segment a packet, or of no port.
+    void send_whole(const Port* port, uint16_t id, uint64_t which);
+    /// `indices`: in held_. `known_bytes`: of all of them, if they need not be added up.
+    void transmit(const Port& port, rte_mbuf** mbufs, const uint8_t* indices, size_t count,
+                  std::optional<uint64_t> known_bytes = {});
     void drop(uint16_t port, pp_verdict verdict, size_t index);
     Port* find(uint16_t id) { return by_id_[id] ? &ports_[by_id_[id] - 1U] : nullptr; }
     void index();
@@ -111,6 +124,10 @@ class EthPacketIo final : public PortIo, public offload::BatchIo {
     std::array<uint16_t, batch> egress_{};  ///< ports that they leave by
     std::array<IngressRun, batch> runs_;
     size_t run_count_ = 0;
+    uint64_t received_ = 0;   ///< a bit for each
+    uint64_t bytes_ = 0;      ///< of them
+    uint64_t flags_ = 0;      ///< of all of them together, ol_flags
+    bool segmented_ = false;  ///< some have several segments
     // Of one doorbell.
     std::array<rte_mbuf*, batch> tx_{};
     std::array<uint8_t, batch> tx_index_{};  ///< in held_

@@ -37,6 +37,12 @@ uint64_t bits_of(size_t first, size_t count) {
     return count == 0 ? 0 : ~uint64_t{0} >> (64 - count) << first;
 }
 
+/// A sum that the compiler shall not take apart again, to add its parts for each packet.
+const std::byte* in_register(const std::byte* sum) {
+    asm("" : "+r"(sum));
+    return sum;
+}
+
 template <class Visit>
 void for_each_bit(uint64_t bits, Visit visit) {
     for (; bits != 0; bits &= bits - 1)
@@ -91,6 +97,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     if (runs.empty()) return 0;
     const size_t total = size_t{runs.back().first} + runs.back().count;
     assert(total <= PlainBatch::most);
+    total_ = total;
     // What an earlier batch left behind the last frame may be anybody's by now.
     // A whole vector: the last run's need not begin where one does.
     std::fill_n(&batch.bytes_[total], PP_PLAIN_LANES, PlainBatch::nothing());
@@ -116,7 +123,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
                                  &batch.changed_[run.first]};
         const uint64_t found = check4_(&check) << run.first;
         plain4 |= found;
-        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, own, others);
+        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, run, own, others);
     }
     uint64_t forwarded = 0;
     if (plain4 != 0) {
@@ -133,8 +140,17 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     return forwarded | batch.plain6_;
 }
 
-void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t others) {
+void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others) {
     Scratch6& six = *six_;
+    if (others == bits_of(run.first, run.count) && all_readable6(batch)) {
+        const pp_plain_run check{
+            &batch.bytes_[run.first], &batch.frame_lengths_[run.first], 0, own, nullptr, run.count, nullptr,
+            six.changed.data()};
+        for_each_bit(check6_(&check), [&](size_t at) {
+            note6(batch.bytes_[run.first + at], run.first + at, six.changed[at]);
+        });
+        return;
+    }
     uint32_t count = 0;
     for_each_bit(others, [&](size_t index) {
         uint8_t* frame = batch.bytes_[index];
@@ -148,15 +164,26 @@ void PlainForwarder::check6(const PlainBatch& batch, uint64_t own, uint64_t othe
     std::fill_n(&six.bytes[count], PP_PLAIN_LANES, PlainBatch::nothing());
     const pp_plain_run check{six.bytes.data(), six.lengths.data(), 0, own, nullptr, count,
                              nullptr,          six.changed.data()};
-    for_each_bit(check6_(&check), [&](size_t at) {
-        const uint8_t* frame = six.bytes[at];
-        const uint32_t bit =
-            pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
-        if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
-        std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
-        six.rewritten[six.count] = six.changed[at];
-        six.of[six.count++] = six.candidates[at];
-    });
+    for_each_bit(check6_(&check),
+                 [&](size_t at) { note6(six.bytes[at], six.candidates[at], six.changed[at]); });
+}
+
+// Frames behind a run are read, too: so those of the whole batch are asked.
+bool PlainForwarder::all_readable6(const PlainBatch& batch) const {
+    uint32_t shorter = 0;
+    for (size_t index = 0; index < total_; index++)
+        shorter |= batch.slices_[index] - uint32_t{PP_PLAIN_BYTES6};
+    return shorter >> 31 == 0;
+}
+
+void PlainForwarder::note6(const uint8_t* frame, size_t index, uint32_t changed) {
+    Scratch6& six = *six_;
+    const uint32_t bit =
+        pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
+    if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
+    std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
+    six.rewritten[six.count] = changed;
+    six.of[six.count++] = static_cast<uint8_t>(index);
 }
 
 // Those of neighbouring runs that have the same table are looked up at once: mostly the whole batch.
@@ -204,50 +231,64 @@ uint64_t PlainForwarder::look_up6(PlainBatch& batch) {
     return which;
 }
 
-// Flattened, and the geometry copied: stores into frames might change anything else, for all the compiler
-// knows.
+// Of a group of several. Apart, so that the loop below keeps what it needs in registers.
+template <bool Ipv6>
+[[gnu::noinline, gnu::flatten]] uint32_t PlainForwarder::member(const PlainBatch& batch, size_t index,
+                                                                uint64_t members) const {
+    const size_t seen = std::min<size_t>(batch.slices_[index], PP_SLICE_BYTES);
+    const Bytes packet(batch.bytes_[index] + ethernet_header, seen - ethernet_header);
+    const uint64_t seed = pp_fib_hash_seed(image_.base, image_.geometry);
+    const uint32_t hash = Ipv6 ? flow_hash_ipv6(packet, seed) : flow_hash_ipv4(packet, seed);
+    return pp_fib_bucket(image_.base, image_.geometry, PP_FIB_GROUP_FIRST(members),
+                         PP_FIB_GROUP_BITS(members), hash);
+}
+
+// Flattened, and what the geometry says copied: stores into frames might change anything else, for all the
+// compiler knows.
 template <bool Ipv6>
 [[gnu::flatten]] uint64_t PlainForwarder::decide(PlainBatch& batch, uint64_t which) {
-    const std::byte* base = image_.base;
-    const pp_fib_geometry geometry = *image_.geometry;
-    uint64_t forwarded = 0;
-    uint64_t counted = 0;
+    const pp_fib_geometry& geometry = *image_.geometry;
+    const auto* const groups = in_register(image_.base + geometry.group_offset);
+    const auto* const adjacencies = in_register(image_.base + geometry.adjacency_offset);
+    const auto* const ports = in_register(image_.base + geometry.port_offset);
+    const uint32_t last_group = geometry.group_count - 1;
+    const uint32_t last_adjacency = geometry.adjacency_count - 1;
+    const uint32_t last_port = geometry.port_count - 1;
+    uint64_t forwarded = which;
     for (; which != 0; which &= which - 1) {
-        const auto index = static_cast<size_t>(std::countr_zero(which));
-        uint8_t* frame = batch.bytes_[index];
-        const uint64_t members = pp_fib_group_word(base, &geometry, groups_[index]);
+        const auto index = static_cast<uint32_t>(std::countr_zero(which));
+        const uint64_t members = image_word(groups, groups_[index] & last_group);
         uint32_t adjacency = PP_FIB_GROUP_FIRST(members);
-        if (const uint32_t bits = PP_FIB_GROUP_BITS(members); bits != 0) {
-            const size_t seen = std::min<size_t>(batch.slices_[index], PP_SLICE_BYTES);
-            const Bytes packet(frame + ethernet_header, seen - ethernet_header);
-            const uint64_t seed = pp_fib_hash_seed(base, &geometry);
-            const uint32_t hash = Ipv6 ? flow_hash_ipv6(packet, seed) : flow_hash_ipv4(packet, seed);
-            adjacency = pp_fib_bucket(base, &geometry, adjacency, bits, hash);
-        }
-        const pp_fib_adjacency* entry = pp_fib_adjacency_at(base, &geometry, adjacency);
+        if (PP_FIB_GROUP_BITS(members) != 0) adjacency = member<Ipv6>(batch, index, members);
+        const std::byte* entry = adjacencies + size_t{adjacency & last_adjacency} * sizeof(pp_fib_adjacency);
         const uint64_t next = image_word(entry, 0), own = image_word(entry, 1);
         const uint64_t tags = image_word(entry, 2), link = image_word(entry, 3);
-        const auto egress = static_cast<uint16_t>(own >> 48);
+        const uint64_t egress = own >> 48;
         const uint32_t room = batch.frame_lengths_[index] - ethernet_header;
-        // Of these branches none is ever taken but where the long way is: dearer as arithmetic.
+        // Of these branches none is ever taken but where the long way is: dearer as arithmetic. The port's
+        // place needs no mask where its number has been compared.
         if (static_cast<uint8_t>(next >> 48) != PP_ADJ_FORWARD || static_cast<uint32_t>(tags) != 0 ||
-            room > static_cast<uint32_t>(link) || egress - 1U >= geometry.port_count - 1U ||
-            !is_port_up(image_word(pp_fib_port_at(base, &geometry, egress), 0))) [[unlikely]]
+            room > static_cast<uint32_t>(link) || static_cast<uint32_t>(egress) - 1U >= last_port ||
+            !is_port_up(image_word(ports + egress * sizeof(pp_fib_port), 0))) [[unlikely]] {
+            forwarded &= ~(which & -which);
             continue;
-        const uint64_t macs = (next & mac_bits) | own << 48;
-        const auto rest_of_own = static_cast<uint32_t>(own >> 16);
+        }
+        // The destination, and two bytes that the source is written over: fewer instructions than putting
+        // them together.
+        uint8_t* frame = batch.bytes_[index];
+        const auto source = static_cast<uint32_t>(own);
+        const auto source_end = static_cast<uint16_t>(own >> 32);
         const uint32_t changed = batch.changed_[index];
-        std::memcpy(frame, &macs, 8);
-        std::memcpy(frame + 8, &rest_of_own, 4);
+        std::memcpy(frame, &next, 8);
+        std::memcpy(frame + 6, &source, 4);
+        std::memcpy(frame + 10, &source_end, 2);
         std::memcpy(frame + (Ipv6 ? PP_PLAIN_CHANGED6 : PP_PLAIN_CHANGED4), &changed, 4);
-        batch.egress_ports_[index] = egress;
-        forwarded |= which & -which;
+        batch.egress_ports_[index] = static_cast<uint16_t>(egress);
         if (const auto counter = static_cast<uint16_t>(PP_FIB_GROUP_COUNTER(members))) {
             batch.route_counters_[index] = counter;
-            counted |= which & -which;
+            counted_ |= which & -which;
         }
     }
-    counted_ |= counted;
     return forwarded;
 }
 

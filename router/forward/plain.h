@@ -67,6 +67,13 @@ class PlainBatch {
         frame_lengths_[index] = frame_length;
         verified_ |= uint64_t{checksum_good} << index;
     }
+    /// put() of a frame that is readable from end to end, PP_PLAIN_BYTES4 bytes or more, and whose checksum
+    /// is to be computed.
+    void put_whole(size_t index, uint8_t* bytes, uint16_t length) {
+        bytes_[index] = bytes;
+        slices_[index] = length;
+        frame_lengths_[index] = length;
+    }
     [[nodiscard]] uint32_t frame_length(size_t index) const { return frame_lengths_[index]; }
 
     // Of frames that PlainForwarder::forward() found plain:
@@ -111,11 +118,17 @@ class PlainForwarder {
   private:
     struct Scratch6;
     /// Of `others`, frames of one run, those that are plain IPv6 are appended to what is to be looked up.
-    void check6(const PlainBatch& batch, uint64_t own, uint64_t others);
+    void check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others);
+    [[nodiscard]] bool all_readable6(const PlainBatch& batch) const;
+    /// One that is plain by its header.
+    void note6(const uint8_t* frame, size_t index, uint32_t changed);
     uint64_t look_up6(PlainBatch& batch);
     /// Of frames whose groups_ are known.
     template <bool Ipv6>
     uint64_t decide(PlainBatch& batch, uint64_t which);
+    /// The adjacency that a group of several has for a packet's flow.
+    template <bool Ipv6>
+    uint32_t member(const PlainBatch& batch, size_t index, uint64_t members) const;
 
     /// Frames before `end`, and behind the stretch before, are looked up in `table`.
     struct Stretch {
@@ -134,6 +147,7 @@ class PlainForwarder {
     std::array<fib::GroupId, PlainBatch::most> groups_{};
     std::unique_ptr<Scratch6> six_;
     uint64_t counted_ = 0;
+    size_t total_ = 0;  ///< frames of the batch
 };
 
 }  // namespace pktpit::router

@@ -264,6 +264,89 @@ TEST_F(PacketIoTest, AFullTransmitRingIsANamedDrop) {
     EXPECT_EQ(counters.port(out).tx_packets, 0U);
 }
 
+TEST_F(PacketIoTest, ABatchLeavesByEachPortInTheOrderThatItCame) {
+    constexpr size_t frames = 40;
+    for (size_t i = 0; i < frames; i++) {
+        rte_mbuf* mbuf = mbuf_of(pool.get(), counting(60 + i, static_cast<uint8_t>(i)));
+        if (i % 7 == 0) mbuf->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+        arrive(mbuf);
+    }
+    ASSERT_EQ(io->receive(std::span(slices).first(frames)), frames);
+    std::vector<EgressDescriptor> descriptors;
+    for (size_t i = 0; i < frames; i++) {
+        descriptors.push_back(rewritten(slices[i], 14, counting(14, static_cast<uint8_t>(i))));
+        descriptors.back().port = i % 3 == 1 ? in : out;
+    }
+    io->submit(descriptors);
+    std::array<uint64_t, 3> bytes{};
+    for (const uint16_t port : {in, out})
+        for (size_t i = 0; i < frames; i++) {
+            if ((i % 3 == 1) != (port == in)) continue;
+            rte_mbuf* sent = nullptr;
+            ASSERT_EQ(rte_eth_rx_burst(port == in ? ingress->id() : egress->id(), 0, &sent, 1), 1);
+            EXPECT_THAT(bytes_of(sent), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
+            EXPECT_EQ(sent->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK, 0U);
+            bytes[port] += 60 + i;
+            rte_pktmbuf_free(sent);
+        }
+    for (const uint16_t port : {in, out})
+        EXPECT_EQ(counters.port(port).tx_bytes, bytes[port]);
+}
+
+TEST_F(PacketIoTest, AWholeBatchThatLeavesByOnePortLeavesAsItIsHeld) {
+    constexpr uint16_t first_port = 0;  // what columns say that nobody has decided
+    io->add({first_port, egress->id(), 0, {}, false, false});
+    constexpr size_t frames = 50;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < frames; i++) {
+        bytes += 60 + i;
+        arrive(mbuf_of(pool.get(), counting(60 + i, static_cast<uint8_t>(i))));
+    }
+    PlainBatch columns;
+    const auto runs = io->by_batch()->receive(columns);
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].count, frames);
+    EXPECT_EQ(runs[0].bytes, bytes);
+    for (size_t i = 0; i < frames; i++)
+        EXPECT_EQ(columns.frame_length(i), 60 + i);
+    io->by_batch()->submit(columns, ~uint64_t{0} >> (64 - frames), {});
+    EXPECT_EQ(counters.port(first_port).tx_packets, frames);
+    EXPECT_EQ(counters.port(first_port).tx_bytes, bytes);
+    for (size_t i = 0; i < frames; i++) {
+        rte_mbuf* sent = departed();
+        ASSERT_NE(sent, nullptr);
+        EXPECT_THAT(bytes_of(sent), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
+        rte_pktmbuf_free(sent);
+    }
+    io->remove(first_port);
+}
+
+TEST_F(PacketIoTest, OneUnusualMbufInABurstTakesNothingFromTheOthers) {
+    constexpr size_t frames = 9;
+    rte_mbuf* held = nullptr;
+    for (size_t i = 0; i < frames; i++) {
+        rte_mbuf* mbuf = mbuf_of(pool.get(), counting(60 + i));
+        if (i == 2) rte_mbuf_refcnt_set(held = mbuf, 2);
+        if (i == 4) {
+            ASSERT_EQ(rte_pktmbuf_chain(mbuf, mbuf_of(pool.get(), counting(1000))), 0);
+        }
+        arrive(mbuf);
+    }
+    PlainBatch columns;
+    const auto runs = io->by_batch()->receive(columns);
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].count, frames);
+    for (size_t i = 0; i < frames; i++)
+        EXPECT_EQ(columns.frame_length(i), 60 + i + (i == 4 ? 1000 : 0));
+    io->by_batch()->slice(~uint64_t{0} >> (64 - frames), slices);
+    for (size_t i = 0; i < frames; i++) {
+        EXPECT_EQ(slices[i].frame_length, columns.frame_length(i));
+        io->release({&slices[i].slot, 1});
+    }
+    EXPECT_EQ(rte_mbuf_refcnt_read(held), 1) << "ours was given back; the other holder's is left";
+    rte_pktmbuf_free(held);
+}
+
 TEST_F(PacketIoTest, PortsTakeTurns) {
     const auto third = open("net_ring", 3);
     ASSERT_TRUE(third);
