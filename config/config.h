@@ -186,6 +186,9 @@ struct PayloadMemory {
 
 /// The vfio dataplane.
 struct Vfio {
+    /// Of the payload memory, for each port: what its NIC receives into while as many are looked up and sent.
+    static constexpr uint32_t least_slots = 64;
+
     PayloadMemory payload_memory;
     uint32_t slot_bytes = 2048;  ///< a multiple of 1,024
     uint32_t rx_descriptors = 256;

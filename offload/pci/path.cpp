@@ -198,7 +198,7 @@ PciPath find_path(const PciTree& tree, PciAddress from, PciAddress to) {
         path.why = gate.address.to_string() + " blocks requests to this peer (ACS egress control)";
     }
     add_way_findings(path, gate, ends.below_to(), treated == Treatment::blocked);
-    add_iommu_findings(path, *a);
+    add_iommu_findings(tree, path, *a);
     add_bridge_findings(tree, path);
     add_link_findings(tree, path);
     add_payload_findings(tree, path);

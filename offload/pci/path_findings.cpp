@@ -48,14 +48,55 @@ void add_way_findings(PciPath& path, const PciFunction& gate, const PciFunction&
     }
 }
 
-void add_iommu_findings(PciPath& path, const PciFunction& from) {
+namespace {
+
+bool is_virtio_iommu(const PciFunction& function) {
+    return function.vendor == 0x1af4 && function.device == 0x1057;  // Virtio 1.2, 4.1.2.1 and 5.16
+}
+
+bool has_virtio_iommu(const PciTree& tree) {
+    return std::ranges::any_of(tree.functions(),
+                               [](const auto* function) { return is_virtio_iommu(*function); });
+}
+
+// AMD's is a PCI function of class 08, subclass 06; Intel's is none, but its host bridge says whose machine
+// it is.
+std::string how_to_have_an_iommu(const PciTree& tree) {
+    constexpr uint16_t amd = 0x1022, intel = 0x8086;
+    constexpr uint32_t iommu = 0x0806, host_bridge = 0x0600;
+    if (has_virtio_iommu(tree)) return "load the driver of the machine's virtio-iommu: modprobe virtio_iommu";
+    bool by_amd = false, by_intel = false;
+    for (const PciFunction* function : tree.functions()) {
+        by_amd |= function->vendor == amd &&
+                  (function->class_code >> 8 == iommu || function->class_code >> 8 == host_bridge);
+        by_intel |= function->vendor == intel && function->class_code >> 8 == host_bridge;
+    }
+    // An emulated machine may have AMD's IOMMU and an Intel host bridge.
+    if (by_amd)
+        return "switch AMD-Vi (IOMMU) on in the BIOS setup; the kernel then uses it, unless amd_iommu=off is "
+               "on its "
+               "command line";
+    if (by_intel) return "switch VT-d on in the BIOS setup, and boot with intel_iommu=on";
+    return "switch VT-d or AMD-Vi on in the BIOS setup, and boot with intel_iommu=on (Intel)";
+}
+
+}  // namespace
+
+void add_iommu_findings(const PciTree& tree, PciPath& path, const PciFunction& from) {
     if (!from.iommu_group) {
-        path.findings.push_back(
-            {"no_iommu", Severity::blocker, from.address.to_string(),
-             "has no IOMMU group: VFIO cannot hand it to the router", "an IOMMU that is on",
-             "switch VT-d or AMD-Vi on in the BIOS setup, and boot with intel_iommu=on (Intel)"});
+        path.findings.push_back({"no_iommu", Severity::blocker, from.address.to_string(),
+                                 "has no IOMMU group: VFIO cannot hand it to the router",
+                                 "an IOMMU that is on", how_to_have_an_iommu(tree)});
         return;
     }
+    if (has_virtio_iommu(tree))
+        path.findings.push_back(
+            {"no_interrupt_remapping", Severity::hindrance, from.address.to_string(),
+             "is behind a virtio-iommu, which remaps no interrupts: VFIO refuses the device by default",
+             "an IOMMU that remaps interrupts",
+             "modprobe vfio_iommu_type1 allow_unsafe_interrupts=1, where every device is trusted not to "
+             "forge "
+             "interrupts"});
     if (!path.direct() || path.way == P2pWay::same_device) return;
     if (from.ats && from.ats->enabled)
         path.findings.push_back({"ats", Severity::note, from.address.to_string(),

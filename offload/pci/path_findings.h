@@ -10,7 +10,7 @@ namespace pktpit::offload {
 /// ACS and what kind of way it is. `gate`: the function whose ACS decides about requests; `far_gate`: that of
 /// the answers.
 void add_way_findings(PciPath& path, const PciFunction& gate, const PciFunction& far_gate, bool blocked);
-void add_iommu_findings(PciPath& path, const PciFunction& from);
+void add_iommu_findings(const PciTree& tree, PciPath& path, const PciFunction& from);
 /// Conventional PCI, bridges that do not pass requests up, configuration space that could not be read.
 void add_bridge_findings(const PciTree& tree, PciPath& path);
 /// Links that are slower or narrower than both their ends can.

@@ -99,10 +99,9 @@ Result<Fd> VfioContainer::open_group(unsigned iommu_group) const {
         return fail(path, "does not go into the container: " + errno_text(errno),
                     "a group of the same IOMMU as the others", "");
     if (groups_.empty() && ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0)
-        return fail(
-            path, "the IOMMU refuses: " + errno_text(errno), "an IOMMU that can remap interrupts",
-            "intel_iommu=on or amd_iommu=on on the kernel's command line; enable VT-d or AMD-Vi in the "
-            "firmware");
+        return fail(path, "the IOMMU refuses: " + errno_text(errno), "an IOMMU that can remap interrupts",
+                    "`pktpit doctor` says how; without interrupt remapping: modprobe vfio_iommu_type1 "
+                    "allow_unsafe_interrupts=1, where every device is trusted");
     return group;
 }
 

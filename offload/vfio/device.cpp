@@ -21,10 +21,8 @@ constexpr uint32_t gone = 0xffffffff;
 Result<std::unique_ptr<VfioDevice>> VfioDevice::open(VfioContainer& container, const PciFunction& function) {
     const std::string where = function.address.to_string();
     if (!function.iommu_group)
-        return fail(
-            where, "the device is in no IOMMU group", "an IOMMU that is on",
-            "intel_iommu=on or amd_iommu=on on the kernel's command line; enable VT-d or AMD-Vi in the "
-            "firmware");
+        return fail(where, "the device is in no IOMMU group", "an IOMMU that is on",
+                    "`pktpit doctor` says how this machine's is switched on");
     auto hold = container.take(function, *function.iommu_group);
     if (!hold) return tl::unexpected(hold.error());
     auto device = container.open_device(*hold, where);

@@ -68,7 +68,7 @@ Result<DriverBinding> DriverBinding::to_vfio(const PciFunction& function, const 
     (void)write_file(sysfs + "/bus/pci/drivers_probe", address);
     if (driver_of(device) != "vfio-pci")
         return fail(address, "vfio-pci does not take the device", "an IOMMU group, and a device at rest",
-                    "intel_iommu=on or amd_iommu=on on the kernel's command line; dmesg says more");
+                    "`pktpit doctor` says how an IOMMU is switched on; dmesg says more");
     return binding;
 }
 

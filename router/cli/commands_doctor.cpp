@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -65,6 +66,11 @@ Result<std::vector<PciAddress>> addresses(const std::vector<std::string>& words,
     return parsed;
 }
 
+std::string mib_text(uint64_t bytes) {
+    constexpr uint64_t mib = 1 << 20;
+    return std::to_string((bytes + mib - 1) / mib) + " MiB";
+}
+
 /// The ports and the payload memory of a configuration.
 Result<DoctorQuestion> question_of(const std::string& path) {
     const auto config = config::load(path);
@@ -97,11 +103,29 @@ Result<DoctorQuestion> question_of(const std::string& path) {
                                      "pktpit doctor without a file lists the candidates"});
         return question;
     }
+    const uint64_t slot_bytes = config->vfio.slot_bytes;
+    const uint64_t least = question.nics.size() * config::Vfio::least_slots * slot_bytes;
+    const uint64_t all_rings = question.nics.size() * config->vfio.rx_descriptors * slot_bytes;
+    const uint64_t given = uint64_t{memory.size_mib} << 20;
+    const auto needs = [&](uint64_t bytes) {
+        return mib_text(bytes) + " for " + std::to_string(question.nics.size()) + " ports, slots of " +
+               std::to_string(slot_bytes) + " bytes";
+    };
+    if (given != 0 && given < least)
+        question.findings.push_back({"memory_small", offload::Severity::blocker,
+                                     "/vfio/payload_memory/size_mib",
+                                     "holds too few slots: pktpitd does not start",
+                                     "at least " + needs(least), "a larger size_mib, or smaller slot_bytes"});
+    else if (given != 0 && given < all_rings)
+        question.findings.push_back(
+            {"memory_small", offload::Severity::hindrance, "/vfio/payload_memory/size_mib",
+             "holds fewer slots than the ports' receive rings: bursts are lost sooner", needs(all_rings),
+             "a larger size_mib, or fewer rx_descriptors"});
     if (const auto address = PciAddress::parse(memory.pci)) {
         const bool has_bar =
             memory.kind == config::MemoryKind::pci_bar || memory.kind == config::MemoryKind::vfio_region;
         question.memories.push_back({*address, has_bar ? std::optional<unsigned>(memory.bar) : std::nullopt,
-                                     memory.size_mib ? uint64_t{memory.size_mib} << 20 : uint64_t{1} << 20});
+                                     given != 0 ? given : std::max(least, uint64_t{1} << 20)});
     }
     return question;
 }

@@ -34,9 +34,9 @@ void add_driver_finding(Findings& findings, const PciFunction& nic, bool configu
         if (name.find("(" + nic.ids() + ")") != std::string_view::npos) return;
         known.append(known.empty() ? "" : ", ").append(name);
     }
-    findings.push_back({"nic_unsupported", configured ? Severity::blocker : Severity::note,
+    findings.push_back({"nic_unsupported", configured ? Severity::blocker : Severity::hindrance,
                         nic.address.to_string(), "the vfio dataplane has no driver for " + nic.ids(), known,
-                        configured ? "another NIC, or another dataplane" : ""});
+                        "another NIC, or the dpdk dataplane (docs/dpdk.md)"});
 }
 
 DoctorPair examine_pair(const PciTree& tree, PciAddress nic, const DoctorMemory& memory,
@@ -133,7 +133,11 @@ std::string summary_of(const DoctorReport& report) {
     }
     const std::string all = counted(pairs, report.best_memory ? "NIC" : "pair") +
                             (report.best_memory ? " with memory " + report.best_memory->to_string() : "");
-    const std::string hindered = report.verdict == DoctorVerdict::hindered ? ", with hindrances" : "";
+    std::string hindered = report.verdict == DoctorVerdict::hindered ? ", with hindrances" : "";
+    const auto undriven = std::ranges::count_if(
+        report.findings, [](const Finding& finding) { return finding.code == "nic_unsupported"; });
+    if (undriven != 0 && !question.configured)
+        hindered = "; the vfio dataplane does not drive all of these NICs (nic_unsupported)";
     if (possible == 0) return "P2P is not possible for any of " + all;
     if (direct == pairs) return "P2P is direct for " + all + hindered;
     if (direct == 0)
@@ -167,6 +171,8 @@ DoctorReport examine(const PciTree& tree, DoctorQuestion question) {
     if (report.question.whole_machine) report.best_memory = best_memory(report.pairs);
     if (report.pairs.empty() || offload::any_of(report.question.findings, Severity::blocker))
         report.verdict = DoctorVerdict::impossible;
+    if (offload::any_of(report.question.findings, Severity::hindrance))
+        report.verdict = std::max(report.verdict, DoctorVerdict::hindered);
     for (const DoctorPair& pair : report.pairs)
         if (!report.best_memory || pair.memory.address == *report.best_memory)
             report.verdict = std::max(report.verdict, pair.verdict);

@@ -38,8 +38,7 @@ unsigned bar_of(const offload::PciTree& tree, const offload::PeerMemory& memory)
     return memory.source().bar;
 }
 
-// Of each port: what its NIC receives into while as many are looked up and sent.
-constexpr uint32_t least_slots = 64;
+constexpr uint32_t least_slots = config::Vfio::least_slots;
 
 std::string in_mib(uint64_t bytes) {
     constexpr uint64_t mib = 1 << 20;

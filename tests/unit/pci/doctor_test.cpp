@@ -181,6 +181,21 @@ TEST_F(DoctorFiles, Configuration) {
     const json small = json_of(
         "switch-iommu", {config(R"({"kind": "pci_bar", "pci": "0000:07:00.0", "bar": 2, "size_mib": 128})")});
     EXPECT_EQ(small["findings"][0]["code"], "bar_small");
+    const auto of_size = [&](const std::string& rest) {
+        return json_of("switch-iommu", {write("sized.json", R"({"dataplane": "vfio", "interfaces": {
+            "p0": {"pci": "0000:03:00.0"}, "p1": {"pci": "0000:04:00.0"}}, "vfio": {"slot_bytes": 9216,
+            "payload_memory": {"kind": "pci_bar", "pci": "0000:07:00.0", "bar": 2)" +
+                                                                rest + "}}}")});
+    };
+    const json few_slots = of_size(R"(, "size_mib": 1)");
+    EXPECT_EQ(few_slots["verdict"], "impossible");
+    EXPECT_EQ(few_slots["findings"][0]["code"], "memory_small");
+    EXPECT_EQ(few_slots["findings"][0]["expected"], "at least 2 MiB for 2 ports, slots of 9216 bytes");
+    const json short_rings = of_size(R"(, "size_mib": 4)");
+    EXPECT_EQ(short_rings["verdict"], "hindered") << short_rings.dump(1);
+    EXPECT_EQ(short_rings["findings"][0]["expected"], "5 MiB for 2 ports, slots of 9216 bytes");
+    EXPECT_EQ(of_size(R"(, "size_mib": 5)")["verdict"], "direct");
+    EXPECT_EQ(of_size("")["verdict"], "direct");
     const json ram = json_of("switch-iommu", {config(R"({"kind": "hugepages"})")});
     EXPECT_EQ(ram["verdict"], "impossible");
     EXPECT_EQ(ram["findings"][0]["code"], "hugepages");
@@ -205,6 +220,19 @@ TEST_F(DoctorFiles, AConfiguredPortNeedsADriver) {
     EXPECT_NE(answer["findings"][0]["what"].get<std::string>().find("8086:100e"), std::string::npos);
     EXPECT_EQ(doctor_of("conventional-bridge", {"--nic", "02:00.0"}).status, 1)
         << "the way is what was asked for";
+}
+
+TEST_F(DoctorFiles, AWayThatIsDirectIsNotEnough) {
+    offload::test::SwitchMachine machine;
+    offload::PciSnapshot snapshot = machine.snapshot();
+    EXPECT_EQ(examine(offload::PciTree(snapshot), whole_machine(offload::PciTree(snapshot))).verdict,
+              DoctorVerdict::direct);
+    for (auto& function : snapshot.functions)
+        if (function.attributes["class"] == "0x020000") function.attributes["device"] = "0x1572";
+    const DoctorReport report =
+        examine(offload::PciTree(snapshot), whole_machine(offload::PciTree(snapshot)));
+    EXPECT_EQ(report.verdict, DoctorVerdict::hindered);
+    EXPECT_NE(report.summary.find("does not drive"), std::string::npos) << report.summary;
 }
 
 TEST_F(DoctorFiles, RecordsAndExplainsARecording) {

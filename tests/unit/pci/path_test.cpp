@@ -340,5 +340,41 @@ TEST(Groups, OthersOfTheGroupMustBeFree) {
     EXPECT_TRUE(examine_groups(machine.tree(), {machine.nic_at}).empty());
 }
 
+// What to do depends on whose IOMMU it is.
+TEST(Path, HowToHaveAnIommu) {
+    const auto remedy = [](std::vector<std::array<std::string, 3>> beside) {
+        SwitchMachine machine;
+        machine.nic.group = "";
+        machine.beside = std::move(beside);
+        const PciPath path = find_path(machine.tree(), machine.nic_at, machine.memory_at);
+        const Finding* finding = find(path.findings, "no_iommu");
+        return finding ? finding->remedy : "";
+    };
+    const std::array<std::string, 3> virtio{"0x1af4", "0x1057", "0x080600"},
+        amd{"0x1022", "0x1451", "0x080600"}, intel_bridge{"0x8086", "0x29c0", "0x060000"},
+        amd_bridge{"0x1022", "0x1450", "0x060000"};
+    EXPECT_NE(remedy({intel_bridge}).find("intel_iommu=on"), std::string::npos);
+    EXPECT_EQ(remedy({intel_bridge}).find("AMD"), std::string::npos);
+    for (const auto& beside : {std::vector{amd}, std::vector{amd_bridge}, std::vector{intel_bridge, amd}}) {
+        EXPECT_NE(remedy(beside).find("AMD-Vi"), std::string::npos);
+        EXPECT_EQ(remedy(beside).find("intel_iommu"), std::string::npos);
+    }
+    EXPECT_NE(remedy({intel_bridge, virtio}).find("modprobe virtio_iommu"), std::string::npos);
+    EXPECT_NE(remedy({}).find("VT-d or AMD-Vi"), std::string::npos);
+}
+
+TEST(Path, AVirtioIommuRemapsNoInterrupts) {
+    SwitchMachine machine;
+    machine.beside = {{"0x1af4", "0x1057", "0x080600"}};
+    const PciPath path = find_path(machine.tree(), machine.nic_at, machine.memory_at);
+    const Finding* finding = find(path.findings, "no_interrupt_remapping");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->severity, Severity::hindrance);
+    EXPECT_NE(finding->remedy.find("allow_unsafe_interrupts"), std::string::npos);
+    machine.beside.clear();
+    const PciPath other = find_path(machine.tree(), machine.nic_at, machine.memory_at);
+    EXPECT_EQ(find(other.findings, "no_interrupt_remapping"), nullptr);
+}
+
 }  // namespace
 }  // namespace pktpit::offload::test

@@ -3,6 +3,7 @@
 // into a snapshot. For topologies that no emulator has, above all switches with ACS.
 #pragma once
 
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -126,14 +127,27 @@ struct SwitchMachine {
     Part nic;
     Part memory{.class_code = "0x050000", .bar = 64 << 20};
 
-    [[nodiscard]] PciTree tree() const {
+    /// On the root bus, beside: vendor, device, class.
+    std::vector<std::array<std::string, 3>> beside;
+
+    [[nodiscard]] PciTree tree() const { return PciTree(snapshot()); }
+    [[nodiscard]] PciSnapshot snapshot() const {
         const std::string top = "pci0000:00/0000:01:00.0";
         const std::string up = top + "/0000:02:00.0";
-        return PciTree(
-            {"",
-             {function(top, root), function(up, upstream), function(up + "/0000:03:00.0", nic_port),
-              function(up + "/0000:03:01.0", memory_port), function(up + "/0000:03:00.0/0000:04:00.0", nic),
-              function(up + "/0000:03:01.0/0000:05:00.0", memory)}});
+        PciSnapshot made{
+            "",
+            {function(top, root), function(up, upstream), function(up + "/0000:03:00.0", nic_port),
+             function(up + "/0000:03:01.0", memory_port), function(up + "/0000:03:00.0/0000:04:00.0", nic),
+             function(up + "/0000:03:01.0/0000:05:00.0", memory)}};
+        for (const auto& [vendor, device, class_code] : beside) {
+            auto one = function("pci0000:00/0000:00:0" + std::to_string(made.functions.size()) + ".0",
+                                {.group = ""});
+            one.attributes["vendor"] = vendor;
+            one.attributes["device"] = device;
+            one.attributes["class"] = class_code;
+            made.functions.push_back(std::move(one));
+        }
+        return made;
     }
 };
 
