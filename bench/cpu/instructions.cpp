@@ -128,7 +128,7 @@ Instructions count_instructions(CpuRow& row, uint64_t wanted) {
     row.rest();
     for (const auto& [address, times] : addresses) {
         const auto mapping = std::ranges::find_if(
-            code, [&](const Mapping& one) { return address >= one.begin && address < one.end; });
+            code, [at = address](const Mapping& one) { return at >= one.begin && at < one.end; });
         counted.by_file[mapping == code.end() ? "no file" : mapping->file] += times;
     }
     return counted;
