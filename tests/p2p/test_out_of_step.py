@@ -19,6 +19,7 @@ RING = 256
 def test_is_reset(bench, machine, routers, report, seed):
     router = routers.want(machine, "ivshmem", bench.few)
     router.settle()
+    machine.forget_messages()
 
     def resets():
         return router.counters()["ports"][f"p{PORT}"]["nic"]["resets"]

@@ -21,6 +21,7 @@ def router(bench, machine, routers):
     """One daemon for all of them: each reload finds what the one before has left."""
     made = routers.want(machine, "ivshmem", bench.few)
     made.settle()
+    machine.forget_messages()
     yield made
     reload(made, configuration("ivshmem", bench.few.name))
 
@@ -109,6 +110,8 @@ def test_removed_and_added(router, machine, bench, seed, report):
 
 @requirement("a reload that is refused behind the opening of a port leaves all as it was")
 def test_refused(router, machine, bench, seed, report):
+    reload(router, changed(bench, None))
+    wait_up(router, {f"p{port}" for port in range(PORTS)})
     before = router.json("show", "config")
     refused = changed(bench, "MTU of all")
     refused["interfaces"]["p2"]["pci"] = "0000:00:00.0"  # the host bridge
