@@ -51,6 +51,8 @@ InstalledRoutes::~InstalledRoutes() {
     if (!take_down_) return;
     for (const auto& [prefix, installed] : installed_)
         (void)writer_->remove(installed.route.table, prefix);
+    for (const Prefix& prefix : doubtful_)
+        (void)writer_->remove(table_, prefix);
 }
 
 Result<void> InstalledRoutes::configured(const config::Config& config) {

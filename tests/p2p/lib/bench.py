@@ -49,10 +49,10 @@ class Bench:
             for family in (4, 6):
                 self.initramfs.file(f"etc/pktpit/{world.name}{family}.txt", world.table.text(family))
 
-    def boot(self, nic=None):
-        """A machine with these NICs; NotAvailable if no emulator at hand has them."""
+    def boot(self, nic=None, **options):
+        """A machine with these NICs; NotAvailable if no emulator at hand has them. `options`: Machine's."""
         nic = nic or self.nic
-        return Machine(self.kernel, self.initramfs, nic, find_qemu(nic, self.progress))
+        return Machine(self.kernel, self.initramfs, nic, find_qemu(nic, self.progress), **options)
 
 
 class Routers:
