@@ -7,7 +7,9 @@ from lib.accesses import Accesses, options
 from lib.host import ping
 from lib.scan import Memory
 from lib.topology import BAR_MIB, IVSHMEM, IVSHMEM_BAR, PORTS
+from lib.touch_payloads import environment
 from lib.traffic import exchange
+from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwards by way of RAM")
@@ -74,3 +76,21 @@ def test_stopped_in_the_midst(bench, counted, router, report, seed):
     assert (outcome.good, outcome.twice, outcome.wrong[:3], outcome.missing[:3]) == (FRAMES, 0, [], [])
     assert len(found) == 3
     assert all(ram == 0 and peer > 0 for ram, peer in found), found
+
+
+@requirement("the controls: a daemon that copies payloads is found by the search, one that reads them in pieces and wipes them by the count")
+@pytest.mark.parametrize("how", ["copy", "pieces"])
+def test_who_touches_payloads_is_found(bench, counted, routers, accesses, report, seed, how):
+    router = routers.want(counted, "ivshmem", bench.few, environment(how))
+    router.settle()
+    before = accesses.total()
+    burst = bench.few.burst(FRAMES, f"{seed} {how}")
+    outcome = exchange(counted.wires, burst)
+    wait_for(lambda: accesses.total() > before, 10, "the CPU's accesses are counted")
+    if how == "copy":
+        wait_for(lambda: Memory(counted.ram).payloads(burst) > 0, 20, "the search of main memory finds the copies")
+    ram = Memory(counted.ram).payloads(burst)
+    report.row(f"control: payloads are touched ({how})", outcome, ram, Memory(counted.peer_memory("ivshmem")).payloads(burst))
+    assert outcome.good == FRAMES
+    if how == "pieces":
+        assert ram == 0, "what the search alone would have passed"
