@@ -102,7 +102,8 @@ class Daemon {
         for (ssize_t got = 0; (got = ::recv(connection, buffer, sizeof buffer, 0)) > 0;) {
             all.append(buffer, static_cast<size_t>(got));
             if (!closes && all.find("\r\n\r\n") != std::string::npos && missing_of(all) == 0) {
-                // Read on until the server closes: a second request is not to be worked on beside the next input.
+                // Read on until the server closes: a second request is not to be worked on beside the next
+                // input.
                 ::shutdown(connection, SHUT_WR);
                 closes = true;
             }
