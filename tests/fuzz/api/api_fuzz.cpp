@@ -101,13 +101,15 @@ class Daemon {
             size -= static_cast<size_t>(sent);
         }
         if (closes) ::shutdown(connection, SHUT_WR);
-        // The server waits 5 s for the rest of half a request: as long as libFuzzer lets an input take.
+        // The server waits for the rest of half a request longer than libFuzzer lets an input take
+        // (-timeout=5).
         constexpr timeval second{.tv_sec = 1, .tv_usec = 0};
         if (!closes) ::setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
         std::string all;
         char buffer[16384];
         for (;;) {
             const ssize_t got = ::recv(connection, buffer, sizeof buffer, 0);
+            if (got < 0 && errno == EINTR) continue;  // libFuzzer's alarm
             const bool waited = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
             if (got <= 0 && (closes || !waited)) break;
             if (got > 0) all.append(buffer, static_cast<size_t>(got));
