@@ -60,7 +60,9 @@ def test_leaves_to_the_ipv6_neighbour(net, prefix, destination, label):
 @requirement("RFC 8950: the kernel has them, too, as `via inet6`; several next hops may be of both families")
 def test_installed_in_the_kernel(net):
     b, c = net.b, net.c
-    wait_for(lambda: in_kernel(net, "203.0.113.0/24"), 5, "the route in the kernel")
+    for prefix in ("203.0.113.0/24", "198.51.100.0/24", "192.88.0.0/16", "198.51.101.0/24"):  # a port whose link comes up late: its routes, too
+        wait_for(lambda prefix=prefix: in_kernel(net, prefix), 5, f"{prefix} in the kernel")
+    wait_for(lambda: len(in_kernel(net, "198.51.101.0/24").get("nexthops", [])) == 2, 5, "both next hops in the kernel")
     assert in_kernel(net, "203.0.113.0/24")["via"] == {"family": "inet6", "host": link_local(b)}
     assert in_kernel(net, "198.51.100.0/24")["via"] == {"family": "inet6", "host": c.ip6}
     assert in_kernel(net, "192.88.0.0/16")["via"] == {"family": "inet6", "host": c.ip6}, "as what it resolves to"
