@@ -40,12 +40,17 @@ def private_mounts():
     run("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
 
 
+def die_with_parent():
+    """In a child: it ends with this process, however that ends."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def read_table(path, limit):
     """(prefixes, words about them). Without a file: generated /24s, so that a machine without data measures something."""
     if not path:
         generator = random.Random(1)
-        numbers = sorted(generator.sample(range(0x010000, 0xDF0000), limit or 100000))
-        numbers = [number for number in numbers if (number >> 8) not in (0x0A, 0x7F)]
+        numbers = sorted(generator.sample(range(0x800000, 0xA90000), limit or 100000))  # 128.0.0.0 to 168.255.255.0: nothing special
         return [f"{number >> 16}.{number >> 8 & 255}.{number & 255}.0/24" for number in numbers], "generated, /24 alone"
     opener = lzma.open if str(path).endswith(".xz") else open
     with opener(path, "rt") as file:
@@ -79,7 +84,7 @@ class Lab:
     def start(self, which, *words, log=None, **keywords):
         out = open(self.directory / log, "ab") if log else subprocess.DEVNULL
         process = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.names[which]}", "--", *map(str, words)],
-                                   stdout=out, stderr=out, start_new_session=True, **keywords)
+                                   stdout=out, stderr=out, start_new_session=True, preexec_fn=die_with_parent, **keywords)
         self.processes.append(process)
         return process
 
