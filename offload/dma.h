@@ -15,13 +15,15 @@ namespace pktpit::offload {
 /// routes.
 using Iova = uint64_t;
 
+enum class DmaAccess : uint8_t { read, read_write };
+
 /// Memory that some devices reach at an IOVA: a VFIO container; a DPDK device; a model's address space.
 class DmaDomain {
   public:
     virtual ~DmaDomain() = default;
-    /// From now on the domain's devices read and write `memory` at `iova`. Both are multiples of the page
-    /// size.
-    virtual Result<void> map(std::span<std::byte> memory, Iova iova) = 0;
+    /// From now on the domain's devices reach `memory` at `iova`, as `access` says where there is an IOMMU
+    /// that tells reads from writes. Both are multiples of the page size.
+    virtual Result<void> map(std::span<std::byte> memory, Iova iova, DmaAccess access) = 0;
     /// When it returns, no device of the domain reaches it any more.
     virtual Result<void> unmap(Iova iova, size_t bytes) = 0;
 };

@@ -10,6 +10,16 @@ constexpr Iova lowest = 1 << 20;
 
 }  // namespace
 
+std::vector<IovaRange> intersection(const std::vector<IovaRange>& one, const std::vector<IovaRange>& other) {
+    std::vector<IovaRange> both;
+    for (const IovaRange& a : one)
+        for (const IovaRange& b : other) {
+            const IovaRange common{std::max(a.first, b.first), std::min(a.last, b.last)};
+            if (common.first <= common.last) both.push_back(common);
+        }
+    return both;
+}
+
 IovaSpace::IovaSpace(std::vector<IovaRange> usable) : usable_(std::move(usable)) {
     for (const IovaRange& range : usable_)
         give(range);

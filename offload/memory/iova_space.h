@@ -17,6 +17,9 @@ struct IovaRange {
     Iova last = 0;
 };
 
+/// What is in both, each with ranges that do not overlap: what two IOMMU domains can translate.
+std::vector<IovaRange> intersection(const std::vector<IovaRange>& one, const std::vector<IovaRange>& other);
+
 class IovaSpace {
   public:
     /// All of these ranges, in any order, as VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE names them. What lies below

@@ -22,29 +22,52 @@ Result<void> PeerMemory::get_pages() {
     auto mapping = backing_.map(source_.to_string());
     if (!mapping) return tl::unexpected(mapping.error());
     mapping_ = std::move(*mapping);
+    cpu_access_ = CpuAccess::read_write;
     return {};
 }
 
-Result<void> PeerMemory::map_for(DmaDomain& domain, Iova iova) {
+Result<void> PeerMemory::map_for(const std::shared_ptr<DmaDomain>& domain, Iova iova, ByteRange writable) {
     if (mapping_.bytes().empty()) return fail(source_.to_string(), "is not mapped for the CPU", "", "");
-    auto mapped = domain.map(mapping_.bytes(), iova);
+    auto mapped = cpu_access_ == CpuAccess::read_write
+                      ? map_partly_writable(*domain, mapping_.bytes(), iova, {&writable, 1})
+                      : map_sealed(*domain, iova, writable);
     if (!mapped) return mapped;
-    mapped_.push_back({&domain, iova});
+    std::erase_if(mapped_, [](const Mapped& at) { return at.domain.expired(); });
+    mapped_.push_back({domain, iova});
     iova_ = iova;
     return {};
 }
 
-// Only now: the IOMMU's mapping is made from page table entries that let devices write.
-Result<void> PeerMemory::seal(bool readable) {
-    if (!mapping_.protect(0, mapping_.bytes().size(), readable ? CpuAccess::read : CpuAccess::none))
-        return fail(source_.to_string(), "the CPU's mapping cannot be closed", "mprotect to succeed", "");
-    closed_ = !readable;
+// The IOMMU's mapping is made from page table entries of the CPU's that may be written. Those of a device's
+// memory stay without that once they were closed, so there has to be another mapping for a moment. Of
+// p2pmem each mapping is other memory; but its pages are the kernel's, which opens them again.
+Result<void> PeerMemory::map_sealed(DmaDomain& domain, Iova iova, ByteRange writable) {
+    if (source_.kind != MemoryKind::p2pmem) {
+        auto open = backing_.map(source_.to_string());
+        if (!open) return tl::unexpected(open.error());
+        return map_partly_writable(domain, open->bytes(), iova, {&writable, 1});
+    }
+    const CpuAccess before = cpu_access_;
+    if (auto opened = protect(CpuAccess::read_write); !opened) return opened;
+    auto mapped = map_partly_writable(domain, mapping_.bytes(), iova, {&writable, 1});
+    auto closed = protect(before);
+    return mapped ? closed : mapped;
+}
+
+Result<void> PeerMemory::protect(CpuAccess access) {
+    if (!mapping_.protect(0, mapping_.bytes().size(), access))
+        return fail(source_.to_string(), "the CPU's mapping cannot be changed", "mprotect to succeed", "");
+    cpu_access_ = access;
     return {};
+}
+
+Result<void> PeerMemory::seal(bool readable) {
+    return protect(readable ? CpuAccess::read : CpuAccess::none);
 }
 
 void PeerMemory::unmap() {
     for (const Mapped& at : mapped_)
-        (void)at.domain->unmap(at.iova, mapping_.bytes().size());
+        if (const auto domain = at.domain.lock()) (void)domain->unmap(at.iova, mapping_.bytes().size());
     mapped_.clear();
 }
 
@@ -65,9 +88,10 @@ void PeerMemory::revoke() {
 bool PeerMemory::read(uint64_t offset, std::span<uint8_t> to) const {
     if (revoked() || offset > bytes() || to.size() > bytes() - offset) return false;
     if (to.empty()) return true;
-    if (closed_ && !mapping_.protect(offset, to.size(), CpuAccess::read)) return false;
+    const bool closed = cpu_access_ == CpuAccess::none;
+    if (closed && !mapping_.protect(offset, to.size(), CpuAccess::read)) return false;
     std::memcpy(to.data(), mapping_.bytes().data() + offset, to.size());
-    return !closed_ || mapping_.protect(offset, to.size(), CpuAccess::none);
+    return !closed || mapping_.protect(offset, to.size(), CpuAccess::none);
 }
 
 }  // namespace pktpit::offload

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "offload/memory/backing.h"
+#include "offload/memory/partly_writable.h"
 
 namespace pktpit::offload {
 
@@ -30,9 +31,13 @@ class PeerMemory {
                                                        const std::string& sysfs = "/sys");
     /// Maps it for the CPU: what DMA mappings are made from. Error: it cannot be mapped, or was revoked.
     Result<void> get_pages();
-    /// Lets the domain's devices reach it at `iova`: the bus address for device memory, since only then a
-    /// switch below the root can route it. All of the domain's mappings must be made before seal().
-    Result<void> map_for(DmaDomain& domain, Iova iova);
+    /// Lets the domain's devices read it at `iova`, and write what `writable` names: the bus address for
+    /// device memory, since only then a switch below the root can route it. A domain that ends has nothing
+    /// mapped any more. After seal() nobody else may read meanwhile.
+    Result<void> map_for(const std::shared_ptr<DmaDomain>& domain, Iova iova, ByteRange writable);
+    Result<void> map_for(const std::shared_ptr<DmaDomain>& domain, Iova iova) {
+        return map_for(domain, iova, {0, bytes()});
+    }
     /// From here on the CPU's mapping is PROT_NONE; read() opens it a slot at a time. With `readable` it
     /// stays readable, for bounces.
     Result<void> seal(bool readable);
@@ -61,17 +66,20 @@ class PeerMemory {
     [[nodiscard]] std::span<std::byte> cpu_bytes() const { return mapping_.bytes(); }
 
   private:
+    Result<void> protect(CpuAccess access);
+    Result<void> map_sealed(DmaDomain& domain, Iova iova, ByteRange writable);
+
     MemorySource source_;
     Backing backing_;
     CpuMapping mapping_;
     struct Mapped {
-        DmaDomain* domain;
+        std::weak_ptr<DmaDomain> domain;
         Iova iova;
     };
     std::vector<Mapped> mapped_;
     std::vector<std::function<void()>> users_;
     Iova iova_ = 0;
-    bool closed_ = false;  ///< PROT_NONE
+    CpuAccess cpu_access_ = CpuAccess::read_write;
     std::atomic<bool> revoked_ = false;
 };
 

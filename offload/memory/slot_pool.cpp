@@ -5,10 +5,11 @@
 
 namespace pktpit::offload {
 
-SlotPool::SlotPool(uint8_t region, uint32_t count) : region_(region), count_(count), rings_(count) {
+SlotPool::SlotPool(uint8_t region, uint32_t count, uint32_t first)
+    : region_(region), count_(count), first_(first), rings_(count) {
     free_.resize(count);
     for (uint32_t index = count; index-- > 0;)
-        free_[free_count_++] = index;
+        free_[free_count_++] = first + index;
 #ifndef NDEBUG
     owners_.assign(count, SlotOwner::pool);
 #endif
@@ -33,8 +34,8 @@ void SlotPool::give(std::span<const Slot> slots, SlotOwner owner) {
 
 void SlotPool::reclaim(Slot slot) {
 #ifndef NDEBUG
-    assert(holds(slot) && owners_[slot.index] != SlotOwner::pool);
-    owners_[slot.index] = SlotOwner::pool;
+    assert(holds(slot) && owners_[slot.index - first_] != SlotOwner::pool);
+    owners_[slot.index - first_] = SlotOwner::pool;
 #endif
     free_[free_count_++] = slot.index;
 }
@@ -42,12 +43,12 @@ void SlotPool::reclaim(Slot slot) {
 std::vector<Slot> SlotPool::retire(uint16_t ring) {
     std::vector<bool> free(count_);
     for (const uint32_t index : std::span(free_).first(free_count_))
-        free[index] = true;
+        free[index - first_] = true;
     std::vector<Slot> left;
     for (uint32_t index = 0; index < count_; index++) {
         if (rings_[index] != ring || free[index]) continue;
         rings_[index] = 0;
-        left.push_back({region_, index});
+        left.push_back({region_, first_ + index});
     }
     return left;
 }

@@ -19,9 +19,7 @@ std::string group_path(unsigned group) {
     return "/dev/vfio/" + std::to_string(group);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<VfioContainer>> VfioContainer::open() {
+Result<Fd> open_container() {
     Fd container(::open(container_path, O_RDWR | O_CLOEXEC));
     if (!container)
         return fail(container_path, "cannot be opened: " + errno_text(errno),
@@ -33,53 +31,10 @@ Result<std::unique_ptr<VfioContainer>> VfioContainer::open() {
     if (ioctl(container.get(), VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) != 1)
         return fail(container_path, "there is no IOMMU of type 1", "vfio_iommu_type1 in the kernel",
                     "modprobe vfio_iommu_type1");
-    return std::unique_ptr<VfioContainer>(new VfioContainer(std::move(container)));
+    return container;
 }
 
-VfioContainer::Group::~Group() {
-    if (!container_) return;
-    const auto open = container_->groups_.find(number_);
-    if (--open->second.users == 0) container_->groups_.erase(open);
-}
-
-bool VfioContainer::Group::shared() const {
-    return container_->groups_.at(number_).users > 1;
-}
-
-Result<VfioContainer::Hold> VfioContainer::take(const PciFunction& function, unsigned iommu_group) {
-    if (kept_ && kept_->address == function.address.to_string()) {
-        Hold hold = std::move(kept_->hold);
-        kept_.reset();
-        return hold;
-    }
-    auto binding = DriverBinding::to_vfio(function);
-    if (!binding) return tl::unexpected(binding.error());
-    auto group = add_group(iommu_group);
-    if (!group) return tl::unexpected(group.error());
-    kept_.reset();
-    return Hold{std::move(*binding), std::move(*group)};
-}
-
-void VfioContainer::give_back(const std::string& address, Hold hold) {
-    // No kernel driver may have a device of a group that others are driven by from here.
-    if (hold.group.shared())
-        hold.binding.leave();
-    else if (groups_.size() == 1)
-        kept_.emplace(Kept{address, std::move(hold)});
-}
-
-Result<VfioContainer::Group> VfioContainer::add_group(unsigned iommu_group) {
-    auto known = groups_.find(iommu_group);
-    if (known == groups_.end()) {
-        auto opened = open_group(iommu_group);
-        if (!opened) return tl::unexpected(opened.error());
-        known = groups_.emplace(iommu_group, OpenGroup{std::move(*opened)}).first;
-    }
-    known->second.users++;
-    return Group(*this, iommu_group);
-}
-
-Result<Fd> VfioContainer::open_group(unsigned iommu_group) const {
+Result<Fd> open_group(unsigned iommu_group, int container) {
     const std::string path = group_path(iommu_group);
     Fd group(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!group)
@@ -94,30 +49,57 @@ Result<Fd> VfioContainer::open_group(unsigned iommu_group) const {
         return fail(path, "some device of the group is with a kernel driver",
                     "every device of an IOMMU group at vfio-pci, or without driver",
                     "`pktpit doctor` lists the group's devices");
-    const int container = container_.get();
     if (ioctl(group.get(), VFIO_GROUP_SET_CONTAINER, &container) != 0)
-        return fail(path, "does not go into the container: " + errno_text(errno),
-                    "a group of the same IOMMU as the others", "");
-    if (groups_.empty() && ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0)
+        return fail(path, "does not go into a container: " + errno_text(errno), "a group of an IOMMU", "");
+    if (ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0)
         return fail(path, "the IOMMU refuses: " + errno_text(errno), "an IOMMU that can remap interrupts",
                     "`pktpit doctor` says how; without interrupt remapping: modprobe vfio_iommu_type1 "
                     "allow_unsafe_interrupts=1, where every device is trusted");
     return group;
 }
 
-Result<Fd> VfioContainer::open_device(const Hold& hold, const std::string& address) {
-    Fd device(
-        ioctl(groups_.at(hold.group.number_).descriptor.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
+}  // namespace
+
+Result<std::shared_ptr<VfioContainer>> VfioContainer::open(unsigned iommu_group) {
+    auto container = open_container();
+    if (!container) return tl::unexpected(container.error());
+    auto group = open_group(iommu_group, container->get());
+    if (!group) return tl::unexpected(group.error());
+    return std::shared_ptr<VfioContainer>(
+        new VfioContainer(std::move(*container), std::move(*group), iommu_group));
+}
+
+Result<VfioContainers::Hold> VfioContainers::take(const PciFunction& function, unsigned iommu_group) {
+    auto binding = DriverBinding::to_vfio(function);
+    if (!binding) return tl::unexpected(binding.error());
+    auto container = by_group_[iommu_group].lock();
+    if (!container) {
+        auto opened = VfioContainer::open(iommu_group);
+        if (!opened) return tl::unexpected(opened.error());
+        container = std::move(*opened);
+        by_group_[iommu_group] = container;
+    }
+    return Hold{std::move(*binding), std::move(container)};
+}
+
+void VfioContainers::give_back(Hold hold) const {
+    // No kernel driver may have a device of a group that others are driven by from here.
+    if (hold.container.use_count() > 1) hold.binding.leave();
+}
+
+Result<Fd> VfioContainer::open_device(const std::string& address) {
+    Fd device(ioctl(group_.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
     if (!device)
         return fail(address, "VFIO does not give the device: " + errno_text(errno), "a device at vfio-pci",
                     "dmesg says more");
     return device;
 }
 
-Result<void> VfioContainer::map(std::span<std::byte> memory, Iova iova) {
+Result<void> VfioContainer::map(std::span<std::byte> memory, Iova iova, DmaAccess access) {
     vfio_iommu_type1_dma_map request{};
     request.argsz = sizeof request;
-    request.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+    request.flags = VFIO_DMA_MAP_FLAG_READ;
+    if (access == DmaAccess::read_write) request.flags |= VFIO_DMA_MAP_FLAG_WRITE;
     request.vaddr = reinterpret_cast<uintptr_t>(memory.data());
     request.iova = iova;
     request.size = memory.size();

@@ -18,27 +18,28 @@ constexpr uint32_t gone = 0xffffffff;
 
 }  // namespace
 
-Result<std::unique_ptr<VfioDevice>> VfioDevice::open(VfioContainer& container, const PciFunction& function) {
+Result<std::unique_ptr<VfioDevice>> VfioDevice::open(VfioContainers& containers,
+                                                     const PciFunction& function) {
     const std::string where = function.address.to_string();
     if (!function.iommu_group)
         return fail(where, "the device is in no IOMMU group", "an IOMMU that is on",
                     "`pktpit doctor` says how this machine's is switched on");
-    auto hold = container.take(function, *function.iommu_group);
+    auto hold = containers.take(function, *function.iommu_group);
     if (!hold) return tl::unexpected(hold.error());
-    auto device = container.open_device(*hold, where);
+    auto device = hold->container->open_device(where);
     if (!device) {
-        container.give_back(where, std::move(*hold));
+        containers.give_back(std::move(*hold));
         return tl::unexpected(device.error());
     }
     return std::unique_ptr<VfioDevice>(
-        new VfioDevice(function.address, container, std::move(*hold), std::move(*device)));
+        new VfioDevice(function.address, containers, std::move(*hold), std::move(*device)));
 }
 
 VfioDevice::~VfioDevice() {
     (void)set_bus_master(false);
     registers_ = {};
     device_ = {};  // the kernel ends DMA and resets
-    container_.give_back(address_.to_string(), std::move(hold_));
+    containers_.give_back(std::move(hold_));
 }
 
 Result<void> VfioDevice::map_registers() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A PCI device driven from user space through VFIO: its registers, its configuration space, its interrupt.
-/// Opening takes it from its kernel driver; closing resets it and gives it back (VfioContainer::give_back()).
-/// Registers may be used by the worker that owns the port; all else is the control plane's, one thread.
+/// Opening takes it from its kernel driver; closing resets it and gives it back
+/// (VfioContainers::give_back()). Registers may be used by the worker that owns the port; all else is the
+/// control plane's, one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace pktpit::offload {
 
 class VfioDevice : public Registers {
   public:
-    /// Errors: those of DriverBinding and VfioContainer; no IOMMU group.
-    static Result<std::unique_ptr<VfioDevice>> open(VfioContainer& container, const PciFunction& function);
+    /// `containers` outlives it. Errors: those of DriverBinding and VfioContainer; no IOMMU group.
+    static Result<std::unique_ptr<VfioDevice>> open(VfioContainers& containers, const PciFunction& function);
     ~VfioDevice() override;
     VfioDevice(const VfioDevice&) = delete;
     VfioDevice& operator=(const VfioDevice&) = delete;
@@ -44,18 +45,20 @@ class VfioDevice : public Registers {
     Result<Region> region(uint32_t index) const;
 
     [[nodiscard]] int descriptor() const { return device_.get(); }
+    /// What it and the other devices of its group reach. Nobody keeps it longer than the device.
+    [[nodiscard]] const std::shared_ptr<VfioContainer>& container() const { return hold_.container; }
     [[nodiscard]] PciAddress address() const { return address_; }
 
   private:
-    VfioDevice(PciAddress address, VfioContainer& container, VfioContainer::Hold hold, Fd device)
-        : address_(address), container_(container), hold_(std::move(hold)), device_(std::move(device)) {}
+    VfioDevice(PciAddress address, VfioContainers& containers, VfioContainers::Hold hold, Fd device)
+        : address_(address), containers_(containers), hold_(std::move(hold)), device_(std::move(device)) {}
     Result<uint16_t> command() const;
     Result<void> change_command(uint16_t set, uint16_t clear);
     bool set_irq(uint32_t index, int eventfd);
 
     PciAddress address_;
-    VfioContainer& container_;
-    VfioContainer::Hold hold_;
+    VfioContainers& containers_;
+    VfioContainers::Hold hold_;
     Fd device_;
     CpuMapping registers_;
 };

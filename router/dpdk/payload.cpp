@@ -43,7 +43,7 @@ tl::unexpected<Error> at_memory(Error error) {
 
 }  // namespace
 
-Result<void> EalDomain::map(std::span<std::byte> memory, offload::Iova iova) {
+Result<void> EalDomain::map(std::span<std::byte> memory, offload::Iova iova, offload::DmaAccess) {
     const EalWords said;
     std::vector<rte_iova_t> pages(memory.size() / page);
     for (size_t i = 0; i < pages.size(); i++)

@@ -20,7 +20,8 @@ namespace pktpit::router {
 class EalDomain : public offload::DmaDomain {
   public:
     explicit EalDomain(std::vector<rte_device*> devices) : devices_(std::move(devices)) {}
-    Result<void> map(std::span<std::byte> memory, offload::Iova iova) override;
+    /// DPDK maps for reading and writing.
+    Result<void> map(std::span<std::byte> memory, offload::Iova iova, offload::DmaAccess access) override;
     Result<void> unmap(offload::Iova iova, size_t bytes) override;
 
   private:
@@ -44,8 +45,9 @@ class PayloadMemory {
     [[nodiscard]] rte_mempool* pool() const { return pool_.get(); }
 
   private:
-    explicit PayloadMemory(std::vector<rte_device*> devices) : domain_(std::move(devices)) {}
-    EalDomain domain_;
+    explicit PayloadMemory(std::vector<rte_device*> devices)
+        : domain_(std::make_shared<EalDomain>(std::move(devices))) {}
+    std::shared_ptr<EalDomain> domain_;
     std::unique_ptr<offload::PeerMemory> memory_;
     MbufPool pool_;
 };

@@ -78,19 +78,14 @@ Result<void> VfioDataplane::set_up(const config::Config& config, const fib::Capa
     auto tree = offload::PciTree::live();
     if (!tree) return tl::unexpected(tree.error());
     tree_ = std::move(*tree);
-    auto container = offload::VfioContainer::open();
-    if (!container) return tl::unexpected(container.error());
-    container_ = std::move(*container);
 
-    // The container has no address space before it has a device.
+    // There are no address spaces before there are devices.
     for (const auto& [name, interface] : config.interfaces)
         if (!interface.parent)
             if (auto made = create_device(interface); !made) return made;
     wait_for_links();
     if (auto done = set_up_iova_space(); !done) return done;
     if (auto done = set_up_slots(config); !done) return done;
-    for (NicPort* port : nics())
-        choose_payload_place(*port, config.interfaces.at(port->name).payload);
     if (auto enough = check_slots(nullptr); !enough) return enough;
     tell_shares();
     auto events = DeviceEvents::open();
@@ -114,20 +109,26 @@ bool VfioDataplane::show_links() {
 }
 
 Result<void> VfioDataplane::set_up_iova_space() {
-    auto usable = container_->usable_ranges();
-    if (!usable) return tl::unexpected(usable.error());
-    iova_space_ = std::make_unique<offload::IovaSpace>(std::move(*usable));
+    // A slot has the same address for every NIC.
+    std::vector<offload::IovaRange> usable{{0, ~offload::Iova{0}}};
+    for (const NicPort* port : nics()) {
+        auto ranges = port->device->container()->usable_ranges();
+        if (!ranges) return tl::unexpected(ranges.error());
+        usable = intersection(usable, *ranges);
+    }
+    iova_space_ = std::make_unique<offload::IovaSpace>(std::move(usable));
     reserve_device_windows(*iova_space_, tree_);
     return {};
 }
 
 Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
-    auto payload = open_payload_memory(settings_.payload_memory, tree_, *container_);
+    auto payload = open_payload_memory(settings_.payload_memory, tree_, containers_);
     if (!payload) return tl::unexpected(payload.error());
     payload_ = std::move(*payload);
     const uint64_t slot_bytes = settings_.slot_bytes;
     uint32_t peer_slots = 0;
     uint64_t main_slots = main_slots_beside_peer;
+    offload::Iova peer_iova = 0;
     if (offload::PeerMemory* memory = payload_.memory.get()) {
         peer_slots = static_cast<uint32_t>(std::min<uint64_t>(memory->bytes() / slot_bytes, most_slots));
         const auto iova = memory->bus_address();
@@ -139,36 +140,72 @@ Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
                 "through the root complex",
                 memory->source().to_string());
         if (!place) return fail("/vfio/payload_memory", "the IOMMU has no addresses left for it", "", "");
-        if (auto mapped = memory->map_for(*container_, *place); !mapped) return mapped;
-        if (asked_to_leave_payload_unmapped()) {
-            spdlog::warn("PKTPIT_TEST_LEAVE_PAYLOAD_UNMAPPED is set: the IOMMU will refuse every payload");
-            memory->unmap();
-        }
+        peer_iova = *place;
         memory->on_revoke([this] { stop_payload_use(); });
     } else {
         main_slots = std::min<uint64_t>(source_of(settings_.payload_memory).bytes / slot_bytes, most_slots);
+        main_slots -= main_slots % slots_of_whole_pages;  // behind them begin the other region's cells
         spdlog::warn("payload memory is main memory: no P2P, every payload crosses the root complex twice");
     }
-    auto payloads = take_main_memory(main_slots * slot_bytes, !payload_.memory, *iova_space_, *container_);
+    auto payloads = take_main_memory(main_slots * slot_bytes, !payload_.memory, *iova_space_, nullptr);
     if (!payloads) return tl::unexpected(payloads.error());
     auto cells =
-        take_main_memory((main_slots + peer_slots) * header_cell_bytes, false, *iova_space_, *container_);
+        take_main_memory((main_slots + peer_slots) * header_cell_bytes, false, *iova_space_, nullptr);
     if (!cells) return tl::unexpected(cells.error());
-    slots_ = std::make_unique<SlotMemory>(
-        settings_.slot_bytes, SlotMemory::Shared{std::move(cells->mapping), cells->iova},
-        SlotMemory::Shared{std::move(payloads->mapping), payloads->iova}, static_cast<uint32_t>(main_slots),
-        payload_.memory.get(), peer_slots);
-    if (!payload_.memory) return {};
     // Frames from peer memory to a port that does not reach it are copied by the CPU, which has to read them.
     bool bounces = false;
+    std::map<unsigned, std::array<uint32_t, 2>> ports;  // of each IOMMU group: all, and those that are direct
     for (NicPort* port : nics()) {
         choose_payload_place(*port, config.interfaces.at(port->name).payload);
         bounces = bounces || !port->direct;
+        auto& [all, direct] = ports[port->device->container()->iommu_group()];
+        all++;
+        direct += port->direct ? 1 : 0;
+    }
+    std::vector<uint32_t> all_ports;
+    std::vector<uint32_t> direct_ports;
+    for (const auto& [group, counts] : ports) {
+        all_ports.push_back(counts[0]);
+        direct_ports.push_back(counts[1]);
+    }
+    const auto main_count = static_cast<uint32_t>(main_slots);
+    // The daemon's own quarter: it sends from there, and payloads are bounced to it.
+    slots_ = std::make_unique<SlotMemory>(
+        settings_.slot_bytes, SlotMemory::Shared{std::move(cells->mapping), cells->iova},
+        SlotMemory::Shared{std::move(payloads->mapping), payloads->iova},
+        SlotMemory::Region{main_count, share_slots(main_count, main_count / 4, all_ports)},
+        payload_.memory.get(), peer_iova,
+        SlotMemory::Region{peer_slots, share_slots(peer_slots, 0, direct_ports)});
+    domains_ = std::make_unique<SlotDomains>(*slots_);
+    for (NicPort* port : nics())
+        if (auto reached = let_reach_slots(*port); !reached) return reached;
+    if (!payload_.memory) return {};
+    if (asked_to_leave_payload_unmapped()) {
+        spdlog::warn("PKTPIT_TEST_LEAVE_PAYLOAD_UNMAPPED is set: the IOMMU will refuse every payload");
+        payload_.memory->unmap();
     }
     spdlog::info("payload memory: {}, {} slots of {} bytes; the CPU's mapping is {}",
                  payload_.memory->source().to_string(), peer_slots, slot_bytes,
                  bounces ? "read-only" : "PROT_NONE");
     return payload_.memory->seal(bounces);
+}
+
+// No worker runs, or it is paused.
+Result<void> VfioDataplane::let_reach_slots(NicPort& port) {
+    const auto& container = port.device->container();
+    const auto place = domains_->admit(container, port.direct);
+    if (!place) return tl::unexpected(place.error());
+    port.part = place->part;
+    const uint32_t slots = slots_->pool(port.region(), port.part).count();
+    if (place->shared)
+        spdlog::warn(
+            "{}: IOMMU group {} may write the same {} slots as another: they were shared out at the start, "
+            "among fewer",
+            port.name, container->iommu_group(), slots);
+    else
+        spdlog::info("{}: IOMMU group {} may write its rings and {} slots", port.name,
+                     container->iommu_group(), slots);
+    return {};
 }
 
 void VfioDataplane::choose_payload_place(NicPort& port, config::PayloadPlace wanted) const {
@@ -192,18 +229,26 @@ Result<void> VfioDataplane::check_slots(const NicPort* coming) const {
     for (const NicPort* port : nics())
         ports[port->region()]++;
     if (coming) ports[coming->region()]++;
-    for (const uint8_t region : {SlotMemory::main_memory, SlotMemory::peer_memory}) {
-        if (!slots_->has(region) || slots_->pool(region).count() >= ports[region] * least_slots) continue;
-        const uint64_t slots = slots_->pool(region).count();
+    const auto refuse = [&](uint8_t region, uint64_t slots, uint64_t sharing) {
         return fail("/vfio/payload_memory",
                     std::to_string(slots) + " slots of " + std::to_string(settings_.slot_bytes) +
-                        " bytes for the payloads of " + std::to_string(ports[region]) + " ports",
+                        " bytes for the payloads of " + std::to_string(sharing) + " ports",
                     "at least " + std::to_string(least_slots) +
-                        " a port: " + in_mib(ports[region] * least_slots * settings_.slot_bytes),
+                        " a port: " + in_mib(sharing * least_slots * settings_.slot_bytes),
                     region == SlotMemory::peer_memory
                         ? "a larger memory, smaller slot_bytes, or \"payload\": \"bounce\" at some ports"
                         : "a larger size_mib, or smaller slot_bytes");
-    }
+    };
+    for (const uint8_t region : {SlotMemory::main_memory, SlotMemory::peer_memory})
+        if (slots_->has(region) && slots_->slots(region) < ports[region] * least_slots)
+            return refuse(region, slots_->slots(region), ports[region]);
+    if (!coming || !coming->direct) return {};
+    // It may have to share a part that was made for fewer ports.
+    const auto sharing = 1 + static_cast<uint64_t>(std::ranges::count_if(nics(), [&](const NicPort* port) {
+                             return port->direct && port->part == coming->part;
+                         }));
+    const uint64_t part = slots_->pool(SlotMemory::peer_memory, coming->part).count();
+    if (part < sharing * least_slots) return refuse(SlotMemory::peer_memory, part, sharing);
     return {};
 }
 
@@ -212,13 +257,14 @@ void VfioDataplane::tell_shares() const {
     const auto direct = static_cast<uint32_t>(
         std::ranges::count_if(nics(), [](const NicPort* port) { return port->direct; }));
     if (direct == 0) return;
-    const uint32_t share = slots_->pool(SlotMemory::peer_memory).count() / direct;
+    const uint32_t all = slots_->slots(SlotMemory::peer_memory);
+    const uint32_t share = all / direct;
     if (share < settings_.rx_descriptors)
         spdlog::warn(
             "payload memory: {} slots for {} ports, {} each: fewer than their {} receive descriptors, so "
             "bursts "
             "are lost sooner; {} would be enough",
-            slots_->pool(SlotMemory::peer_memory).count(), direct, share, settings_.rx_descriptors,
+            all, direct, share, settings_.rx_descriptors,
             in_mib(uint64_t{direct} * settings_.rx_descriptors * settings_.slot_bytes));
 }
 
@@ -226,16 +272,16 @@ Result<void> VfioDataplane::create_device(const config::Interface& interface) {
     if (port(interface.name)) return {};
     // A NIC may have come since.
     if (auto now = offload::PciTree::live()) tree_ = std::move(*now);
-    auto opened = NicPort::open(interface, tree_, *container_);
+    auto opened = NicPort::open(interface, tree_, containers_);
     if (!opened) return tl::unexpected(opened.error());
     NicPort& made = **opened;
     if (slots_) {
         choose_payload_place(made, interface.payload);
-        if (auto enough = check_slots(&made); !enough) return enough;
-    }
-    if (slots_ && payload_.memory && !payload_.memory->revoked() && !made.direct) {
         const WorkerPause paused(all_workers());
-        if (auto readable = payload_.memory->seal(true); !readable) return readable;
+        if (auto reached = let_reach_slots(made); !reached) return reached;
+        if (auto enough = check_slots(&made); !enough) return enough;
+        if (payload_.memory && !payload_.memory->revoked() && !made.direct)
+            if (auto readable = payload_.memory->seal(true); !readable) return readable;
     }
     spdlog::info("{}: {} at {}, MAC address {}", interface.name, made.nic->model(), interface.pci,
                  made.nic->mac().to_string());
@@ -268,7 +314,8 @@ void VfioDataplane::take_back_what_has_come() {
 Result<void> VfioDataplane::start_port(TapPort& which) {
     auto& port = static_cast<NicPort&>(which);
     if (port.started) return {};
-    auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
+    auto memory =
+        take_main_memory(port.ring_bytes(settings_), false, *iova_space_, port.device->container().get());
     if (!memory) return tl::unexpected(memory.error());
     const WorkerPause paused(all_workers());
     if (auto started =
@@ -278,7 +325,7 @@ Result<void> VfioDataplane::start_port(TapPort& which) {
         return started;
     }
     port.out_of_step = false;
-    io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up, &port.out_of_step});
+    io_->add({port.id, port.nic.get(), port.direct, false, &port.link_up, &port.out_of_step, port.part});
     io_->look();
     all_workers().front()->watch_interrupt(port.interrupt.get());
     spdlog::info("{}: payloads wait in {}", port.name, port.why);
@@ -298,8 +345,8 @@ void VfioDataplane::stop(NicPort& port) {
 
 // The NIC does no DMA any more, or never did.
 void VfioDataplane::release_rings(NicPort& port) {
-    if (auto released =
-            give_main_memory_back(std::move(port.rings.mapping), port.rings.iova, *iova_space_, *container_);
+    if (auto released = give_main_memory_back(std::move(port.rings.mapping), port.rings.iova, *iova_space_,
+                                              *port.device->container());
         !released)
         spdlog::error("{}: {}", port.name, released.error().to_string());
     port.rings = {};
@@ -380,7 +427,8 @@ void VfioDataplane::device_removed(offload::PciAddress address) {
 
 // The worker is paused, and the port was stopped.
 Result<void> VfioDataplane::start_again(NicPort& port, bool payload_lost) {
-    auto memory = take_main_memory(port.ring_bytes(settings_), false, *iova_space_, *container_);
+    auto memory =
+        take_main_memory(port.ring_bytes(settings_), false, *iova_space_, port.device->container().get());
     if (!memory) return tl::unexpected(memory.error());
     if (auto started =
             port.start(settings_, worker_settings().polling, {std::move(memory->mapping), memory->iova});
@@ -389,7 +437,8 @@ Result<void> VfioDataplane::start_again(NicPort& port, bool payload_lost) {
         return started;
     }
     port.out_of_step = false;
-    io_->add({port.id, port.nic.get(), port.direct, payload_lost, &port.link_up, &port.out_of_step});
+    io_->add(
+        {port.id, port.nic.get(), port.direct, payload_lost, &port.link_up, &port.out_of_step, port.part});
     all_workers().front()->watch_interrupt(port.interrupt.get());
     return {};
 }

@@ -16,6 +16,7 @@
 #include "router/vfio/packet_io.h"
 #include "router/vfio/payload_memory.h"
 #include "router/vfio/port.h"
+#include "router/vfio/slot_domains.h"
 
 namespace pktpit::router {
 
@@ -50,6 +51,7 @@ class VfioDataplane : public StagelessDataplane {
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
     Result<void> check_slots(const NicPort* coming) const;
+    Result<void> let_reach_slots(NicPort& port);
     void tell_shares() const;
     void stop(NicPort& port);
     void release_rings(NicPort& port);
@@ -67,10 +69,11 @@ class VfioDataplane : public StagelessDataplane {
 
     // In order of construction: each is used by what comes after it.
     offload::PciTree tree_;
-    std::unique_ptr<offload::VfioContainer> container_;
+    offload::VfioContainers containers_;
     std::unique_ptr<offload::IovaSpace> iova_space_;
     PayloadMemoryHandle payload_;
     std::unique_ptr<SlotMemory> slots_;
+    std::unique_ptr<SlotDomains> domains_;
     NicPacketIo* io_ = nullptr;  ///< the worker's
     std::unique_ptr<DeviceEvents> events_;
 };

@@ -35,15 +35,16 @@ void NicPacketIo::index() {
 // nothing. A slot that a packet has taken along to another ring is missed by the port that it came in by, and
 // by no other.
 void NicPacketIo::share_out() {
-    std::array<size_t, 2> ports{};
-    for (const Port& port : ports_)
-        ports[port.region()]++;
-    for (const uint8_t region : {SlotMemory::main_memory, SlotMemory::peer_memory}) {
-        if (ports[region] == 0 || !slots_.has(region)) continue;
-        const size_t all = slots_.pool(region).count();
-        // From main memory the daemon sends, and payloads are bounced.
-        const size_t kept = region == SlotMemory::main_memory ? all / 4 : 0;
-        shares_[region] = std::max<size_t>((all - kept) / ports[region], 1);
+    for (Port& port : ports_) {
+        if (!slots_.has(port.region())) continue;
+        const auto sharing = std::ranges::count_if(ports_, [&](const Port& other) {
+            return other.region() == port.region() && other.part == port.part;
+        });
+        const size_t all = slots_.pool(port.region(), port.part).count();
+        // From the daemon's own part of main memory it sends, and payloads are bounced.
+        const bool daemons = port.region() == SlotMemory::main_memory && port.part == 0;
+        const size_t kept = daemons ? all / 4 : 0;
+        port.share = std::max<size_t>((all - kept) / static_cast<size_t>(sharing), 1);
     }
 }
 
@@ -61,19 +62,17 @@ void NicPacketIo::remove(uint16_t id) {
 void NicPacketIo::take_back(std::span<const Slot> left) {
     for (const Slot slot : left) {
         if (!slots_.has(slot.region)) continue;
-        offload::SlotPool& pool = slots_.pool(slot.region);
-        pool.reclaim(slot);
+        slots_.pool_of(slot).reclaim(slot);
     }
 }
 
 void NicPacketIo::fill(const Port& port) {
-    offload::SlotPool& pool = slots_.pool(port.region());
+    offload::SlotPool& pool = slots_.pool(port.region(), port.part);
     const size_t free = port.nic->rx_room();
     const size_t held = port.rx_ring - std::min(port.rx_ring, free);
-    const size_t share = shares_[port.region()];
     std::array<Slot, batch> slots;
     std::array<RxBuffer, batch> buffers;
-    for (size_t room = std::min(free, share - std::min(share, held)); room != 0;) {
+    for (size_t room = std::min(free, port.share - std::min(port.share, held)); room != 0;) {
         const size_t taken =
             pool.take(std::span(slots).first(std::min(room, batch)), SlotOwner::receive_ring);
         for (size_t i = 0; i < taken; i++)
@@ -124,7 +123,7 @@ size_t NicPacketIo::receive_from(const Port& port, std::span<HeaderSlice> slices
             drop(port.id, PP_DROP_RX_ERROR, frame.slot, SlotOwner::receive_ring);
             continue;
         }
-        slots_.pool(frame.slot.region).pass(frame.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
+        slots_.pool_of(frame.slot).pass(frame.slot, SlotOwner::receive_ring, SlotOwner::control_loop);
         HeaderSlice& slice = slices[count++];
         slice.bytes = slots_.header(frame.slot);
         slice.length = static_cast<uint16_t>(std::min(frame.header_length, header_bytes));
@@ -139,7 +138,7 @@ size_t NicPacketIo::receive_from(const Port& port, std::span<HeaderSlice> slices
 
 pp_verdict NicPacketIo::bounce(TxFrame& frame) {
     Slot copy;
-    if (slots_.pool(SlotMemory::main_memory).take({&copy, 1}, SlotOwner::control_loop) == 0)
+    if (slots_.pool(SlotMemory::main_memory, 0).take({&copy, 1}, SlotOwner::control_loop) == 0)
         return PP_DROP_NO_SLOT;
     // The header stays in its cell; it is the payload that has to be where the port reaches it. So the header
     // is copied, too: its cell goes back with its slot.
@@ -148,7 +147,7 @@ pp_verdict NicPacketIo::bounce(TxFrame& frame) {
     std::memcpy(to, slots_.header(frame.slot) + moved, frame.header_length);
     std::memcpy(slots_.main_payload(copy), peer_->readable(slots_.payload_offset(frame.slot)),
                 frame.payload_length);
-    slots_.pool(frame.slot.region).give({&frame.slot, 1}, SlotOwner::control_loop);
+    slots_.pool_of(frame.slot).give({&frame.slot, 1}, SlotOwner::control_loop);
     frame.slot = copy;
     frame.header = slots_.iova_of(to);
     frame.payload = slots_.payload_iova(copy);
@@ -174,8 +173,7 @@ void NicPacketIo::submit(std::span<const EgressDescriptor> descriptors) {
                 drop(port.id, refused, frame.slot, SlotOwner::control_loop);
                 continue;
             }
-            slots_.pool(frame.slot.region)
-                .pass(frame.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
+            slots_.pool_of(frame.slot).pass(frame.slot, SlotOwner::control_loop, SlotOwner::transmit_ring);
             count++;
         }
         if (count == 0) continue;
@@ -206,7 +204,7 @@ void NicPacketIo::complete() {
 
 void NicPacketIo::give(std::span<const Slot> slots, SlotOwner owner) {
     for (const Slot& slot : slots)
-        slots_.pool(slot.region).give({&slot, 1}, owner);
+        slots_.pool_of(slot).give({&slot, 1}, owner);
 }
 
 void NicPacketIo::drop(uint16_t port, pp_verdict verdict, Slot slot, SlotOwner owner) {
@@ -249,7 +247,7 @@ bool NicPacketIo::send(uint16_t id, std::span<const uint8_t> frame) {
     Port* port = find(id);
     if (!port || frame.size() > header_bytes + slots_.slot_bytes()) return false;
     Slot slot;
-    if (slots_.pool(SlotMemory::main_memory).take({&slot, 1}, SlotOwner::transmit_ring) == 0) return false;
+    if (slots_.pool(SlotMemory::main_memory, 0).take({&slot, 1}, SlotOwner::transmit_ring) == 0) return false;
     const size_t header = std::min<size_t>(frame.size(), header_bytes);
     std::memcpy(slots_.header(slot), frame.data(), header);
     std::memcpy(slots_.main_payload(slot), frame.data() + header, frame.size() - header);

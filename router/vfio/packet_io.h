@@ -27,7 +27,9 @@ class NicPacketIo : public PortIo {
         std::atomic<bool>* link_up = nullptr;  ///< where look() says what the NIC says; may be null
         std::atomic<bool>* out_of_step =
             nullptr;         ///< set by look(), may be null; the NIC has to be reset then
+        uint8_t part = 0;    ///< of the slots, that it receives into (router/vfio/slot_memory.h)
         size_t rx_ring = 0;  ///< buffers that its empty receive ring takes; add() fills it in
+        size_t share = 0;    ///< of its part's slots, in its receive ring at most
         [[nodiscard]] uint8_t region() const {
             return direct ? SlotMemory::peer_memory : SlotMemory::main_memory;
         }
@@ -75,7 +77,6 @@ class NicPacketIo : public PortIo {
     std::vector<Port> ports_;
     std::array<uint16_t, PP_MAX_PORTS> by_id_{};  ///< 1 + index in ports_
     DeficitRoundRobin turns_;                     ///< by index in ports_
-    std::array<size_t, 2> shares_{};              ///< of a region's slots, in a port's receive ring at most
     std::array<offload::TxFrame, batch> tx_;
 };
 

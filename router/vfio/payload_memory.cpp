@@ -51,7 +51,7 @@ offload::MemorySource source_of(const config::PayloadMemory& settings) {
 
 Result<PayloadMemoryHandle> open_payload_memory(const config::PayloadMemory& settings,
                                                 const offload::PciTree& tree,
-                                                offload::VfioContainer& container) {
+                                                offload::VfioContainers& containers) {
     PayloadMemoryHandle handle;
     const offload::MemorySource source = source_of(settings);
     if (source.kind == offload::MemoryKind::hugepages) return handle;
@@ -60,7 +60,7 @@ Result<PayloadMemoryHandle> open_payload_memory(const config::PayloadMemory& set
         if (!function)
             return fail(where, "there is no PCI device " + settings.pci, "a device of this machine",
                         "`pktpit doctor` lists candidates");
-        auto device = offload::VfioDevice::open(container, *function);
+        auto device = offload::VfioDevice::open(containers, *function);
         if (!device) return at_memory(device.error());
         auto backing = offload::open_region_backing(source, tree, **device);
         if (!backing) return at_memory(backing.error());
@@ -76,7 +76,7 @@ Result<PayloadMemoryHandle> open_payload_memory(const config::PayloadMemory& set
 }
 
 Result<MainMemory> take_main_memory(size_t bytes, bool hugepages, offload::IovaSpace& space,
-                                    offload::DmaDomain& domain) {
+                                    offload::DmaDomain* domain) {
     MainMemory memory;
     if (hugepages) {
         auto mapping = offload::CpuMapping::of_hugepages(bytes);
@@ -100,7 +100,9 @@ Result<MainMemory> take_main_memory(size_t bytes, bool hugepages, offload::IovaS
     if (!iova)
         return fail("IOMMU", "no free addresses for " + std::to_string(size >> 10) + " KiB",
                     "an IOMMU with more address bits", "");
-    if (auto mapped = domain.map(memory.mapping.bytes(), *iova); !mapped) {
+    auto mapped =
+        domain ? domain->map(memory.mapping.bytes(), *iova, offload::DmaAccess::read_write) : Result<void>();
+    if (!mapped) {
         space.free(*iova, size);
         return tl::unexpected(mapped.error());
     }

@@ -21,17 +21,17 @@ offload::MemorySource source_of(const config::PayloadMemory& settings);
 /// Finds it and maps it for the CPU; not yet for the ports. Errors name /vfio/payload_memory.
 Result<PayloadMemoryHandle> open_payload_memory(const config::PayloadMemory& settings,
                                                 const offload::PciTree& tree,
-                                                offload::VfioContainer& container);
+                                                offload::VfioContainers& containers);
 
-/// Main memory for `bytes`, in hugepages where there are some, mapped for the ports at a free IOVA.
-/// `in_hugepages` tells which it was.
+/// Main memory for `bytes`, in hugepages where there are some, with a free IOVA; mapped there for `domain`'s
+/// devices to read and write, if there is one. `in_hugepages` tells which it was.
 struct MainMemory {
     offload::CpuMapping mapping;
     offload::Iova iova = 0;
     bool in_hugepages = false;
 };
 Result<MainMemory> take_main_memory(size_t bytes, bool hugepages, offload::IovaSpace& space,
-                                    offload::DmaDomain& domain);
+                                    offload::DmaDomain* domain);
 
 /// Gives it back. Where the IOMMU does not let go of it, a device might still reach it: its IOVA is then
 /// never handed out again and the pages are kept for as long as the process lives; the Error says so.

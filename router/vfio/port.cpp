@@ -37,7 +37,7 @@ offload::NicLayout NicPort::layout(const config::Vfio& settings) const {
 
 Result<std::unique_ptr<NicPort>> NicPort::open(const config::Interface& interface,
                                                const offload::PciTree& tree,
-                                               offload::VfioContainer& container) {
+                                               offload::VfioContainers& containers) {
     const std::string where = "/interfaces/" + interface.name + "/pci";
     const auto at_port = [&](Error error) {
         error.where = where + (error.where.empty() ? "" : " (" + error.where + ")");
@@ -49,7 +49,7 @@ Result<std::unique_ptr<NicPort>> NicPort::open(const config::Interface& interfac
     if (!function)
         return fail(where, "there is no PCI device " + interface.pci, "a NIC of this machine",
                     "`pktpit doctor` lists the NICs");
-    auto device = offload::VfioDevice::open(container, *function);
+    auto device = offload::VfioDevice::open(containers, *function);
     if (!device) return at_port(device.error());
     if (auto mapped = (*device)->map_registers(); !mapped) return at_port(mapped.error());
     auto nic = offload::make_nic(function->vendor, function->device, **device);

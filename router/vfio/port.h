@@ -21,7 +21,7 @@ class NicPort : public TapPort {
     /// Errors: no such device, one without a driver here, VFIO's, the NIC does not come up, the tap's.
     static Result<std::unique_ptr<NicPort>> open(const config::Interface& interface,
                                                  const offload::PciTree& tree,
-                                                 offload::VfioContainer& container);
+                                                 offload::VfioContainers& containers);
 
     /// Lets the NIC receive and send. `rings`: memory for them that it reaches.
     Result<void> start(const config::Vfio& settings, config::Polling polling, SlotMemory::Shared memory);
@@ -32,6 +32,7 @@ class NicPort : public TapPort {
     const offload::PciAddress address;
     const uint32_t mtu;
     bool direct = false;  ///< reaches the payload memory by P2P
+    uint8_t part = 0;     ///< of the slots, that its IOMMU domain may write
     std::string why;      ///< where its payloads wait, and why there
     [[nodiscard]] uint8_t region() const {
         return direct ? SlotMemory::peer_memory : SlotMemory::main_memory;

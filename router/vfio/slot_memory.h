@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// All slots of a vfio dataplane, by index: the header cell of each in main memory, its payload in main
-/// memory (region 0) or in peer memory (region 1), and who has which. Addresses are computed, never looked
-/// up.
+/// memory (region 0) or in peer memory (region 1), and who has which. A region's slots are shared out: part 0
+/// is the daemon's, the others each an IOMMU domain's, whose NICs alone write there. Addresses are computed,
+/// never looked up.
 ///
 /// Set up by the daemon; then the worker's, but for changes that the daemon makes while the worker is paused.
 #pragma once
 
 #include <array>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "offload/dma.h"
 #include "offload/memory/cpu_mapping.h"
 #include "offload/memory/peer_memory.h"
 #include "offload/memory/slot_pool.h"
+#include "router/vfio/slot_shares.h"
 
 namespace pktpit::router {
 
@@ -31,14 +33,34 @@ class SlotMemory {
         offload::CpuMapping mapping;
         offload::Iova iova = 0;
     };
-    /// `peer`: of `peer_slots` slots, may be null. It outlives this.
-    SlotMemory(uint32_t slot_bytes, Shared cells, Shared payloads, uint32_t main_slots,
-               offload::PeerMemory* peer, uint32_t peer_slots);
+    /// A region's slots, and its parts.
+    struct Region {
+        uint32_t slots = 0;
+        std::vector<SlotRange> parts;
+    };
+    /// `peer`: may be null, else devices are to find it at `peer_iova`. It outlives this.
+    SlotMemory(uint32_t slot_bytes, Shared cells, Shared payloads, const Region& main,
+               offload::PeerMemory* peer, offload::Iova peer_iova, const Region& peer_region);
 
-    [[nodiscard]] offload::SlotPool& pool(uint8_t region) { return *pools_[region]; }
-    [[nodiscard]] bool has(uint8_t region) const { return pools_[region].has_value(); }
+    [[nodiscard]] offload::SlotPool& pool(uint8_t region, uint8_t part) {
+        return regions_[region].pools[part];
+    }
+    [[nodiscard]] offload::SlotPool& pool_of(offload::Slot slot) {
+        Pools& region = regions_[slot.region];
+        return region.pools[region.part_of[slot.index]];
+    }
+    [[nodiscard]] bool has(uint8_t region) const { return !regions_[region].pools.empty(); }
+    /// Of a region, in all parts.
+    [[nodiscard]] uint32_t slots(uint8_t region) const { return regions_[region].slots; }
+    [[nodiscard]] size_t free(uint8_t region) const;
+    [[nodiscard]] size_t parts() const { return regions_[main_memory].pools.size(); }
     /// The peer memory has been revoked: its slots are nobody's any more.
-    void drop_peer() { pools_[peer_memory].reset(); }
+    void drop_peer() { regions_[peer_memory].pools.clear(); }
+
+    /// Lets a domain's devices read all header cells and all payloads in main memory, and write a part's.
+    Result<void> map_main(offload::DmaDomain& domain, uint8_t part) const;
+    /// The same of the payloads in peer memory. The worker is paused.
+    Result<void> map_peer(const std::shared_ptr<offload::DmaDomain>& domain, uint8_t part);
 
     /// The header cell's first byte behind the headroom.
     [[nodiscard]] uint8_t* header(offload::Slot slot) const {
@@ -52,7 +74,7 @@ class SlotMemory {
         return cells_.iova + static_cast<offload::Iova>(in_cell - cells_base_);
     }
     [[nodiscard]] offload::Iova payload_iova(offload::Slot slot) const {
-        return region_iova_[slot.region] + payload_offset(slot);
+        return regions_[slot.region].iova + payload_offset(slot);
     }
     [[nodiscard]] uint64_t payload_offset(offload::Slot slot) const {
         return uint64_t{slot.index} * slot_bytes_;
@@ -65,17 +87,25 @@ class SlotMemory {
 
   private:
     static constexpr size_t headroom = 64;
+    struct Pools {
+        uint32_t slots = 0;
+        offload::Iova iova = 0;
+        std::vector<SlotRange> parts;
+        std::vector<offload::SlotPool> pools;  ///< of each part
+        std::vector<uint8_t> part_of;          ///< by index of a slot
+    };
+    static Pools pools_of(uint8_t region, offload::Iova iova, const Region& shared);
     [[nodiscard]] size_t cell_offset(offload::Slot slot) const {
-        return (size_t{slot.index} + (slot.region == peer_memory ? main_slots_ : 0)) * header_cell_bytes;
+        return (size_t{slot.index} + (slot.region == peer_memory ? regions_[main_memory].slots : 0)) *
+               header_cell_bytes;
     }
 
     uint32_t slot_bytes_;
-    uint32_t main_slots_;
     Shared cells_;
     Shared payloads_;
     uint8_t* cells_base_;
-    std::array<offload::Iova, 2> region_iova_{};
-    std::array<std::optional<offload::SlotPool>, 2> pools_;
+    offload::PeerMemory* peer_;
+    std::array<Pools, 2> regions_;
 };
 
 }  // namespace pktpit::router

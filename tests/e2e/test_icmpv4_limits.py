@@ -59,7 +59,7 @@ def test_path_mtu_errors_arrive_under_a_flood_of_ttl_errors(build_net, stream, m
         before = net.router.slow_path()["icmp_rate_limited"]
         began = time.monotonic()
         for number in range(20):
-            mark = token()
+            mark, sent = token(), time.monotonic()
             fields = {"flags": "DF"} if make is udp4 else {}
             net.b.send(make(net.b, net.c, mark + bytes(1350), sport=3000 + number, **fields))
             try:
@@ -67,7 +67,8 @@ def test_path_mtu_errors_arrive_under_a_flood_of_ttl_errors(build_net, stream, m
                 answered += 1
             except NothingReceived:
                 pass
-            time.sleep(max(0, began + (number + 1) * 0.1 - time.monotonic()))  # 10 a second: the limit of one prefix
+            # 10 a second is the limit of one prefix: after a late answer nothing is caught up with.
+            time.sleep(max(0, sent + 0.1 - time.monotonic()))
         rate = (net.router.slow_path()["icmp_rate_limited"] - before) / (time.monotonic() - began)
     finally:
         end(flood)

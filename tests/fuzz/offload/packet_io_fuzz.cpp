@@ -168,11 +168,11 @@ class FuzzedNic : public offload::Nic {
 
 class NoDomain : public offload::DmaDomain {
   public:
-    Result<void> map(std::span<std::byte>, Iova) override { return {}; }
+    Result<void> map(std::span<std::byte>, Iova, offload::DmaAccess) override { return {}; }
     Result<void> unmap(Iova, size_t) override { return {}; }
 };
 
-std::unique_ptr<offload::PeerMemory> make_peer(offload::DmaDomain& domain) {
+std::unique_ptr<offload::PeerMemory> make_peer(const std::shared_ptr<offload::DmaDomain>& domain) {
     offload::Backing backing;
     backing.file = Fd(memfd_create("pktpit-fuzz", MFD_CLOEXEC));
     backing.bytes = peer_slots * slot_bytes;
@@ -190,12 +190,21 @@ SlotMemory::Shared shared(size_t bytes, Iova iova) {
     return {offload::CpuMapping::of_pages(bytes).value(), iova};
 }
 
+/// The daemon's part, and those of two domains.
+SlotMemory::Region in_parts(uint32_t slots, uint32_t kept) {
+    return {slots,
+            {{0, kept},
+             {kept, (slots - kept) / 2},
+             {kept + (slots - kept) / 2, slots - kept - (slots - kept) / 2}}};
+}
+
 struct Machine {
     explicit Machine(Input& from) : input(from) {
         for (uint16_t id = 1; id <= ports; id++)
             nics.emplace_back(input, slots_view);
         slots.emplace(slot_bytes, shared((main_slots + peer_slots) * header_cell_bytes, cells_iova),
-                      shared(main_slots * slot_bytes, payloads_iova), main_slots, peer.get(), peer_slots);
+                      shared(main_slots * slot_bytes, payloads_iova), in_parts(main_slots, main_slots / 4),
+                      peer.get(), peer_iova, in_parts(peer_slots, 0));
         slots_view = &*slots;
         io.emplace(*slots, peer.get(), counters());
         loop.emplace(*io, image(), reader, counters(), queue);
@@ -223,7 +232,10 @@ struct Machine {
     }
     void put(uint16_t id) {
         const bool reaches = id <= 2;
-        io->add({id, &nics[id - 1U], reaches && !peer->revoked(), reaches && peer->revoked()});
+        // The second and the third port share a part.
+        const auto part = static_cast<uint8_t>(std::min<uint16_t>(id, 2));
+        io->add({id, &nics[id - 1U], reaches && !peer->revoked(), reaches && peer->revoked(), nullptr,
+                 nullptr, part});
         there[id] = true;
     }
     void revoke() {
@@ -237,7 +249,7 @@ struct Machine {
             if (were[id]) put(id);
     }
     void check() {
-        size_t count = slots->pool(0).free() + (slots->has(1) ? slots->pool(1).free() : 0);
+        size_t count = slots->free(0) + (slots->has(1) ? slots->free(1) : 0);
         for (const FuzzedNic& nic : nics)
             count += nic.held();
         must(count == main_slots + (slots->has(1) ? peer_slots : 0));
@@ -264,7 +276,7 @@ struct Machine {
     }
 
     Input& input;
-    NoDomain domain;
+    std::shared_ptr<NoDomain> domain = std::make_shared<NoDomain>();
     std::unique_ptr<offload::PeerMemory> peer = make_peer(domain);
     const SlotMemory* slots_view = nullptr;
     std::deque<FuzzedNic> nics;

@@ -23,11 +23,11 @@ using Events = std::vector<std::string>;
 class RecordingDomain : public DmaDomain {
   public:
     RecordingDomain(Events& events, std::string name = "") : events_(events), name_(std::move(name)) {}
-    Result<void> map(std::span<std::byte> memory, Iova iova) override {
-        if (refuses) return fail("IOMMU", "refuses");
+    Result<void> map(std::span<std::byte> memory, Iova iova, DmaAccess access) override {
+        if (refuses || refused == access) return fail("IOMMU", "refuses");
         memory_ = memory;
         events_.push_back(name_ + "map " + std::to_string(memory.size()) + " at " + std::to_string(iova) +
-                          " " + protection_of(memory.data()));
+                          " " + protection_of(memory.data()) + (access == DmaAccess::read ? " to read" : ""));
         return {};
     }
     Result<void> unmap(Iova iova, size_t bytes) override {
@@ -36,6 +36,7 @@ class RecordingDomain : public DmaDomain {
         return {};
     }
     bool refuses = false;
+    std::optional<DmaAccess> refused;
 
   private:
     Events& events_;
@@ -65,7 +66,7 @@ class PeerMemories : public testing::Test {
 
     test::FakeSysfs sysfs;
     Events events;
-    RecordingDomain domain{events};
+    std::shared_ptr<RecordingDomain> domain = std::make_shared<RecordingDomain>(events);
     std::unique_ptr<PeerMemory> memory;
 };
 
@@ -97,7 +98,7 @@ TEST_F(PeerMemories, ADestructorWithoutUnmapUnmaps) {
 }
 
 TEST_F(PeerMemories, EachDomainIsUnmappedWhereItWasMapped) {
-    RecordingDomain other(events, "other: ");
+    const auto other = std::make_shared<RecordingDomain>(events, "other: ");
     ASSERT_TRUE(memory->get_pages().has_value());
     ASSERT_TRUE(memory->map_for(domain, bus).has_value());
     ASSERT_TRUE(memory->map_for(other, 64 * mib).has_value());
@@ -108,10 +109,56 @@ TEST_F(PeerMemories, EachDomainIsUnmappedWhereItWasMapped) {
 
 TEST_F(PeerMemories, ADomainThatRefusesIsNotUnmapped) {
     ASSERT_TRUE(memory->get_pages().has_value());
-    domain.refuses = true;
+    domain->refuses = true;
     EXPECT_FALSE(memory->map_for(domain, bus).has_value());
     memory.reset();
     EXPECT_EQ(events, Events{});
+}
+
+TEST_F(PeerMemories, ADomainMayWriteAPartAndReadTheRest) {
+    ASSERT_TRUE(memory->get_pages().has_value());
+    ASSERT_TRUE(memory->map_for(domain, bus, {mib, 2 * mib}).has_value());
+    const std::string at = " at " + std::to_string(bus);
+    EXPECT_EQ(events, (Events{"map 1048576" + at + " rw-s to read",
+                              "map 2097152 at " + std::to_string(bus + mib) + " rw-s",
+                              "map 1048576 at " + std::to_string(bus + 3 * mib) + " rw-s to read"}));
+    events.clear();
+    memory->unmap();
+    EXPECT_EQ(events, Events{unmapped_event});
+}
+
+TEST_F(PeerMemories, WhatIsMappedBeforeARefusalIsUnmapped) {
+    ASSERT_TRUE(memory->get_pages().has_value());
+    domain->refused = DmaAccess::read_write;
+    EXPECT_FALSE(memory->map_for(domain, bus, {mib, mib}).has_value());
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[1], "unmap 1048576 at " + std::to_string(bus));
+    memory.reset();
+    EXPECT_EQ(events.size(), 2U);
+}
+
+TEST_F(PeerMemories, ADomainThatComesLateIsMappedAndTheCpuStaysOut) {
+    for (const bool readable : {false, true}) {
+        prepare(readable);
+        events.clear();
+        const auto late = std::make_shared<RecordingDomain>(events, "late: ");
+        ASSERT_TRUE(memory->map_for(late, bus, {0, mib}).has_value());
+        EXPECT_EQ(events.at(0), "late: map 1048576 at " + std::to_string(bus) + " rw-s");
+        EXPECT_EQ(protection_of(memory->cpu_bytes().data()), readable ? "r--s" : "---s");
+        late->refuses = true;
+        EXPECT_FALSE(memory->map_for(late, bus).has_value());
+        EXPECT_EQ(protection_of(memory->cpu_bytes().data()), readable ? "r--s" : "---s");
+    }
+}
+
+TEST_F(PeerMemories, ADomainThatHasEndedIsLeftAlone) {
+    prepare(false);
+    auto other = std::make_shared<RecordingDomain>(events, "other: ");
+    ASSERT_TRUE(memory->map_for(other, bus).has_value());
+    other.reset();
+    events.clear();
+    memory->unmap();
+    EXPECT_EQ(events, Events{unmapped_event});
 }
 
 TEST_F(PeerMemories, SealedMemoryIsClosedToTheCpu) {

@@ -99,24 +99,25 @@ Machine::Machine(uint32_t main_slots, uint32_t peer_slots, bool readable) {
     // As devices see it: sealing is the CPU's matter alone.
     const Fd file(::open((sysfs.device(address) / "resource2").c_str(), O_RDWR | O_CLOEXEC));
     device_view = offload::CpuMapping::of_file(file.get(), 0, peer_bytes, "the device").value();
-    EXPECT_TRUE(bus.map(device_view.bytes(), peer_iova).has_value());
+    EXPECT_TRUE(bus.map(device_view.bytes(), peer_iova, offload::DmaAccess::read_write).has_value());
     class Nowhere : public offload::DmaDomain {
       public:
-        Result<void> map(std::span<std::byte>, Iova) override { return {}; }
+        Result<void> map(std::span<std::byte>, Iova, offload::DmaAccess) override { return {}; }
         Result<void> unmap(Iova, size_t) override { return {}; }
     };
-    static Nowhere nowhere;
+    static const auto nowhere = std::make_shared<Nowhere>();
     EXPECT_TRUE(peer->get_pages().has_value());
     EXPECT_TRUE(peer->map_for(nowhere, peer_iova).has_value());
     EXPECT_TRUE(peer->seal(readable).has_value());
 
     auto cells = offload::CpuMapping::of_pages((main_slots + peer_slots) * header_cell_bytes).value();
     auto payloads = offload::CpuMapping::of_pages(main_slots * slot_bytes).value();
-    EXPECT_TRUE(bus.map(cells.bytes(), cells_iova).has_value());
-    EXPECT_TRUE(bus.map(payloads.bytes(), payloads_iova).has_value());
+    EXPECT_TRUE(bus.map(cells.bytes(), cells_iova, offload::DmaAccess::read_write).has_value());
+    EXPECT_TRUE(bus.map(payloads.bytes(), payloads_iova, offload::DmaAccess::read_write).has_value());
     slots = std::make_unique<SlotMemory>(slot_bytes, SlotMemory::Shared{std::move(cells), cells_iova},
-                                         SlotMemory::Shared{std::move(payloads), payloads_iova}, main_slots,
-                                         peer.get(), peer_slots);
+                                         SlotMemory::Shared{std::move(payloads), payloads_iova},
+                                         SlotMemory::Region{main_slots, {{0, main_slots}}}, peer.get(),
+                                         peer_iova, SlotMemory::Region{peer_slots, {{0, peer_slots}}});
     io = std::make_unique<NicPacketIo>(*slots, peer.get(), counters);
 }
 

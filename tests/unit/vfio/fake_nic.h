@@ -24,7 +24,7 @@ inline constexpr offload::Iova peer_iova = 0x4000000000;
 /// What devices reach, and where: as an IOMMU would have it.
 class Bus : public offload::DmaDomain {
   public:
-    Result<void> map(std::span<std::byte> memory, offload::Iova iova) override {
+    Result<void> map(std::span<std::byte> memory, offload::Iova iova, offload::DmaAccess) override {
         windows_.push_back({iova, memory});
         return {};
     }
@@ -99,9 +99,7 @@ struct Machine {
     explicit Machine(uint32_t main_slots = 64, uint32_t peer_slots = 64, bool readable = true);
 
     /// Slots that nobody but the pools and these NICs have.
-    [[nodiscard]] size_t free_slots() {
-        return slots->pool(0).free() + (slots->has(1) ? slots->pool(1).free() : 0);
-    }
+    [[nodiscard]] size_t free_slots() { return slots->free(0) + (slots->has(1) ? slots->free(1) : 0); }
     [[nodiscard]] uint64_t counted(uint16_t port, pp_verdict verdict) const {
         return counters.port(port).verdict[verdict];
     }

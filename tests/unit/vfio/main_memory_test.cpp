@@ -8,7 +8,7 @@ namespace {
 
 class Domain : public offload::DmaDomain {
   public:
-    Result<void> map(std::span<std::byte>, offload::Iova) override {
+    Result<void> map(std::span<std::byte>, offload::Iova, offload::DmaAccess) override {
         return maps ? Result<void>() : fail("IOMMU", "refuses");
     }
     Result<void> unmap(offload::Iova, size_t) override {
@@ -26,7 +26,7 @@ class MainMemoryTest : public testing::Test {
     Domain domain;
     offload::IovaSpace space{{{size_t{4} << 20, (size_t{5} << 20) - 1}}};
 
-    Result<MainMemory> take() { return take_main_memory(bytes, false, space, domain); }
+    Result<MainMemory> take() { return take_main_memory(bytes, false, space, &domain); }
 };
 
 TEST_F(MainMemoryTest, what_is_given_back_is_there_again) {

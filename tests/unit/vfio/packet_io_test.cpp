@@ -180,7 +180,7 @@ TEST_F(PacketIos, AHeaderAloneNeedsNoCopy) {
 TEST_F(PacketIos, WithoutASlotForTheCopyItIsADrop) {
     open();
     std::vector<Slot> taken(64);
-    const size_t all = machine.slots->pool(0).take(taken, offload::SlotOwner::control_loop);
+    const size_t all = machine.slots->pool(0, 0).take(taken, offload::SlotOwner::control_loop);
     first.wire.push_back({make_frame(1000, 1)});
     const auto slices = machine.receive();
     ASSERT_EQ(slices.size(), 1u);
