@@ -62,7 +62,7 @@ class PayloadTest : public EalTest {
         return head;
     }
 
-    EalDomain domain{{}};
+    std::shared_ptr<EalDomain> domain = std::make_shared<EalDomain>(std::vector<rte_device*>{});
     uint8_t* device_side = nullptr;
     std::unique_ptr<offload::PeerMemory> memory;
     MbufPool payloads;
