@@ -154,20 +154,11 @@ Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
     if (!cells) return tl::unexpected(cells.error());
     // Frames from peer memory to a port that does not reach it are copied by the CPU, which has to read them.
     bool bounces = false;
-    std::map<unsigned, std::array<uint32_t, 2>> ports;  // of each IOMMU group: all, and those that are direct
     for (NicPort* port : nics()) {
         choose_payload_place(*port, config.interfaces.at(port->name).payload);
         bounces = bounces || !port->direct;
-        auto& [all, direct] = ports[port->device->container()->iommu_group()];
-        all++;
-        direct += port->direct ? 1 : 0;
     }
-    std::vector<uint32_t> all_ports;
-    std::vector<uint32_t> direct_ports;
-    for (const auto& [group, counts] : ports) {
-        all_ports.push_back(counts[0]);
-        direct_ports.push_back(counts[1]);
-    }
+    const auto [all_ports, direct_ports] = ports_of_domains();
     const auto main_count = static_cast<uint32_t>(main_slots);
     // The daemon's own quarter: it sends from there, and payloads are bounced to it.
     slots_ = std::make_unique<SlotMemory>(
@@ -188,6 +179,21 @@ Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
                  payload_.memory->source().to_string(), peer_slots, slot_bytes,
                  bounces ? "read-only" : "PROT_NONE");
     return payload_.memory->seal(bounces);
+}
+
+// Of each IOMMU domain: all, and those that are direct.
+std::array<std::vector<uint32_t>, 2> VfioDataplane::ports_of_domains() const {
+    std::map<unsigned, std::array<uint32_t, 2>> ports;  // by IOMMU group
+    for (const NicPort* port : nics()) {
+        auto& [all, direct] = ports[port->device->container()->iommu_group()];
+        all++;
+        direct += port->direct ? 1 : 0;
+    }
+    std::array<std::vector<uint32_t>, 2> counts;
+    for (const auto& [group, of_group] : ports)
+        for (size_t i = 0; i < counts.size(); i++)
+            counts[i].push_back(of_group[i]);
+    return counts;
 }
 
 // No worker runs, or it is paused.

@@ -6,9 +6,11 @@
 /// them afresh. One thread, the daemon's loop; packets are the worker's (router/vfio/packet_io.h).
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "offload/memory/iova_space.h"
 #include "router/dataplane/stageless.h"
@@ -51,6 +53,7 @@ class VfioDataplane : public StagelessDataplane {
     Result<void> set_up_slots(const config::Config& config);
     void choose_payload_place(NicPort& port, config::PayloadPlace wanted) const;
     Result<void> check_slots(const NicPort* coming) const;
+    [[nodiscard]] std::array<std::vector<uint32_t>, 2> ports_of_domains() const;
     Result<void> let_reach_slots(NicPort& port);
     void tell_shares() const;
     void stop(NicPort& port);

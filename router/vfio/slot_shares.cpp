@@ -14,6 +14,11 @@ constexpr uint32_t whole_pages(uint64_t slots) {
 }  // namespace
 
 std::vector<SlotRange> share_slots(uint32_t slots, uint32_t kept, std::span<const uint32_t> ports) {
+    const uint64_t all_ports = std::accumulate(ports.begin(), ports.end(), uint64_t{0});
+    if (all_ports == 0) {
+        const std::vector<uint32_t> one_each(std::max<size_t>(ports.size(), 1), 1);
+        return share_slots(slots, kept, one_each);
+    }
     std::vector<SlotRange> ranges;
     uint32_t next = 0;
     const auto add = [&](uint32_t count) {
@@ -22,8 +27,6 @@ std::vector<SlotRange> share_slots(uint32_t slots, uint32_t kept, std::span<cons
     };
     add(whole_pages(std::min(kept, slots)));
     const uint64_t left = slots - next;
-    const uint64_t all_ports =
-        std::max<uint64_t>(std::accumulate(ports.begin(), ports.end(), uint64_t{0}), 1);
     for (const uint32_t in_domain : ports)
         add(whole_pages(left / all_ports) * in_domain);
     return ranges;

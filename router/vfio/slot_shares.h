@@ -19,8 +19,9 @@ struct SlotRange {
 inline constexpr uint32_t slots_of_whole_pages = 16;
 
 /// Range 0 is the daemon's own, of `kept` slots; range 1 + i that of domain i, which has `ports[i]` ports,
-/// and as many slots a port as all the others. Each is a multiple of slots_of_whole_pages: a few at the end
-/// may be nobody's.
+/// and as many slots a port as all the others. Where nobody has a port yet, each domain counts as one, and
+/// for no domain there is one range: ports may come later. Each is a multiple of slots_of_whole_pages: a few
+/// at the end may be nobody's.
 std::vector<SlotRange> share_slots(uint32_t slots, uint32_t kept, std::span<const uint32_t> ports);
 
 }  // namespace pktpit::router

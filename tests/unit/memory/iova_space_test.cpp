@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <vector>
@@ -174,6 +175,35 @@ TEST(IovaSpace, RandomUseAgainstABitmap) {
             }
         }
     }
+}
+
+TEST(IovaRanges, TheIntersectionIsWhatIsInBoth) {
+    std::minstd_rand random(1);
+    constexpr Iova beyond = 64;
+    // Every second border ends a range, so that no two overlap.
+    const auto ranges = [&] {
+        std::vector<IovaRange> made;
+        for (Iova at = random() % 8; at < beyond;) {
+            const Iova last = at + random() % 12;
+            made.push_back({at, last});
+            at = last + 1 + random() % 8;
+        }
+        return made;
+    };
+    const auto holds = [](const std::vector<IovaRange>& all, Iova at) {
+        return std::ranges::any_of(
+            all, [at](const IovaRange& range) { return range.first <= at && at <= range.last; });
+    };
+    for (int round = 0; round < 200; round++) {
+        const auto one = ranges();
+        const auto other = ranges();
+        const auto both = intersection(one, other);
+        for (Iova at = 0; at < 2 * beyond; at++)
+            ASSERT_EQ(holds(both, at), holds(one, at) && holds(other, at)) << "round " << round << ", " << at;
+    }
+    EXPECT_TRUE(intersection({}, {{0, 5}}).empty());
+    const auto all = intersection({{0, ~Iova{0}}}, {{3, 9}});
+    EXPECT_EQ(all.at(0).last, 9U);
 }
 
 }  // namespace

@@ -94,7 +94,29 @@ TEST(ShareSlots, EachPortHasAsManyAndNoneIsInTwoParts) {
     EXPECT_EQ(parts[3].count, 176U);
     for (size_t i = 1; i < parts.size(); i++)
         EXPECT_EQ(parts[i].first, parts[i - 1].first + parts[i - 1].count);
-    EXPECT_TRUE(share_slots(100, 0, {}).at(0).count == 0);
+}
+
+TEST(ShareSlots, WhereNobodyHasAPortYetThereIsSomethingForWhoComes) {
+    const std::vector<uint32_t> none{0, 0};
+    const auto parts = share_slots(256, 64, none);
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[1].count, 96U);
+    EXPECT_EQ(parts[2].count, 96U);
+    const auto late = share_slots(256, 64, {});
+    ASSERT_EQ(late.size(), 2U);
+    EXPECT_EQ(late[1].count, 192U);
+}
+
+TEST(SlotDomains, APortThatIsDirectOnlyAfterAReloadHasPeerMemory) {
+    const std::vector<uint32_t> ports{1, 1};
+    const std::vector<uint32_t> none{0, 0};
+    Slots slots(2048, 256, 256, ports, none);
+    SlotDomains domains(slots.memory);
+    const auto domain = std::make_shared<PageDomain>();
+    const auto place = domains.admit(domain, false);
+    ASSERT_TRUE(place);
+    ASSERT_TRUE(domains.admit(domain, true));
+    EXPECT_EQ(slots.memory.pool(SlotMemory::peer_memory, place->part).count(), 128U);
 }
 
 TEST(SlotDomains, EachNicWritesItsPartAndReadsTheRestWhateverTheNumbers) {
