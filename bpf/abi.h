@@ -11,7 +11,7 @@
 /* Version of everything below. The daemon adopts pinned maps of the same version only. It changes with what
  * the pinned ones hold: the layout of counters and of their keys, the numbers of verdicts and of routes'
  * sources. */
-#define PP_ABI_VERSION 2
+#define PP_ABI_VERSION 3
 
 /* Ports a daemon can drive. Port 0 is invalid, so that a zeroed entry never names a port. */
 #define PP_MAX_PORTS 256
@@ -161,6 +161,7 @@ struct pp_counted_route {
     __u8 source; /* number of the route's source */
     __u8 reserved;
     __u8 address[16];
+    __u32 table; /* of its VRF, the kernel's number; 0: of the default VRF */
 };
 
 /* Precedes a punted frame in the perf ring. Host byte order. */

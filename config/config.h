@@ -109,6 +109,7 @@ struct Vrf {
     uint32_t table = 0;  ///< of the kernel
     bool operator==(const Vrf&) const = default;
 };
+using Vrfs = std::map<std::string, Vrf>;  ///< by name, without the default one
 
 struct StaticNeighbour {
     IpAddress address;
@@ -246,7 +247,7 @@ struct Config {
     std::string dataplane = "xdp";
     std::string log_level = "info";
     std::map<std::string, Interface> interfaces;
-    std::map<std::string, Vrf> vrfs;  ///< by name, without the default one
+    Vrfs vrfs;
     std::vector<StaticRoute> routes;
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;

@@ -17,21 +17,23 @@ void check_tables(const Config& settings, Errors& errors) {
     for (const auto& [name, vrf] : settings.vrfs) {
         const std::string where = at(at("/vrfs", name), "table");
         const std::string table = std::to_string(vrf.table);
-        if (vrf.table >= first_reserved_table && vrf.table <= last_reserved_table)
+        const bool reserved = vrf.table >= first_reserved_table && vrf.table <= last_reserved_table;
+        if (reserved)
             errors.push_back({where, "table " + table + " is the default VRF's (default, main, local)",
                               "a number from 1 to 252, or from 256", ""});
         if (auto [first, is_new] = seen.try_emplace(vrf.table, where); !is_new)
             errors.push_back({where, "table " + table + " is another VRF's, too", "a table for each VRF",
                               "see " + first->second});
-        if (settings.kernel_routes.enabled && settings.kernel_routes.table == vrf.table)
+        if (!reserved && (settings.kernel_routes.enabled || settings.kernel_routes.install) &&
+            settings.kernel_routes.table == vrf.table)
             errors.push_back({"/kernel_routes/table",
                               "table " + table + " is that of VRF " + in_quotes(name) +
-                                  ", whose routes are followed anyway",
+                                  ", which has it for its own routes",
                               "the default VRF's table, such as 254 (main)", "see " + where});
         if (settings.fpm.enabled && settings.fpm.table == vrf.table)
             errors.push_back({"/fpm/table",
                               "table " + table + " is that of VRF " + in_quotes(name) +
-                                  ", and routes of FPM are the default VRF's",
+                                  ", which has it for its own routes",
                               "the default VRF's table, such as 254 (main)", "see " + where});
     }
 }
@@ -45,13 +47,8 @@ void check_vrfs(const Draft& draft, Errors& errors) {
     check_tables(draft.settings, errors);
     for (const PlacedInterface& one : draft.interfaces)
         check_vrf_name(one.value.vrf, at(one.where, "vrf"), draft, errors);
-    for (const PlacedRoute& route : draft.routes) {
+    for (const PlacedRoute& route : draft.routes)
         check_vrf_name(route.value.vrf, at(route.where, "vrf"), draft, errors);
-        if (!route.value.vrf.empty() && route.value.counters)
-            errors.push_back({at(route.where, "counters"),
-                              "a route of VRF " + in_quotes(route.value.vrf) + " cannot be counted",
-                              "routes of the default VRF are", "\"counters\": false"});
-    }
     for (const PlacedRoutesFile& file : draft.routes_files)
         check_vrf_name(file.value.vrf, at(file.where, "vrf"), draft, errors);
 }

@@ -61,9 +61,7 @@ class RouteParser {
             else
                 complain("/counters", shown(value["counters"]), "true or false");
         }
-        if (value.contains("vrf") && value["vrf"] != "default")
-            complain("/vrf", shown(value["vrf"]), "\"default\"",
-                     "routes of other VRFs come from the configuration and the kernel");
+        if (value.contains("vrf")) route.vrf = vrf_name(value["vrf"], "/vrf").value_or("");
         parse_mtu(value, route);
         parse_next_hops(value, route);
         parse_backup(value, route);
@@ -108,6 +106,20 @@ class RouteParser {
         take_as<IpAddress>(object, where, expected, into);
     }
 
+    /// Empty: the default one. What is no name of a VRF is none of the configuration's either, and told so
+    /// there.
+    std::optional<std::string> vrf_name(const json& value, const std::string& where) {
+        constexpr size_t longest = 15;  // as the schema has it
+        if (!value.is_string() || value.get_ref<const std::string&>().empty() ||
+            value.get_ref<const std::string&>().size() > longest) {
+            complain(where, shown(value), "the name of a VRF, 1 to 15 bytes, or \"default\"",
+                     "pktpit show vrfs");
+            return std::nullopt;
+        }
+        auto name = value.get<std::string>();
+        return name == "default" ? "" : name;
+    }
+
     uint64_t number(const json& object, const std::string& where, const char* name, uint64_t lowest,
                     uint64_t highest, uint64_t otherwise) {
         if (!object.contains(name)) return otherwise;
@@ -129,7 +141,8 @@ class RouteParser {
         return RouteType::unicast;
     }
 
-    NextHop parse_next_hop(const json& object, const std::string& where) {
+    /// `of_list`: what is said is the next hop's alone, and not the route's.
+    NextHop parse_next_hop(const json& object, const std::string& where, bool of_list) {
         NextHop hop;
         if (object.contains("via")) take(object, where + "/via", "an IPv4 or IPv6 address", hop.via);
         if (object.contains("interface")) {
@@ -141,6 +154,13 @@ class RouteParser {
             } else {
                 hop.interface = name.get<std::string>();
             }
+        }
+        if (of_list && object.contains("vrf")) {
+            if (hop.interface)
+                complain(where + "/vrf", "next hop with both \"interface\" and \"vrf\"", "one of the two",
+                         "an interface is in one VRF anyway");
+            else
+                hop.vrf = vrf_name(object["vrf"], where + "/vrf");
         }
         hop.weight = static_cast<uint16_t>(number(object, where, "weight", 1, 65535, hop.weight));
         if (!object.contains("via") && !object.contains("interface")) {
@@ -172,7 +192,7 @@ class RouteParser {
                             "\"via\", \"interface\" or \"next_hops\", or another \"type\"");
         }
         if (own) {
-            route.next_hops.push_back(parse_next_hop(value, ""));
+            route.next_hops.push_back(parse_next_hop(value, "", false));
             return;
         }
         parse_list(value["next_hops"], "/next_hops", route.next_hops);
@@ -183,7 +203,7 @@ class RouteParser {
             return complain(list, hops.is_array() ? std::to_string(hops.size()) + " next hops" : shown(hops),
                             "an array of 1 to " + std::to_string(max_next_hops) + " next hops");
         }
-        static constexpr std::array<std::string_view, 3> known = {"via", "interface", "weight"};
+        static constexpr std::array<std::string_view, 4> known = {"via", "interface", "weight", "vrf"};
         for (size_t i = 0; i < hops.size(); i++) {
             const std::string where = list + "/" + std::to_string(i);
             if (!hops[i].is_object()) {
@@ -191,7 +211,7 @@ class RouteParser {
                 continue;
             }
             check_members(hops[i], where, known);
-            into.push_back(parse_next_hop(hops[i], where));
+            into.push_back(parse_next_hop(hops[i], where, true));
         }
     }
 

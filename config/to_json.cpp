@@ -128,6 +128,7 @@ void append_next_hops(std::string& out, const char* key, const std::vector<NextH
         out += "{\"weight\":" + std::to_string(hop.weight);
         if (hop.via) out += ",\"via\":\"" + hop.via->to_string() + '"';
         if (hop.interface) out += ",\"interface\":" + json(*hop.interface).dump();
+        if (hop.vrf) out += ",\"vrf\":" + json(vrf_name(*hop.vrf)).dump();
         out += '}';
     }
     out += ']';
@@ -142,6 +143,7 @@ std::string route_text(const StaticRoute& route) {
     out += ",\"metric\":" + std::to_string(route.metric);
     if (route.counters) out += ",\"counters\":true";
     if (route.mtu != 0) out += ",\"mtu\":" + std::to_string(route.mtu);
+    if (!route.vrf.empty()) out += ",\"vrf\":" + json(route.vrf).dump();
     append_next_hops(out, "next_hops", route.next_hops);
     append_next_hops(out, "backup", route.backup);
     return out + '}';

@@ -25,7 +25,7 @@ _pktpit() {
                 "bench ") words="wire cpu fib rfc2544 routes compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
-                    words="default via dev weight nexthop blackhole unreachable prohibit preference metric mtu counters -4 -6" ;;
+                    words="default via dev weight nexthop blackhole unreachable prohibit preference metric mtu counters vrf -4 -6" ;;
                 "route del") words="default -4 -6" ;;
                 "show routes") words="summary --ignored -4 -6 --source --within --limit --vrf" ;;
                 "show route") words="--vrf" ;;

@@ -453,11 +453,13 @@ struct ApiServer::State {
         });
     }
 
-    /// Only the prefix counts for a removal, so that a route as listed may be sent back to remove it.
+    /// Only prefix and VRF count for a removal, so that a route as listed may be sent back to remove it.
     static tl::expected<config::StaticRoute, config::Errors> parse_change(RouteEdit change,
                                                                           const json& body) {
         if (change == RouteEdit::remove && body.is_object() && body.contains("prefix"))
-            return parse_route({{"prefix", body["prefix"]}, {"type", "blackhole"}});
+            return parse_route({{"prefix", body["prefix"]},
+                                {"type", "blackhole"},
+                                {"vrf", body.contains("vrf") ? body["vrf"] : json("default")}});
         return parse_route(body);
     }
 

@@ -148,8 +148,9 @@ int show_counters(const Session& session) {
     if (!verdicts.empty()) out << '\n' << verdicts.render(session.terminal);
     Table routes({{"ROUTE"}, {"SOURCE"}, {"PACKETS", Align::right}, {"BYTES", Align::right}});
     for (const auto& route : part_of(*body, "routes"))
-        routes.add_row({text_of(route, "prefix"), text_of(route, "source"),
-                        format_count(number_of(route, "packets")), format_bytes(number_of(route, "bytes"))});
+        routes.add_row({text_of(route, "prefix") + in_vrf(text_of(route, "vrf", "default")),
+                        text_of(route, "source"), format_count(number_of(route, "packets")),
+                        format_bytes(number_of(route, "bytes"))});
     if (!routes.empty()) out << '\n' << routes.render(session.terminal);
     Table slow({{"SLOW PATH"}, {"COUNT", Align::right}});
     for (const auto& [name, count] : part_of(*body, "slow_path").items()) {

@@ -101,12 +101,15 @@ int show_ports(const Session& session) {
             mode += ", sent to by the " + by;
         if (flag_of(part_of(port, "stand_in"), "now")) mode += ", stands in";
         table.add_row({text_of(port, "name"), std::to_string(number_of(port, "port")), state_of_port(port),
-                       mode, mtu_of(port), text_of(port, "mac"), joined(part_of(port, "addresses"), " "),
+                       mode, mtu_of(port), text_of(port, "mac"),
+                       joined(part_of(port, "addresses"), " ") + in_vrf(text_of(port, "vrf", "default")),
                        packets_and_bytes(port, "rx"), packets_and_bytes(port, "tx"),
                        Cell(format_count(drops), drops ? Colour::yellow : Colour::none)});
         for (const json& vlan : part_of(port, "vlans")) {
-            table.add_row({"  " + text_of(vlan, "name"), "", "", "vlan " + joined(part_of(vlan, "vlan"), "."),
-                           mtu_of(vlan), "", joined(part_of(vlan, "addresses"), " ")});
+            table.add_row(
+                {"  " + text_of(vlan, "name"), "", "", "vlan " + joined(part_of(vlan, "vlan"), "."),
+                 mtu_of(vlan), "",
+                 joined(part_of(vlan, "addresses"), " ") + in_vrf(text_of(vlan, "vrf", "default"))});
         }
     }
     session.terminal.out << modelled_line(*body);

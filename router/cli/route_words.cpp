@@ -23,7 +23,7 @@ constexpr std::string_view foreign[] = {"src",  "proto", "protocol", "table", "s
 constexpr uint64_t least_mtu = 68;  // RFC 791 3.2; of IPv6 prefixes the daemon asks for more
 constexpr const char* grammar =
     "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] [blackhole|unreachable|"
-    "prohibit] [preference N] [metric N] [mtu N] [counters]";
+    "prohibit] [preference N] [metric N] [mtu N] [counters] [vrf NAME]";
 
 template <size_t Count>
 bool is_one_of(std::string_view word, const std::string_view (&words)[Count]) {
@@ -82,6 +82,7 @@ class WordParser {
             return set_in_hop("weight", *weight);
         }
         if (word == "preference" || word == "metric" || word == "mtu") return take_route_number(word);
+        if (word == "vrf") return take_vrf();
         if (word == "counters") {
             counters_ = true;
             return {};
@@ -173,6 +174,14 @@ class WordParser {
         return set_in_hop("interface", *name);
     }
 
+    Result<void> take_vrf() {
+        const auto name = next("vrf", "the name of a VRF, or default");
+        if (!name) return tl::unexpected(name.error());
+        if (vrf_) return fail("", "vrf twice", "once");
+        vrf_ = *name;
+        return {};
+    }
+
     Result<void> set_in_hop(const char* member, json value) {
         if (!hop_) hop_ = json::object();
         if (hop_->contains(member)) {
@@ -232,6 +241,7 @@ class WordParser {
         if (metric_) route["metric"] = *metric_;
         if (mtu_) route["mtu"] = *mtu_;
         if (counters_) route["counters"] = true;
+        if (vrf_) route["vrf"] = *vrf_;
         return route;
     }
 
@@ -252,6 +262,7 @@ class WordParser {
     std::optional<uint64_t> metric_;
     std::optional<uint64_t> mtu_;
     bool counters_ = false;
+    std::optional<std::string> vrf_;
 };
 
 }  // namespace
@@ -273,7 +284,9 @@ Result<json> parse_route_to_delete(const std::vector<std::string>& words, Family
         // A route is found by its prefix alone: pretending to compare the rest would remove the wrong one.
         return fail("", "more than a prefix", "the prefix alone");
     }
-    return json{{"prefix", (*route)["prefix"]}};
+    json deleted{{"prefix", (*route)["prefix"]}};
+    if (route->contains("vrf")) deleted["vrf"] = (*route)["vrf"];
+    return deleted;
 }
 
 }  // namespace pktpit::router::cli

@@ -2,7 +2,7 @@
 /// The grammar of `pktpit route add …`, which is iproute2's where both have the thing. Pure; any thread.
 ///
 ///     [TYPE] PREFIX [TYPE] [NEXT-HOP | nexthop NEXT-HOP…] [backup NEXT-HOP]… [preference N] [metric N]
-///     [mtu N] [counters]
+///     [mtu N] [counters] [vrf NAME]
 ///
 /// TYPE is unicast, blackhole, unreachable or prohibit; PREFIX 192.0.2.0/24, 192.0.2.1 or default; NEXT-HOP
 /// [via [inet|inet6] ADDRESS] [dev INTERFACE] [weight N].
@@ -24,7 +24,7 @@ namespace pktpit::router::cli {
 /// Errors have `where` empty and name the word.
 Result<nlohmann::json> parse_route_words(const std::vector<std::string>& words, Family default_family);
 
-/// The body of DELETE: a prefix and, if anything, its type.
+/// The body of DELETE: a prefix and, if anything, its type and VRF.
 Result<nlohmann::json> parse_route_to_delete(const std::vector<std::string>& words, Family default_family);
 
 }  // namespace pktpit::router::cli

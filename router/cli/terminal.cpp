@@ -65,6 +65,10 @@ void Terminal::print_warning(const std::string& text) const {
     err << (colour_err ? painted(Colour::yellow, "warning:") : "warning:") << ' ' << printable(text) << '\n';
 }
 
+std::string in_vrf(std::string_view name) {
+    return name == "default" ? "" : " in VRF " + printable(name);
+}
+
 std::string printable(std::string_view text) {
     std::string safe(text);
     for (char& c : safe) {

@@ -37,5 +37,7 @@ std::string painted(Colour colour, std::string_view text);
 
 /// Text from outside made safe to show: control characters, which could steer the terminal, become '?'.
 std::string printable(std::string_view text);
+/// " in VRF red"; nothing for the default one.
+std::string in_vrf(std::string_view name);
 
 }  // namespace pktpit::router::cli

@@ -80,8 +80,7 @@ std::string lookup_lines(const json& packet) {
     if (lookup.empty()) return "";
     const json& adjacency = part_of(lookup, "adjacency");
     const std::string vrf = text_of(lookup, "vrf", "default");
-    std::string text =
-        text_of(lookup, "destination") + (vrf == "default" ? "" : " in VRF " + printable(vrf)) + " matches ";
+    std::string text = text_of(lookup, "destination") + in_vrf(vrf) + " matches ";
     if (text_of(lookup, "prefix", "").empty())
         text += "no prefix";
     else

@@ -93,7 +93,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = follow_tables(wanted, transaction); !done) return done;
     if (first) read_kernel_routes();
-    if (auto done = fpm_routes_.configure(wanted.fpm, transaction); !done) return done;
+    if (auto done = fpm_routes_.configure(wanted.fpm, wanted.vrfs, transaction); !done) return done;
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = install_wanted_routes(routing_, route_counters_, routes, transaction); !done) return done;
     if (first)
@@ -225,7 +225,8 @@ Result<void> ControlPlane::remove_neighbour(const config::StaticNeighbour& unwan
 // What is not given back now is at the next time.
 Result<void> ControlPlane::release_route_counters() {
     const auto in_use = [this](const CountedRoute& counted, uint16_t counter) {
-        const auto route = routing_.route(counted.prefix, counted.source);
+        const auto vrf = routing_.vrf_by_table(counted.table);
+        const auto route = vrf ? routing_.route(counted.prefix, counted.source, *vrf) : std::nullopt;
         return route && routing_.next_hop_sets().spec_of(route->next_hops).counter == counter;
     };
     BestEffort effort;

@@ -21,31 +21,39 @@ class CliRoutes::Installer {
     Installer(const Installer&) = delete;
     Installer& operator=(const Installer&) = delete;
 
-    /// The set that the route has now.
+    /// The set that the route has now. Error: the VRF is not there (any more), among others.
     Result<fib::NextHopSetId> install(const config::StaticRoute& route) {
         if (auto acquired = acquire(route); !acquired) return tl::unexpected(acquired.error());
-        auto set = routing_.set_route({route.prefix, cli_source, route.preference, route.metric, next_hops_});
+        auto set =
+            routing_.set_route({route.prefix, cli_source, route.preference, route.metric, next_hops_}, vrf_);
         if (!set) return tl::unexpected(set.error());
         return next_hops_;
     }
 
   private:
     Result<void> acquire(const config::StaticRoute& route) {
-        if (next_hops_ != 0 && !route.counters && !last_.counters && route.type == last_.type &&
-            route.next_hops == last_.next_hops && route.backup == last_.backup && route.mtu == last_.mtu)
+        if (next_hops_ != 0 && route.vrf == last_.vrf && !route.counters && !last_.counters &&
+            route.type == last_.type && route.next_hops == last_.next_hops && route.backup == last_.backup &&
+            route.mtu == last_.mtu)
             return {};
         release();
-        auto spec = to_spec(routing_, route.type, route.next_hops, route.backup);
+        const auto vrf = routing_.vrf_by_name(route.vrf);
+        if (!vrf)
+            return fail(route.vrf, "route " + route.prefix.to_string() + ": no such VRF",
+                        "a VRF of the configuration", "pktpit show vrfs");
+        auto spec = to_spec(routing_, route.type, route.next_hops, route.backup, route.vrf);
         if (!spec) return tl::unexpected(spec.error());
         spec->mtu = route.mtu;
         if (route.counters) {
-            const auto counter = counters_.acquire({route.prefix, cli_source});
+            const auto counter =
+                counters_.acquire({route.prefix, cli_source, routing_.vrf_name(*vrf).kernel_table});
             if (!counter) return tl::unexpected(counter.error());
             spec->counter = *counter;
         }
         const auto acquired = routing_.acquire_next_hops(*spec);
         if (!acquired) return tl::unexpected(for_route(route.prefix, acquired.error()));
         next_hops_ = *acquired;
+        vrf_ = *vrf;
         last_ = route;
         return {};
     }
@@ -58,35 +66,42 @@ class CliRoutes::Installer {
     RouteCounters& counters_;
     config::StaticRoute last_;
     fib::NextHopSetId next_hops_ = 0;
+    VrfId vrf_ = default_vrf;
 };
 
 void CliRoutes::load() {
     Installer installer(*this);
-    for (auto& [prefix, route] : journal_.load()) {
+    for (auto& [place, route] : journal_.load()) {
         if (auto installed = installer.install(route); !installed)
-            spdlog::warn("route {} given by hand is left out: {}", prefix.to_string(),
+            spdlog::warn("route {} given by hand is left out: {}", place.to_string(),
                          installed.error().to_string());
         else
-            routes_.insert_or_assign(prefix, route);
+            routes_.insert_or_assign(place, route);
     }
 }
 
 void CliRoutes::refresh() {
     Installer installer(*this);
-    for (const auto& [prefix, route] : routes_)
+    for (const auto& [place, route] : routes_)
         if (auto installed = installer.install(route); !installed) {
-            spdlog::warn("route {} given by hand cannot be used now: {}", prefix.to_string(),
+            spdlog::warn("route {} given by hand cannot be used now: {}", place.to_string(),
                          installed.error().to_string());
-            (void)routing_.erase_route(prefix, cli_source);
+            erase(place);
         }
 }
 
+// With its VRF it has gone already.
+void CliRoutes::erase(const VrfPrefix& place) {
+    if (const auto vrf = routing_.vrf_by_name(place.vrf))
+        (void)routing_.erase_route(place.prefix, cli_source, *vrf);
+}
+
 Result<void> CliRoutes::check(Edit edit, const config::StaticRoute& route) const {
-    const std::string prefix = route.prefix.to_string();
-    const bool known = routes_.contains(route.prefix);
+    const std::string prefix = place_of(route).to_string();
+    const bool known = routes_.contains(place_of(route));
     if (edit == Edit::add && known)
         return fail(prefix, "there is a route given by hand already", "a prefix without one",
-                    "pktpit route replace " + prefix + " …");
+                    "pktpit route replace " + route.prefix.to_string() + " …");
     if (edit == Edit::remove && !known)
         return fail(prefix, "no route was given by hand for it",
                     "a prefix of pktpit show routes --source cli",
@@ -100,16 +115,16 @@ tl::expected<CliRoutes::Changed, CliRoutes::Refusal> CliRoutes::change(
         return tl::unexpected(Refusal{index, std::move(error)});
     };
     Changed changed;
-    std::set<Prefix> seen;
+    std::set<VrfPrefix> seen;
     std::vector<config::StaticRoute> differing;
     std::vector<size_t> places;  // of those among `routes`
     for (size_t i = 0; i < routes.size(); i++) {
         const auto& route = routes[i];
-        if (routes.size() > 1 && !seen.insert(route.prefix).second)
-            return refuse(i, {route.prefix.to_string(), "the prefix stands twice in one request",
+        if (routes.size() > 1 && !seen.insert(place_of(route)).second)
+            return refuse(i, {place_of(route).to_string(), "the prefix stands twice in one request",
                               "each prefix once", ""});
         if (auto good = check(edit, route); !good) return refuse(i, good.error());
-        const auto known = routes_.find(route.prefix);
+        const auto known = routes_.find(place_of(route));
         if (edit != Edit::remove && known != routes_.end() && known->second == route) continue;
         changed.counters |= route.counters || (known != routes_.end() && known->second.counters);
         differing.push_back(route);
@@ -122,8 +137,8 @@ tl::expected<CliRoutes::Changed, CliRoutes::Refusal> CliRoutes::change(
     if (!kept) return refuse(places.front(), kept.error());
     if (edit == Edit::remove) {
         for (const auto& route : differing) {
-            (void)routing_.erase_route(route.prefix, cli_source);
-            routes_.erase(route.prefix);
+            erase(place_of(route));
+            routes_.erase(place_of(route));
         }
     } else {
         if (auto refused = install_all(differing, changed)) {
@@ -131,7 +146,7 @@ tl::expected<CliRoutes::Changed, CliRoutes::Refusal> CliRoutes::change(
             return refuse(places[refused->index], std::move(refused->error));
         }
         for (auto& route : differing)
-            routes_.insert_or_assign(route.prefix, std::move(route));
+            routes_.insert_or_assign(place_of(route), std::move(route));
     }
     journal_.tidy(routes_);
     return changed;
@@ -155,11 +170,11 @@ std::optional<CliRoutes::Refusal> CliRoutes::install_all(std::span<const config:
 void CliRoutes::put_back(std::span<const config::StaticRoute> routes) {
     Installer installer(*this);
     for (auto route = routes.rbegin(); route != routes.rend(); ++route) {
-        const auto before = routes_.find(route->prefix);
+        const auto before = routes_.find(place_of(*route));
         if (before == routes_.end()) {
-            (void)routing_.erase_route(route->prefix, cli_source);
+            erase(place_of(*route));
         } else if (auto installed = installer.install(before->second); !installed) {
-            spdlog::error("route {} given by hand did not come back: {}", route->prefix.to_string(),
+            spdlog::error("route {} given by hand did not come back: {}", place_of(*route).to_string(),
                           installed.error().to_string());
         }
     }

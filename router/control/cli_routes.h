@@ -40,11 +40,11 @@ class CliRoutes {
         std::set<fib::NextHopSetId> next_hops;  ///< that routes use now
         bool counters = false;                  ///< some of them are, or were, counted
     };
-    /// All of them or none. Of a removal only the prefix counts. Errors: a prefix twice, already there (add),
-    /// not there (remove), unknown interface, FIB full, file not writable.
+    /// All of them or none. Of a removal only VRF and prefix count. Errors: a prefix twice, already there
+    /// (add), not there (remove), unknown interface or VRF, FIB full, file not writable.
     tl::expected<Changed, Refusal> change(Edit edit, std::span<const config::StaticRoute> routes);
 
-    [[nodiscard]] const std::map<Prefix, config::StaticRoute>& all() const { return routes_; }
+    [[nodiscard]] const std::map<VrfPrefix, config::StaticRoute>& all() const { return routes_; }
     /// The daemon stops for good: nothing is kept.
     void forget() const { journal_.forget(); }
 
@@ -53,6 +53,7 @@ class CliRoutes {
     class Installer;
     Result<void> check(Edit edit, const config::StaticRoute& route) const;
     std::optional<Refusal> install_all(std::span<const config::StaticRoute> routes, Changed& changed);
+    void erase(const VrfPrefix& place);
     void put_back(std::span<const config::StaticRoute> routes);
 
     Routing& routing_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/fpm_routes.h"
 
-#include <linux/rtnetlink.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -14,11 +13,7 @@
 namespace pktpit::router {
 namespace {
 
-constexpr auto fpm_source = fib::RouteSource::fpm;
 constexpr std::chrono::milliseconds turn{5};
-
-/// Below it ids of next-hop groups are the kernel's.
-constexpr uint64_t set_ids_begin = uint64_t{1} << 32;
 
 }  // namespace
 
@@ -26,8 +21,7 @@ FpmRoutes::FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& eve
     : routing_(routing),
       watcher_(watcher),
       events_(events),
-      table_(*this, config::Fpm{}.table),
-      updates_(table_),
+      updates_(*this),
       work_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!work_) throw std::system_error(errno, std::system_category(), "eventfd");
 }
@@ -38,8 +32,9 @@ FpmRoutes::~FpmRoutes() {
     if (watching_work_) watcher_.unwatch(work_.get());
 }
 
-Result<void> FpmRoutes::configure(const config::Fpm& wanted, Transaction& transaction) {
-    if (wanted == settings_) return {};
+Result<void> FpmRoutes::configure(const config::Fpm& wanted, const config::Vrfs& vrfs,
+                                  Transaction& transaction) {
+    if (wanted == settings_ && vrfs == configured_vrfs_ && !vrfs_.empty()) return {};
     const auto listener = std::make_shared<Fd>();
     const bool moves = wanted.address != settings_.address || wanted.port != settings_.port;
     if (wanted.enabled && (!settings_.enabled || moves)) {
@@ -52,12 +47,38 @@ Result<void> FpmRoutes::configure(const config::Fpm& wanted, Transaction& transa
         }
         *listener = std::move(*listening);
     }
-    transaction.on_commit("FPM", [this, wanted, listener] { committed(wanted, std::move(*listener)); });
+    transaction.on_commit("FPM",
+                          [this, wanted, vrfs, listener] { committed(wanted, vrfs, std::move(*listener)); });
     return {};
 }
 
-void FpmRoutes::committed(const config::Fpm& wanted, Fd listener) {
+// Those of VRFs that go leave the RIB with them. True: zebra has to say again what it has said, since some of
+// it was nobody's.
+bool FpmRoutes::set_vrfs(const config::Vrfs& vrfs) {
+    configured_vrfs_ = vrfs;
+    std::erase_if(vrfs_, [&](const auto& vrf) { return !vrf.first.empty() && !vrfs.contains(vrf.first); });
+    std::map<std::string, uint32_t> tables{{"", settings_.table}};
+    for (const auto& [name, vrf] : vrfs)
+        tables.emplace(name, vrf.table);
+    bool others = false;
+    by_table_.clear();
+    for (const auto& [name, kernel_table] : tables) {
+        auto& vrf = vrfs_[name];
+        const bool moved = !vrf || vrf->table().kernel_table() != kernel_table;
+        if (!vrf)
+            vrf = std::make_unique<FpmVrfRoutes>(
+                routing_, shortfalls_, routing_.vrf_by_name(name).value_or(default_vrf), kernel_table);
+        vrf->table().set_table(kernel_table);
+        vrf->set_preference(settings_.preference);
+        by_table_.emplace(kernel_table, vrf.get());
+        others = others || moved;
+    }
+    return others;
+}
+
+void FpmRoutes::committed(const config::Fpm& wanted, const config::Vrfs& vrfs, Fd listener) {
     const config::Fpm before = std::exchange(settings_, wanted);
+    const bool other_tables = set_vrfs(vrfs);
     if (!std::exchange(watching_work_, true)) watcher_.watch(work_.get(), [this] { work(); });
     if (listener_ && (listener || !wanted.enabled)) {
         watcher_.unwatch(listener_.get());
@@ -69,17 +90,17 @@ void FpmRoutes::committed(const config::Fpm& wanted, Fd listener) {
         spdlog::info("FPM: listening at {}", wanted.listen());
     }
     // Another table's routes are others; those of a connection that is allowed no more, or of none, go.
-    const bool other_table = before.enabled && before.table != wanted.table;
-    if (session_ && (!wanted.enabled || other_table || !fpm_may_connect(session_->address, wanted.from)))
+    const bool moved = before.enabled && before.table != wanted.table;
+    if (session_ && (!wanted.enabled || other_tables || !fpm_may_connect(session_->address, wanted.from)))
         disconnect("the configuration has changed", false);
-    table_.set_table(wanted.table);
-    if (!wanted.enabled || other_table) {
-        table_.begin_epoch();
+    if (!wanted.enabled || moved) {
+        begin_epoch();
         quiet_since_.reset();
         sweeping_ = true;
         wake();
-    } else if (before.preference != wanted.preference && table_.routes() != 0) {
-        table_.begin_repeat();
+    } else if (before.preference != wanted.preference && routes() != 0) {
+        for (const auto& [name, vrf] : vrfs_)
+            vrf->table().begin_repeat();
         repeating_ = true;
         wake();
     }
@@ -95,13 +116,12 @@ void FpmRoutes::accept() {
         return refuse_connection(name + " wants to connect beside " + session_->name + ": one at a time");
     session_ = std::make_unique<Session>(std::move(*peer));
     counters_.connections++;
-    table_.begin_epoch();
+    begin_epoch();
     sweeping_ = false;
-    repeated_ = table_.repeated();
+    repeated_ = repeated();
     quiet_since_.reset();
-    if (table_.stale() != 0) quiet_since_ = Clock::now();
-    spdlog::info("FPM: {} has connected; {} routes of before are stale until it repeats them", name,
-                 table_.stale());
+    if (stale() != 0) quiet_since_ = Clock::now();
+    spdlog::info("FPM: {} has connected; {} routes of before are stale until it repeats them", name, stale());
     events_.add(EventKind::fpm, name + " has connected");
     watcher_.watch(session_->stream.descriptor(), [this] { read(); });
 }
@@ -122,9 +142,9 @@ void FpmRoutes::disconnect(const std::string& why, bool is_error) {
         counters_.errors++;
         last_error_ = line;
         spdlog::error("FPM: {}; the connection is closed, its {} routes stay until they are repeated", line,
-                      table_.routes());
+                      routes());
     } else {
-        spdlog::warn("FPM: {}; its {} routes stay until they are repeated", line, table_.routes());
+        spdlog::warn("FPM: {}; its {} routes stay until they are repeated", line, routes());
     }
     events_.add(EventKind::fpm, line + (is_error ? "; the connection is closed" : ""));
     watcher_.unwatch(session_->stream.descriptor());
@@ -160,14 +180,13 @@ void FpmRoutes::mend() {
     const auto begin = Clock::now();
     const auto go_on = [begin] { return Clock::now() - begin < turn; };
     if (repeating_) {
-        repeating_ = !table_.repeat(go_on);
+        repeating_ = !each([&](FpmTable& table) { return table.repeat(go_on); });
     } else if (sweeping_) {
-        const size_t before = table_.routes();
-        sweeping_ = !table_.sweep(go_on);
-        counters_.swept += before - table_.routes();
+        const size_t before = routes();
+        sweeping_ = !each([&](FpmTable& table) { return table.sweep(go_on); });
+        counters_.swept += before - routes();
         if (!sweeping_ && counters_.swept != 0)
-            spdlog::info("FPM: stale routes are gone ({} so far), {} are left", counters_.swept,
-                         table_.routes());
+            spdlog::info("FPM: stale routes are gone ({} so far), {} are left", counters_.swept, routes());
     }
 }
 
@@ -178,104 +197,76 @@ void FpmRoutes::wake() {
 
 void FpmRoutes::tick(Clock::time_point now) {
     if (!quiet_since_) return;
-    if (std::exchange(repeated_, table_.repeated()) != table_.repeated()) quiet_since_ = now;
-    if (table_.stale() != 0 && now - *quiet_since_ < std::chrono::seconds(settings_.stale_hold_s)) return;
+    if (std::exchange(repeated_, repeated()) != repeated()) quiet_since_ = now;
+    if (stale() != 0 && now - *quiet_since_ < std::chrono::seconds(settings_.stale_hold_s)) return;
     quiet_since_.reset();
-    if (table_.stale() == 0)
+    if (stale() == 0)
         spdlog::info("FPM: all routes of before have been repeated or withdrawn");
     else
-        spdlog::info("FPM: {} routes of before were not repeated and go", table_.stale());
+        spdlog::info("FPM: {} routes of before were not repeated and go", stale());
     sweeping_ = true;
     wake();
 }
 
-// Where a body's routes lead: to the kernel, if some of it encapsulates, or all of it leaves by devices that
-// are none of the router's.
-NextHopSetSpec FpmRoutes::spec_of(FpmBodyId body) const {
-    const KernelRoute route = table_.resolve(body);
-    NextHopSetSpec spec;
-    spec.resilient = set_ids_begin + body;
-    spec.mtu = route.mtu;  // whatever becomes of it: both say which set it is
-    switch (route.type) {
-        case RTN_BLACKHOLE:
-            spec.kind = PP_ADJ_BLACKHOLE;
-            return spec;
-        case RTN_UNREACHABLE:
-            spec.kind = PP_ADJ_UNREACHABLE;
-            return spec;
-        case RTN_PROHIBIT:
-            spec.kind = PP_ADJ_PROHIBIT;
-            return spec;
-        default:
-            break;
-    }
-    for (const auto& hop : route.next_hops) {
-        if (hop.ifindex == 0 && hop.gateway)
-            spec.next_hops.push_back({hop.gateway, 0, hop.weight});
-        else if (const L3Interface* interface = routing_.interfaces().by_ifindex(hop.ifindex))
-            spec.next_hops.push_back({hop.gateway, interface->id, hop.weight});
-    }
-    if (route.unsupported || (spec.next_hops.empty() && !route.next_hops.empty())) {
-        spec.kind = PP_ADJ_KERNEL;
-        spec.next_hops.clear();
-    }
-    return spec;
-}
-
-void FpmRoutes::body_made(FpmBodyId body) {
-    const auto set = routing_.acquire_next_hops(spec_of(body));
-    if (!set) return refuse("next hops", set.error());
-    sets_.emplace(body, *set);
-}
-
-// The set changes in place, for all of its routes at once. One for which there was no room before is given
-// its routes when they are repeated.
-void FpmRoutes::body_changed(FpmBodyId body) {
-    const auto known = sets_.find(body);
-    if (known == sets_.end()) return;
-    const auto set = routing_.acquire_next_hops(spec_of(body));
-    if (!set) return refuse("next hops", set.error());
-    routing_.release_next_hops(*set);
-}
-
-void FpmRoutes::body_gone(FpmBodyId body) {
-    const auto known = sets_.find(body);
-    if (known == sets_.end()) return;
-    routing_.release_next_hops(known->second);
-    sets_.erase(known);
-}
-
-void FpmRoutes::route_set(const Prefix& prefix, FpmBodyId body, uint32_t metric) {
-    const auto set = sets_.find(body);
-    if (set == sets_.end()) return (void)routing_.erase_route(prefix, fpm_source);
-    if (auto done = routing_.set_route({prefix, fpm_source, settings_.preference, metric, set->second});
-        !done)
-        refuse("route " + prefix.to_string(), done.error());
-}
-
-void FpmRoutes::route_removed(const Prefix& prefix) {
-    (void)routing_.erase_route(prefix, fpm_source);
-}
-
-// Once of each reason.
-void FpmRoutes::route_is_kernels(const Prefix& prefix, const char* why) {
-    not_followed_++;
-    if (!told_.insert(why).second) return;
-    spdlog::warn(
-        "FPM: route {} {}. Packets of such routes are handed to Linux, which needs the route and its "
-        "forwarding switched on",
-        prefix.to_string(), why);
-}
-
-// A full FIB refuses a whole table: one line in a thousand tells enough.
-void FpmRoutes::refuse(const std::string& what, const Error& error) {
-    if (refused_routes_++ % 1000 == 0)
-        spdlog::error("FPM: {}: not taken over ({} so far): {}", what, refused_routes_, error.to_string());
-}
-
 void FpmRoutes::refresh() {
-    for (const FpmBodyId body : table_.bodies())
-        body_changed(body);
+    for (const auto& [name, vrf] : vrfs_)
+        vrf->refresh();
+}
+
+void FpmRoutes::route(const RouteEvent& event) {
+    const auto vrf = by_table_.find(event.table);
+    if (vrf == by_table_.end())
+        ignored_++;
+    else
+        vrf->second->table().route(event);
+}
+
+// zebra's numbers of next hops are the same for all of its VRFs, and which of them will use one is not known.
+void FpmRoutes::next_hop(const NextHopEvent& event) {
+    for (const auto& [name, vrf] : vrfs_)
+        vrf->table().next_hop(event);
+}
+
+size_t FpmRoutes::sum(size_t (FpmTable::*count)() const) const {
+    size_t all = 0;
+    for (const auto& [name, vrf] : vrfs_)
+        all += (vrf->table().*count)();
+    return all;
+}
+
+bool FpmRoutes::each(const std::function<bool(FpmTable& table)>& done) {
+    return std::ranges::all_of(vrfs_, [&](const auto& vrf) { return done(vrf.second->table()); });
+}
+
+size_t FpmRoutes::routes(Family family) const {
+    size_t all = 0;
+    for (const auto& [name, vrf] : vrfs_)
+        all += vrf->table().routes(family);
+    return all;
+}
+
+size_t FpmRoutes::next_hop_sets() const {
+    size_t all = 0;
+    for (const auto& [name, vrf] : vrfs_)
+        all += vrf->next_hop_sets();
+    return all;
+}
+
+void FpmRoutes::begin_epoch() {
+    for (const auto& [name, vrf] : vrfs_)
+        vrf->table().begin_epoch();
+}
+
+uint64_t FpmRoutes::repeated() const {
+    uint64_t all = 0;
+    for (const auto& [name, vrf] : vrfs_)
+        all += vrf->table().repeated();
+    return all;
+}
+
+std::optional<uint8_t> FpmRoutes::protocol_of(const Prefix& prefix, const std::string& vrf) const {
+    const auto found = vrfs_.find(vrf);
+    return found == vrfs_.end() ? std::nullopt : found->second->table().protocol_of(prefix);
 }
 
 nlohmann::json FpmRoutes::show() const {
@@ -287,12 +278,12 @@ nlohmann::json FpmRoutes::show() const {
     return {{"listen", settings_.enabled ? json(settings_.listen()) : json()},
             {"peer", session_ ? json(session_->name) : json()},
             {"connected_s", session_ ? json(connected.count()) : json()},
-            {"routes4", table_.routes(Family::ipv4)},
-            {"routes6", table_.routes(Family::ipv6)},
-            {"stale", table_.stale()},
+            {"routes4", routes(Family::ipv4)},
+            {"routes6", routes(Family::ipv6)},
+            {"stale", stale()},
             {"sweeping", sweeping_},
-            {"next_hops", table_.next_hops()},
-            {"next_hop_sets", sets_.size()},
+            {"next_hops", vrfs_.empty() ? 0 : vrfs_.begin()->second->table().next_hops()},
+            {"next_hop_sets", next_hop_sets()},
             {"last_error", last_error_.empty() ? json() : json(last_error_)},
             {"counters",
              {{"connections", counters_.connections},
@@ -301,10 +292,10 @@ nlohmann::json FpmRoutes::show() const {
               {"messages", counts.messages},
               {"route_messages", counts.routes},
               {"next_hop_messages", counts.next_hops},
-              {"ignored", counts.ignored + table_.ignored()},
+              {"ignored", counts.ignored + ignored_ + sum(&FpmTable::ignored)},
               {"malformed", counts.malformed},
-              {"unsupported", counts.unsupported + not_followed_},
-              {"refused_routes", refused_routes_},
+              {"unsupported", counts.unsupported + shortfalls_.left_to_kernel()},
+              {"refused_routes", shortfalls_.refused()},
               {"swept", counters_.swept},
               {"turns", counters_.turns},
               {"longest_turn_ms", longest.count()}}}};

@@ -64,7 +64,9 @@ class AcquiredSets {
             if (!spec) return tl::unexpected(for_user_of(wanted, spec.error()));
             spec->mtu = set.mtu;
             if (set.counted_for) {
-                const auto counter = counters_.acquire({*set.counted_for, config_source});
+                const auto vrf = routing_.vrf_by_name(set.vrf).value_or(default_vrf);  // to_spec() knows it
+                const auto counter =
+                    counters_.acquire({*set.counted_for, config_source, routing_.vrf_name(vrf).kernel_table});
                 if (!counter) return tl::unexpected(counter.error());
                 spec->counter = *counter;
             }

@@ -49,28 +49,34 @@ InstalledRoutes::~InstalledRoutes() {
     watcher_.unwatch(writer_->descriptor());
     end_batch();
     if (!take_down_) return;
-    for (const auto& [prefix, installed] : installed_)
-        (void)writer_->remove(installed.route.table, prefix);
-    for (const Prefix& prefix : doubtful_)
-        (void)writer_->remove(table_, prefix);
+    for (const auto& [place, installed] : installed_)
+        (void)writer_->remove(installed.route.table, place.prefix);
+    for (const VrfPrefix& place : doubtful_)
+        if (const auto table = table_of(place.vrf)) (void)writer_->remove(*table, place.prefix);
 }
 
 Result<void> InstalledRoutes::configured(const config::Config& config) {
     if (!writer_) return {};
     if (!std::exchange(active_, true)) listen();
-    table_ = config.kernel_routes.table;
     wanted_at_all_ = config.kernel_routes.install;
     configured_.clear();
     if (wanted_at_all_)
         for (const auto& route : config.routes)
-            if (route.vrf.empty()) configured_.insert(configured_.end(), route.prefix);
+            configured_.insert(place_of(route));
     lost_.clear();
     refused_.clear();
     end_batch();
+    doubtful_.clear();
+    tables_ = {{"", config.kernel_routes.table}};
+    for (const auto& [name, vrf] : config.vrfs)
+        tables_.emplace(name, vrf.table);
+    vrfs_.clear();
+    for (const auto& [name, table] : tables_)
+        vrfs_.emplace(table, name);
     auto adopted = adopt();
     refresh();
     // The first of them are there when the reload is over.
-    RouteBatch first(*writer_, table_);
+    RouteBatch first(*writer_);
     plan(first, steady_clock::now() + step);
     first.carry_out();
     take_in(first.changes());
@@ -83,15 +89,16 @@ Result<void> InstalledRoutes::adopt() {
     if (!found) return tl::unexpected(found.error());
     const auto before = std::exchange(installed_, {});
     for (auto& route : *found) {
-        if (route.table != table_) {
+        const auto vrf = vrfs_.find(route.table);
+        if (vrf == vrfs_.end()) {
             (void)writer_->remove(route.table, route.prefix);
             continue;
         }
-        const auto known = before.find(route.prefix);
+        const VrfPrefix place{vrf->second, route.prefix};
+        const auto known = before.find(place);
         const bool was_behind = known != before.end() && known->second.behind;
-        const auto behind = was_behind ? writer_->goes_before(table_, route.prefix) : std::nullopt;
-        const Prefix prefix = route.prefix;
-        installed_.insert_or_assign(prefix, Installed{std::move(route), behind});
+        const auto behind = was_behind ? writer_->goes_before(route.table, route.prefix) : std::nullopt;
+        installed_.insert_or_assign(place, Installed{std::move(route), behind});
     }
     return {};
 }
@@ -99,34 +106,36 @@ Result<void> InstalledRoutes::adopt() {
 void InstalledRoutes::listen() {
     watcher_.watch(writer_->descriptor(), [this] {
         writer_->poll([this](uint32_t table, const Prefix& prefix, bool by_kernel) {
-            if (table == table_) note_lost(prefix, by_kernel);
+            if (const auto vrf = vrfs_.find(table); vrf != vrfs_.end())
+                note_lost({vrf->second, prefix}, by_kernel);
         });
     });
 }
 
-void InstalledRoutes::note_lost(const Prefix& prefix, bool by_kernel) {
-    const bool under_way = batch_ && batch_->concerns(prefix);
-    if (installed_.erase(prefix) == 0 && !under_way) return;
+void InstalledRoutes::note_lost(const VrfPrefix& place, bool by_kernel) {
+    const bool under_way = batch_ && batch_->concerns(place);
+    if (installed_.erase(place) == 0 && !under_way) return;
     // Whoever did it may have meant it: it is said, and put right by a reload.
-    if (!by_kernel && wanted(prefix)) lost_.insert(prefix);
+    if (!by_kernel && wanted(place)) lost_.insert(place);
     // Before it was changed, or after?
-    if (by_kernel && under_way) lost_meanwhile_.insert(prefix);
+    if (by_kernel && under_way) lost_meanwhile_.insert(place);
     if (by_kernel) refresh();
 }
 
 void InstalledRoutes::changed(std::span<const config::StaticRoute> routes) {
     if (!writer_ || !active_) return;
     constexpr size_t at_once = 16;
-    std::set<Prefix> prefixes;
+    std::set<VrfPrefix> places;
     for (const auto& route : routes) {
-        lost_.erase(route.prefix);
-        refused_.erase(route.prefix);
-        if (prefixes.size() <= at_once) prefixes.insert(route.prefix);
+        const VrfPrefix place = place_of(route);
+        lost_.erase(place);
+        refused_.erase(place);
+        if (places.size() <= at_once) places.insert(place);
     }
-    if (prefixes.size() > at_once || batch_) return refresh();
-    RouteBatch few(*writer_, table_);
-    for (const Prefix& prefix : prefixes)
-        plan(few, prefix);
+    if (places.size() > at_once || batch_) return refresh();
+    RouteBatch few(*writer_);
+    for (const VrfPrefix& place : places)
+        plan(few, place);
     few.carry_out();
     take_in(few.changes());
 }
@@ -146,22 +155,32 @@ void InstalledRoutes::tick() {
     if (sweeping_) sweep();
 }
 
-std::optional<fib::Route> InstalledRoutes::chosen(const Prefix& prefix) const {
-    const auto config =
-        configured_.contains(prefix) ? routing_.route(prefix, fib::RouteSource::config) : std::nullopt;
-    const auto cli = wanted_at_all_ ? routing_.route(prefix, fib::RouteSource::cli) : std::nullopt;
+std::optional<uint32_t> InstalledRoutes::table_of(const std::string& vrf) const {
+    const auto found = tables_.find(vrf);
+    return found == tables_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<fib::Route> InstalledRoutes::chosen(const VrfPrefix& place) const {
+    const auto vrf = routing_.vrf_by_name(place.vrf);
+    if (!vrf) return std::nullopt;
+    const auto config = configured_.contains(place)
+                            ? routing_.route(place.prefix, fib::RouteSource::config, *vrf)
+                            : std::nullopt;
+    const auto cli =
+        wanted_at_all_ ? routing_.route(place.prefix, fib::RouteSource::cli, *vrf) : std::nullopt;
     if (!config || !cli) return config ? config : cli;
     const auto rank = [](const fib::Route& route) { return std::pair{route.preference, route.metric}; };
     return rank(*config) < rank(*cli) ? config : cli;
 }
 
 // What of it the kernel can be given now; nothing while no next hop can be used.
-std::optional<HostRoute> InstalledRoutes::wanted(const Prefix& prefix) const {
-    const auto route = chosen(prefix);
-    if (!route) return std::nullopt;
+std::optional<HostRoute> InstalledRoutes::wanted(const VrfPrefix& place) const {
+    const auto route = chosen(place);
+    const auto table = table_of(place.vrf);
+    if (!route || !table) return std::nullopt;
     const auto type = type_of(routing_.next_hop_sets().spec_of(route->next_hops).kind);
     if (!type) return std::nullopt;
-    HostRoute wanted{prefix, table_, *type, {}, 0};
+    HostRoute wanted{place.prefix, *table, *type, {}, 0};
     if (*type != RTN_UNICAST) return wanted;
     for (const auto& hop : routing_.next_hop_sets().hops_of(route->next_hops)) {
         const L3Interface* on = routing_.interfaces().find(hop.interface);
@@ -174,22 +193,24 @@ std::optional<HostRoute> InstalledRoutes::wanted(const Prefix& prefix) const {
     return wanted;
 }
 
-std::optional<Prefix> InstalledRoutes::next_after(const std::optional<Prefix>& prefix) const {
-    std::optional<Prefix> next;
+std::optional<VrfPrefix> InstalledRoutes::next_after(const std::optional<VrfPrefix>& place) const {
+    const VrfPrefix* next = nullptr;
     const auto consider = [&](const auto& container, const auto& key_of) {
-        const auto at = prefix ? container.upper_bound(*prefix) : container.begin();
-        if (at != container.end() && (!next || key_of(*at) < *next)) next = key_of(*at);
+        const auto at = place ? container.upper_bound(*place) : container.begin();
+        if (at != container.end() && (!next || key_of(*at) < *next)) next = &key_of(*at);
     };
-    consider(configured_, [](const Prefix& key) { return key; });
-    consider(doubtful_, [](const Prefix& key) { return key; });
-    consider(installed_, [](const auto& entry) { return entry.first; });
-    if (wanted_at_all_) consider(by_hand_.all(), [](const auto& entry) { return entry.first; });
-    return next;
+    const auto itself = [](const VrfPrefix& key) -> const VrfPrefix& { return key; };
+    const auto key = [](const auto& entry) -> const VrfPrefix& { return entry.first; };
+    consider(configured_, itself);
+    consider(doubtful_, itself);
+    consider(installed_, key);
+    if (wanted_at_all_) consider(by_hand_.all(), key);
+    return next ? std::optional(*next) : std::nullopt;
 }
 
 void InstalledRoutes::sweep() {
     if (!writer_ || batch_) return;
-    auto batch = std::make_shared<RouteBatch>(*writer_, table_);
+    auto batch = std::make_shared<RouteBatch>(*writer_);
     plan(*batch, steady_clock::now() + step);
     if (batch->empty()) return;
     batch_ = std::move(batch);
@@ -238,23 +259,25 @@ void InstalledRoutes::plan(RouteBatch& batch, Deadline deadline) {
     }
 }
 
-void InstalledRoutes::plan(RouteBatch& batch, const Prefix& prefix) {
-    const bool again = forced(prefix);
-    doubtful_.erase(prefix);
-    if (lost_.contains(prefix)) return;
-    auto now = wanted(prefix);
-    const auto known = installed_.find(prefix);
+void InstalledRoutes::plan(RouteBatch& batch, const VrfPrefix& place) {
+    const bool again = forced(place);
+    doubtful_.erase(place);
+    const auto table = table_of(place.vrf);
+    if (!table || lost_.contains(place)) return;
+    auto now = wanted(place);
+    const auto known = installed_.find(place);
     if (!again && known == installed_.end() && !now) return;
     if (!again && known != installed_.end() && now == known->second.route) return;
-    batch.put({.prefix = prefix,
+    batch.put({.place = place,
+               .table = *table,
                .remove = again || known != installed_.end(),
                .add = std::move(now),
                .forced = again});
 }
 
-bool InstalledRoutes::forced(const Prefix& prefix) const {
-    if (doubtful_.contains(prefix)) return true;
-    const auto known = installed_.find(prefix);
+bool InstalledRoutes::forced(const VrfPrefix& place) const {
+    if (doubtful_.contains(place)) return true;
+    const auto known = installed_.find(place);
     return known != installed_.end() && !shaken_.empty() &&
            std::ranges::any_of(known->second.route.next_hops,
                                [&](const auto& hop) { return shaken_.contains(hop.ifindex); });
@@ -265,49 +288,49 @@ void InstalledRoutes::take_in(std::span<RouteBatch::Change> changes) {
     for (auto& change : changes) {
         if (change.done) note(change);
         const bool in_doubt =
-            change.done ? lost_meanwhile_.contains(change.prefix) : change.forced || change.begun;
-        if (in_doubt) doubtful_.insert(change.prefix);
+            change.done ? lost_meanwhile_.contains(change.place) : change.forced || change.begun;
+        if (in_doubt) doubtful_.insert(change.place);
         if (in_doubt || !change.done) refresh();
-        if (lost_.contains(change.prefix)) installed_.erase(change.prefix);
+        if (lost_.contains(change.place)) installed_.erase(change.place);
     }
 }
 
 void InstalledRoutes::note(RouteBatch::Change& change) {
-    const Prefix& prefix = change.prefix;
+    const VrfPrefix& place = change.place;
     if (change.remove) {
-        if (!change.removed) tell(prefix, change.removed.error().to_string());
-        installed_.erase(prefix);
+        if (!change.removed) tell(place, change.removed.error().to_string());
+        installed_.erase(place);
     }
     if (!change.add) return;
     if (!change.added) {
-        if (refused_.insert_or_assign(prefix, change.added.error().message).second)
-            tell(prefix, "not installed in the kernel: " + change.added.error().to_string());
+        if (refused_.insert_or_assign(place, change.added.error().message).second)
+            tell(place, "not installed in the kernel: " + change.added.error().to_string());
         return;
     }
-    refused_.erase(prefix);
+    refused_.erase(place);
     if (change.behind)
-        tell(prefix, "the kernel has another route for it, of protocol " +
-                         config::protocol_name(*change.behind) + ", which the router's own traffic takes");
-    installed_.insert_or_assign(prefix, Installed{*std::move(change.add), change.behind});
+        tell(place, "the kernel has another route for it, of protocol " +
+                        config::protocol_name(*change.behind) + ", which the router's own traffic takes");
+    installed_.insert_or_assign(place, Installed{*std::move(change.add), change.behind});
 }
 
 // One line in a thousand tells enough of a whole table.
-void InstalledRoutes::tell(const Prefix& prefix, const std::string& what) {
+void InstalledRoutes::tell(const VrfPrefix& place, const std::string& what) {
     constexpr uint64_t always = 20;
     constexpr uint64_t then_every = 1000;
     if (++told_ <= always || told_ % then_every == 0)
-        spdlog::warn("route {}: {} ({} so far)", prefix.to_string(), what, told_);
+        spdlog::warn("route {}: {} ({} so far)", place.to_string(), what, told_);
 }
 
 void InstalledRoutes::find_drift(std::vector<DriftItem>& found) const {
-    for (const auto& prefix : lost_)
-        found.push_back({"kernel route", prefix.to_string(), "installed", "removed by somebody else"});
-    for (const auto& [prefix, why] : refused_)
-        found.push_back({"kernel route", prefix.to_string(), "installed", why, false});
-    for (const auto& [prefix, installed] : installed_)
+    for (const auto& place : lost_)
+        found.push_back({"kernel route", place.to_string(), "installed", "removed by somebody else"});
+    for (const auto& [place, why] : refused_)
+        found.push_back({"kernel route", place.to_string(), "installed", why, false});
+    for (const auto& [place, installed] : installed_)
         if (installed.behind)
             found.push_back(
-                {"kernel route", prefix.to_string(), "used by the router's own traffic",
+                {"kernel route", place.to_string(), "used by the router's own traffic",
                  "a route of protocol " + config::protocol_name(*installed.behind) + " goes before", false});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Configured routes, and those given by hand, in the kernel's table, for the host's own traffic. Keeps the
-/// kernel at what the routing core makes of them: gateways resolved, links that are down left out.
+/// Configured routes, and those given by hand, in the kernel's table of their VRF, for the host's own
+/// traffic. Keeps the kernel at what the routing core makes of them: gateways resolved, links that are down
+/// left out.
 ///
 /// What is to be changed is found in steps that are bounded in time, however many routes there are, and done
 /// a batch at a time aside (route_batch.h); a few routes given by hand are there when the call returns.
@@ -62,19 +63,20 @@ class InstalledRoutes {
     };
     Result<void> adopt();
     void listen();
-    [[nodiscard]] std::optional<HostRoute> wanted(const Prefix& prefix) const;
-    [[nodiscard]] std::optional<fib::Route> chosen(const Prefix& prefix) const;
-    [[nodiscard]] std::optional<Prefix> next_after(const std::optional<Prefix>& prefix) const;
+    [[nodiscard]] std::optional<HostRoute> wanted(const VrfPrefix& place) const;
+    [[nodiscard]] std::optional<fib::Route> chosen(const VrfPrefix& place) const;
+    [[nodiscard]] std::optional<VrfPrefix> next_after(const std::optional<VrfPrefix>& place) const;
     void sweep();
     void plan(RouteBatch& batch, Deadline deadline);
-    void plan(RouteBatch& batch, const Prefix& prefix);
-    [[nodiscard]] bool forced(const Prefix& prefix) const;
+    void plan(RouteBatch& batch, const VrfPrefix& place);
+    [[nodiscard]] bool forced(const VrfPrefix& place) const;
     void send_off();
     void take_in(std::span<RouteBatch::Change> changes);
     void end_batch();
     void note(RouteBatch::Change& change);
-    void note_lost(const Prefix& prefix, bool by_kernel);
-    void tell(const Prefix& prefix, const std::string& what);
+    void note_lost(const VrfPrefix& place, bool by_kernel);
+    void tell(const VrfPrefix& place, const std::string& what);
+    [[nodiscard]] std::optional<uint32_t> table_of(const std::string& vrf) const;
 
     const Routing& routing_;
     const CliRoutes& by_hand_;
@@ -83,18 +85,19 @@ class InstalledRoutes {
     bool active_ = false;  ///< a configuration has been taken over
     bool take_down_ = false;
     bool wanted_at_all_ = false;
-    uint32_t table_ = 254;
-    std::set<Prefix> configured_;
-    std::map<Prefix, Installed> installed_;
-    std::map<Prefix, std::string> refused_;
-    std::set<Prefix> lost_;      ///< to somebody, who may have meant it: until the next reload
-    std::set<uint32_t> shaken_;  ///< devices whose routes are installed again, whatever was known of them
-    std::set<Prefix> doubtful_;  ///< routes that are, too
+    std::map<std::string, uint32_t> tables_{{"", 254}};  ///< of VRFs, by name
+    std::map<uint32_t, std::string> vrfs_{{254, ""}};    ///< the reverse
+    std::set<VrfPrefix> configured_;
+    std::map<VrfPrefix, Installed> installed_;
+    std::map<VrfPrefix, std::string> refused_;
+    std::set<VrfPrefix> lost_;      ///< to somebody, who may have meant it: until the next reload
+    std::set<uint32_t> shaken_;     ///< devices whose routes are installed again, whatever was known of them
+    std::set<VrfPrefix> doubtful_;  ///< routes that are, too
     bool sweeping_ = false;
-    std::optional<Prefix> swept_;  ///< up to here; nothing: the sweep begins
+    std::optional<VrfPrefix> swept_;  ///< up to here; nothing: the sweep begins
     uint64_t told_ = 0;
-    std::shared_ptr<RouteBatch> batch_;  ///< under way
-    std::set<Prefix> lost_meanwhile_;    ///< of its prefixes, by the kernel's doing
+    std::shared_ptr<RouteBatch> batch_;   ///< under way
+    std::set<VrfPrefix> lost_meanwhile_;  ///< of its prefixes, by the kernel's doing
     /// Answers that come later do not find it.
     std::shared_ptr<InstalledRoutes*> self_ = std::make_shared<InstalledRoutes*>(this);
 };

@@ -5,9 +5,9 @@
 
 namespace pktpit::router {
 
-bool RouteBatch::concerns(const Prefix& prefix) const {
-    const auto at = std::ranges::lower_bound(changes_, prefix, {}, &Change::prefix);
-    return at != changes_.end() && at->prefix == prefix;
+bool RouteBatch::concerns(const VrfPrefix& place) const {
+    const auto at = std::ranges::lower_bound(changes_, place, {}, &Change::place);
+    return at != changes_.end() && at->place == place;
 }
 
 bool RouteBatch::begin_change() {
@@ -28,9 +28,10 @@ void RouteBatch::carry_out() {
         if (!begin_change()) return;
         change.begun = true;
         try {
-            if (change.remove) change.removed = writer_.remove(table_, change.prefix);
+            if (change.remove) change.removed = writer_.remove(change.table, change.place.prefix);
             if (change.add) change.added = writer_.add(*change.add);
-            if (change.add && change.added) change.behind = writer_.goes_before(table_, change.prefix);
+            if (change.add && change.added)
+                change.behind = writer_.goes_before(change.table, change.place.prefix);
             change.done = true;
         } catch (...) {
             end_change();

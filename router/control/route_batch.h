@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "router/control/vrf_prefix.h"
 #include "router/kernel/route_writer.h"
 
 namespace pktpit::router {
@@ -20,7 +21,8 @@ class RouteBatch {
     static constexpr size_t most = 512;  ///< changes
 
     struct Change {
-        Prefix prefix;
+        VrfPrefix place;
+        uint32_t table = 0;   ///< the kernel's, of the VRF
         bool remove = false;  ///< what is there of ours, first
         std::optional<HostRoute> add;
         bool forced = false;  ///< whatever was known of what is there
@@ -33,13 +35,14 @@ class RouteBatch {
         std::optional<uint8_t> behind{};  ///< protocol of a route of somebody else that goes before
     };
 
-    /// All of them in `table`, by prefix. `writer` is used by carry_out() alone.
-    RouteBatch(RouteWriter& writer, uint32_t table) : writer_(writer), table_(table) {}
+    /// `writer` is used by carry_out() alone.
+    explicit RouteBatch(RouteWriter& writer) : writer_(writer) {}
 
+    /// In the order of their places.
     void put(Change change) { changes_.push_back(std::move(change)); }
     [[nodiscard]] bool full() const { return changes_.size() >= most; }
     [[nodiscard]] bool empty() const { return changes_.empty(); }
-    [[nodiscard]] bool concerns(const Prefix& prefix) const;
+    [[nodiscard]] bool concerns(const VrfPrefix& place) const;
 
     /// All changes, one after the other; once.
     void carry_out();
@@ -53,7 +56,6 @@ class RouteBatch {
     void end_change();
 
     RouteWriter& writer_;
-    const uint32_t table_;
     std::vector<Change> changes_;  ///< which they are is not changed after carry_out() began
     std::mutex mutex_;             ///< of the two below
     std::condition_variable idle_;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 
 #include "base/errno_text.h"
 #include "base/fd.h"
@@ -30,6 +31,16 @@ std::string line_of_routes(std::span<const config::StaticRoute> routes) {
         line += config::route_text(route);
     }
     return line + "]}\n";
+}
+
+std::optional<VrfPrefix> removed_place(const json& entry) {
+    const auto text_of = [](const json& value) {
+        return value.is_string() ? value.get<std::string>() : std::string();
+    };
+    const bool of_vrf = entry.is_object();
+    const auto prefix = Prefix::parse(text_of(of_vrf ? entry.value("prefix", json()) : entry));
+    if (!prefix) return std::nullopt;
+    return VrfPrefix{of_vrf ? text_of(entry.value("vrf", json())) : std::string(), *prefix};
 }
 
 Result<void> write_all(int descriptor, std::string_view text) {
@@ -83,15 +94,14 @@ void RouteJournal::read_line(const std::string& line, Routes& routes) {
         for (const auto& entry : *set) {
             changes_++;
             if (auto route = config::parse_route(entry))
-                routes.insert_or_assign(route->prefix, std::move(*route));
+                routes.insert_or_assign(place_of(*route), std::move(*route));
             else
                 spdlog::warn("{}: {}", path_, route.error().front().to_string());
         }
     if (removed)
         for (const auto& entry : *removed) {
             changes_++;
-            if (!entry.is_string()) continue;
-            if (const auto prefix = Prefix::parse(entry.get<std::string>())) routes.erase(*prefix);
+            if (const auto place = removed_place(entry)) routes.erase(*place);
         }
 }
 
@@ -105,7 +115,9 @@ Result<void> RouteJournal::remove(std::span<const config::StaticRoute> routes) {
     std::string line = R"({"remove":[)";
     for (const auto& route : routes) {
         if (line.back() != '[') line += ',';
-        line += '"' + route.prefix.to_string() + '"';
+        const std::string prefix = '"' + route.prefix.to_string() + '"';
+        line += route.vrf.empty() ? prefix
+                                  : R"({"prefix":)" + prefix + R"(,"vrf":)" + json(route.vrf).dump() + '}';
     }
     auto appended = append(line + "]}\n");
     if (appended) changes_ += routes.size();
@@ -148,7 +160,7 @@ Result<void> RouteJournal::rewrite(const Routes& routes) {
     const Fd file(::open(incoming.c_str(), O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0640));
     if (!file) return tl::unexpected(cannot_keep(path_, errno_text(errno)));
     std::string text;
-    for (const auto& [prefix, route] : routes)
+    for (const auto& [place, route] : routes)
         text += line_of_routes({&route, 1});
     if (auto written = write_all(file.get(), text); !written)
         return tl::unexpected(cannot_keep(path_, written.error().message));

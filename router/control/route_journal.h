@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The file that keeps routes given by hand over a restart of the daemon: one JSON object a line, each a
-/// change, `{"set": [routes]}` or `{"remove": [prefixes]}`, the later ones over the earlier. A change is one
+/// change, `{"set": [routes]}` or `{"remove": [prefixes]}` (of another VRF than the default one
+/// `{"prefix", "vrf"}`), the later ones over the earlier. A change is one
 /// write at the end, whatever the file holds; when it says much that later lines void, it is written anew
 /// beside and renamed over. A last line without its end (whoever wrote it was killed) counts for nothing.
 ///
@@ -13,12 +14,13 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "router/control/vrf_prefix.h"
 
 namespace pktpit::router {
 
 class RouteJournal {
   public:
-    using Routes = std::map<Prefix, config::StaticRoute>;
+    using Routes = std::map<VrfPrefix, config::StaticRoute>;
 
     explicit RouteJournal(std::string path) : path_(std::move(path)) {}
 

@@ -168,6 +168,7 @@ json Daemon::ports() {
                                  {"vlan", on.vlan},
                                  {"protocol", tpid_text(on.vlan_protocol)},
                                  {"mtu", on.mtu},
+                                 {"vrf", vrf_label(control_->routing(), on.vrf)},
                                  {"addresses", addresses_of(on)}});
         }
         by_id[port.port] = {
@@ -186,6 +187,7 @@ json Daemon::ports() {
             {"warning",
              port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
+            {"vrf", vrf_label(control_->routing(), interface.vrf)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},
             {"rx_bytes", counters.rx_bytes},
@@ -203,8 +205,8 @@ json Daemon::ports() {
     return with_model({{"ports", std::move(ports)}});
 }
 
-ProtocolOf Daemon::protocols() const {
-    return [this](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix); };
+ProtocolOf Daemon::protocols(const std::string& vrf) const {
+    return [this, vrf](const Prefix& prefix) { return control_->fpm_routes().protocol_of(prefix, vrf); };
 }
 
 Result<VrfId> Daemon::vrf_of(const std::string& name) const {
@@ -214,13 +216,14 @@ Result<VrfId> Daemon::vrf_of(const std::string& name) const {
 
 Control::Begun Daemon::routes(const RouteQuery& query) {
     if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
-    return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(), protocols());
+    return list_routes(control_->routing(), query, RouteForm::page, &control_->route_counters(),
+                       protocols(query.vrf));
 }
 
 Control::Begun Daemon::all_routes(const RouteQuery& query) {
     if (auto known = vrf_of(query.vrf); !known) return tl::unexpected(known.error());
     return list_routes(control_->routing(), query, RouteForm::lines, &control_->route_counters(),
-                       protocols());
+                       protocols(query.vrf));
 }
 
 Control::Begun Daemon::routes_summary(const RouteQuery& query) {
@@ -244,7 +247,7 @@ Result<json> Daemon::route_to(const AddressQuery& query) {
     const auto vrf = vrf_of(query.vrf);
     if (!vrf) return tl::unexpected(vrf.error());
     return show_route_to(control_->routing(), query.addresses.front(), &control_->route_counters(),
-                         protocols(), *vrf);
+                         protocols(query.vrf), *vrf);
 }
 
 Result<json> Daemon::lookup(const AddressQuery& query) {
@@ -350,7 +353,7 @@ json Daemon::counters() {
             {"totals", counts_of(totals)},
             {"slow_path", std::move(slow_path)},
             {"kernel_routes", counters_of(control_->kernel_routes_status())},
-            {"routes", show_route_counters(control_->route_counters())}};
+            {"routes", show_route_counters(control_->routing(), control_->route_counters())}};
 }
 
 json Daemon::latency() {
@@ -415,12 +418,14 @@ const char* done_by(RouteEdit change) {
 Result<json> Daemon::change_route(RouteEdit change, const config::StaticRoute& route) {
     const auto changed = control_->change_cli_routes(edit_of(change), {&route, 1});
     if (!changed) return tl::unexpected(changed.error().error);
-    if (*changed != 0) spdlog::info("route {}: {} by hand", route.prefix.to_string(), done_by(change));
+    if (*changed != 0) spdlog::info("route {}: {} by hand", place_of(route).to_string(), done_by(change));
     const Routing& routing = control_->routing();
-    const auto now = routing.route(route.prefix, fib::RouteSource::cli);
-    const auto best = routing.rib().best(route.prefix);
+    const VrfId vrf = routing.vrf_by_name(route.vrf).value_or(default_vrf);
+    const auto now = routing.route(route.prefix, fib::RouteSource::cli, vrf);
+    const auto best = routing.rib(vrf).best(route.prefix);
     const bool is_best = now && best && best->source == now->source;
     return json{{"prefix", route.prefix.to_string()},
+                {"vrf", route.vrf.empty() ? "default" : route.vrf},
                 {"changed", *changed != 0},
                 {"route", now ? show_route(routing, *now, is_best, &control_->route_counters()) : json()}};
 }

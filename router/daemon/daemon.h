@@ -95,7 +95,8 @@ class Daemon : public Control, private SlowPathControl {
     void applied();
     void tick();
     /// Who knows the protocols of FRR's routes.
-    [[nodiscard]] std::function<std::optional<uint8_t>(const Prefix&)> protocols() const;
+    [[nodiscard]] std::function<std::optional<uint8_t>(const Prefix&)> protocols(
+        const std::string& vrf) const;
     [[nodiscard]] Result<VrfId> vrf_of(const std::string& name) const;
     [[nodiscard]] nlohmann::json with_model(nlohmann::json body) const;
     [[nodiscard]] std::optional<NicDetails> nic(PortId port) const;

@@ -27,7 +27,6 @@ class RibOf {
   public:
     RibOf(const Routing& routing, std::string vrf)
         : routing_(routing), name_(std::move(vrf)), id_(routing.vrf_by_name(name_)) {}
-    [[nodiscard]] bool is_default() const { return id_ == default_vrf; }
     [[nodiscard]] bool gone() const { return !id_ || routing_.vrf_by_name(name_) != id_; }
     // Not of one that has gone.
     [[nodiscard]] const fib::Rib& rib() const { return routing_.rib(*id_); }
@@ -162,12 +161,9 @@ class RouteList final : public LongAnswer {
         auto [next_hops, added] = next_hops_.try_emplace(route.next_hops);
         if (added) next_hops->second = text_of(show_next_hops(routing_, spec));
         std::optional<uint8_t> protocol;
-        if (route.source == fib::RouteSource::fpm && protocol_of_ && vrf_.is_default())
-            protocol = protocol_of_(route.prefix);
+        if (route.source == fib::RouteSource::fpm && protocol_of_) protocol = protocol_of_(route.prefix);
         text += best ? "{\"best\":true,\"counters\":" : "{\"best\":false,\"counters\":";
-        text += counters_ && spec.counter && vrf_.is_default()
-                    ? text_of(count_of(counters_->read(spec.counter)))
-                    : "null";
+        text += counters_ && spec.counter ? text_of(count_of(counters_->read(spec.counter))) : "null";
         text += ",\"metric\":" + std::to_string(route.metric);
         text += ",\"mtu\":" + (spec.mtu != 0 ? std::to_string(spec.mtu) : "null");
         text.append(",\"next_hops\":").append(next_hops->second);

@@ -121,7 +121,7 @@ json resolved_hops(const Routing& routing, const std::vector<ResolvedHop>& hops)
 json name_of(const Routing& routing, VrfId vrf) {
     const auto all = routing.vrfs();
     if (std::ranges::find(all, vrf) == all.end()) return nullptr;
-    return vrf == default_vrf ? "default" : routing.vrf_name(vrf).name;
+    return vrf_label(routing, vrf);
 }
 
 // A next hop as it was asked for, with what it resolves to.
@@ -244,14 +244,21 @@ json show_route(const Routing& routing, const fib::Route& route, bool best, cons
             {"next_hops", show_next_hops(routing, spec)}};
 }
 
-json show_route_counters(const RouteCounters& counters) {
+json show_route_counters(const Routing& routing, const RouteCounters& counters) {
     json routes = json::array();
     for (const auto& [route, counter] : counters.all()) {
         routes.push_back(count_of(counters.read(counter)));
         routes.back()["prefix"] = route.prefix.to_string();
         routes.back()["source"] = fib::to_string(route.source);
+        if (const auto vrf = routing.vrf_by_table(route.table))
+            routes.back()["vrf"] = vrf_label(routing, *vrf);
     }
     return routes;
+}
+
+const std::string& vrf_label(const Routing& routing, VrfId vrf) {
+    static const std::string of_default = "default";
+    return vrf == default_vrf ? of_default : routing.vrf_name(vrf).name;
 }
 
 json show_vrfs(const Routing& routing) {
@@ -285,9 +292,7 @@ json show_route_to(const Routing& routing, const IpAddress& address, const Route
     answer["prefix"] = best->prefix.to_string();
     bool first = true;
     for (const auto& candidate : routing.rib(vrf).candidates(best->prefix)) {
-        answer["candidates"].push_back(vrf == default_vrf
-                                           ? show_route(routing, candidate, first, counters, protocol_of)
-                                           : show_route(routing, candidate, first));
+        answer["candidates"].push_back(show_route(routing, candidate, first, counters, protocol_of));
         first = false;
     }
     const fib::GroupId group = routing.image()

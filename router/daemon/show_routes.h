@@ -33,11 +33,13 @@ nlohmann::json show_route_to(const Routing& routing, const IpAddress& address,
                              VrfId vrf = default_vrf);
 nlohmann::json show_adjacency(const Routing& routing, fib::AdjacencyId id);
 /// All counted routes, in prefix order.
-nlohmann::json show_route_counters(const RouteCounters& counters);
+nlohmann::json show_route_counters(const Routing& routing, const RouteCounters& counters);
 nlohmann::json show_lookup(const Routing& routing, const std::vector<IpAddress>& addresses,
                            VrfId vrf = default_vrf);
 /// Every VRF, the default one first, with its interfaces.
 nlohmann::json show_vrfs(const Routing& routing);
+/// As people say it: "default" is the one without a name.
+const std::string& vrf_label(const Routing& routing, VrfId vrf);
 
 /// "reachable", "stale", …
 std::string_view to_string(NeighbourState state);

@@ -53,7 +53,7 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
     const L3Interface* interface = routing.interfaces().find(decision.ingress_interface);
     const VrfId vrf = interface ? interface->vrf : default_vrf;
     json lookup{{"interface", interface ? json(interface->name) : json()},
-                {"vrf", vrf == default_vrf ? "default" : routing.vrf_name(vrf).name},
+                {"vrf", vrf_label(routing, vrf)},
                 {"destination", destination->to_string()},
                 {"prefix", nullptr},
                 {"source", nullptr},

@@ -49,6 +49,7 @@ class FpmTable : public FpmUpdates::Receiver {
     /// Routes of other tables are ignored.
     FpmTable(Listener& listener, uint32_t table) : listener_(listener), table_(table) {}
     void set_table(uint32_t table) { table_ = table; }
+    [[nodiscard]] uint32_t kernel_table() const { return table_; }
 
     void route(const RouteEvent& event) override;
     void next_hop(const NextHopEvent& event) override;
@@ -78,7 +79,7 @@ class FpmTable : public FpmUpdates::Receiver {
     /// How many routes of former epochs have been said again: grows as long as zebra repeats its table.
     [[nodiscard]] uint64_t repeated() const { return repeated_; }
     /// What a route was ignored for: another table, connected nets, prefixes that are never forwarded.
-    [[nodiscard]] uint64_t ignored() const { return ignored_; }
+    [[nodiscard]] size_t ignored() const { return ignored_; }
 
   private:
     struct BodyKey {
@@ -142,7 +143,7 @@ class FpmTable : public FpmUpdates::Receiver {
     uint32_t epoch_ = 1;
     size_t stale_ = 0;
     uint64_t repeated_ = 0;
-    uint64_t ignored_ = 0;
+    size_t ignored_ = 0;
     Table<fib::PrefixKey4> table4_;
     Table<fib::PrefixKey6> table6_;
     std::unordered_map<BodyKey, FpmBodyId, BodyKeyHash> bodies_;

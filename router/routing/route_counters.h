@@ -25,6 +25,7 @@ struct RouteCount {
 struct CountedRoute {
     Prefix prefix;
     fib::RouteSource source = fib::RouteSource::config;
+    uint32_t table = 0;  ///< of the VRF, the kernel's number; 0: of the default VRF
     auto operator<=>(const CountedRoute&) const = default;
 };
 

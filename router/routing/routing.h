@@ -67,6 +67,8 @@ class Routing {
     [[nodiscard]] const VrfName& vrf_name(VrfId id) const { return vrf(id).name; }
     void rename_vrf(VrfId id, const VrfName& name) { vrf(id).name = name; }
     [[nodiscard]] std::optional<VrfId> vrf_by_name(std::string_view name) const;
+    /// By the kernel's number of its table; 0 is the default one's.
+    [[nodiscard]] std::optional<VrfId> vrf_by_table(uint32_t kernel_table) const;
     /// All there are, the default one first.
     [[nodiscard]] std::vector<VrfId> vrfs() const;
     /// Of an interface; of one that is not there the default one.

@@ -66,6 +66,12 @@ std::optional<VrfId> Routing::vrf_by_name(std::string_view name) const {
     return std::nullopt;
 }
 
+std::optional<VrfId> Routing::vrf_by_table(uint32_t kernel_table) const {
+    for (const auto& [id, vrf] : vrfs_)
+        if (vrf->name.kernel_table == kernel_table) return id;
+    return std::nullopt;
+}
+
 std::vector<VrfId> Routing::vrfs() const {
     std::vector<VrfId> ids;
     for (const auto& [id, vrf] : vrfs_)

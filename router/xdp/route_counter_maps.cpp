@@ -17,6 +17,7 @@ pp_counted_route key_of(const CountedRoute& route) {
     key.family = static_cast<uint8_t>(route.prefix.address.family);
     key.length = route.prefix.length;
     key.source = static_cast<uint8_t>(route.source);
+    key.table = route.table;
     std::copy(route.prefix.address.bytes.begin(), route.prefix.address.bytes.end(), key.address);
     return key;
 }
@@ -29,6 +30,7 @@ std::optional<CountedRoute> route_of(const pp_counted_route& key) {
         return std::nullopt;
     route.prefix.length = key.length;
     route.source = static_cast<fib::RouteSource>(key.source);
+    route.table = key.table;
     return route;
 }
 

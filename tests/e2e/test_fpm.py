@@ -223,7 +223,10 @@ NEWROUTE, DELROUTE, NEWNEXTHOP = 24, 25, 104
 
 def route4(kind, prefix, nexthop_id=None, gateway=None, ifindex=None, protocol=4, table=254, mtu=None, encap=None):
     address, length = prefix.split("/")
-    body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length), 0, 0, table, protocol, 0, 1, 0)
+    # RT_TABLE_COMPAT, and the number in RTA_TABLE, where it does not fit.
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length), 0, 0, table if table < 256 else 252, protocol, 0, 1, 0)
+    if table >= 256:
+        body += attribute(15, struct.pack("=I", table))
     body += attribute(1, socket.inet_aton(address))
     if nexthop_id:
         body += attribute(30, struct.pack("=I", nexthop_id))

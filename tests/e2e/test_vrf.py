@@ -16,6 +16,7 @@ from lib.pktpit_router import inline_only
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
+from test_fpm import FPM, NEWROUTE, Sender, next_hop4, route4
 from test_trace import Observation
 
 requirement = pytest.mark.requirement
@@ -228,9 +229,8 @@ def test_shown(net):
     summary = net.router.json("show", "routes", "summary", "--vrf", "red")
     assert summary["ipv4"]["prefixes"] + summary["ipv6"]["prefixes"] > 0 and summary["ipv4"]["refused"] == 0
     assert summary["ipv4"]["sources"]["config"]["routes"] == 4
+    assert "in VRF blue" in net.router.cli("show", "ports").stdout
     assert "red" in net.router.cli("show", "vrfs").stdout and "1001" in net.router.cli("show", "vrfs").stdout
-    by_hand = net.router.cli("route", "add", "192.0.2.128/25", "via", "10.77.0.2", "vrf", "red", check=False)
-    assert by_hand.returncode != 0 and "vrf" in by_hand.stdout + by_hand.stderr
     refused = net.router.cli("show", "routes", "--vrf", "green", check=False)
     assert refused.returncode != 0 and "green" in refused.stdout + refused.stderr
 
@@ -282,12 +282,89 @@ def test_kernel_tables_are_followed(net, prefix, destination, via):
         error_at(sender, destination)
 
 
-@requirement("routes of a VRF are not installed in the kernel")
-def test_not_installed(net):
-    for table in ("main", "1001", "1002"):
-        routes = net.topology.router_namespace.ip("route", "show", "table", table, check=False).stdout
-        assert "198.18.1.0/24" not in routes and "198.18.3.0/24" not in routes and "192.0.2.0/24" not in routes
-    assert "198.18.5.0/24" in net.topology.router_namespace.ip("route", "show").stdout
+def kernel_has(net, table, prefix):
+    return prefix in net.topology.router_namespace.ip("route", "show", "table", table, check=False).stdout
+
+
+@requirement("configured routes stand in the kernel's table of their VRF, and in no other; they go with it, and come back")
+def test_installed_in_the_vrfs_table(net):
+    expected = {"1001": ("198.18.1.0/24", "192.0.2.0/24"), "1002": ("198.18.3.0/24",), "main": ("198.18.5.0/24",)}
+    for table, prefixes in expected.items():
+        for prefix in prefixes:
+            wait_for(lambda table=table, prefix=prefix: kernel_has(net, table, prefix), 5, f"{prefix} is in table {table}")
+    assert not kernel_has(net, "main", "198.18.3.0/24") and not kernel_has(net, "1001", "198.18.3.0/24")
+    changed(net, lambda config: config["vrfs"]["blue"].update(table=1003))
+    net.router.reload()
+    wait_for(lambda: kernel_has(net, "1003", "198.18.3.0/24") and not kernel_has(net, "1002", "198.18.3.0/24"), 5,
+             "the routes have moved to the VRF's new table")
+    net.router.write()
+    net.router.reload()
+    wait_for(lambda: kernel_has(net, "1002", "198.18.3.0/24") and not kernel_has(net, "1003", "198.18.3.0/24"), 5, "and back")
+
+
+@requirement("routes by hand are of the VRF that they name, are counted there, and survive kill -9")
+def test_routes_by_hand(own_net):
+    net = own_net
+    for receiver, vrf in ((net.b, "red"), (net.d, "blue")):
+        net.router.cli("route", "add", "100.65.0.0/16", "via", receiver.ip4, "vrf", vrf, "counters")
+    refused = net.router.cli("route", "add", "100.66.0.0/16", "via", net.b.ip4, "vrf", "green", check=False)
+    assert refused.returncode == 1 and "no such VRF" in refused.stderr
+    reaches(net.a, net.b, "100.65.1.9")
+    reaches(net.c, net.d, "100.65.1.9")
+    error_at(net.e, "100.65.1.9")
+    assert kernel_has(net, "1001", "100.65.0.0/16") and kernel_has(net, "1002", "100.65.0.0/16")
+
+    def counts():
+        return {route["vrf"]: route["packets"] for route in net.router.json("show", "counters")["routes"]}
+
+    before = counts()
+    assert before["red"] >= 1 and before["blue"] >= 1
+    reaches(net.c, net.d, "100.65.1.9")
+    wait_for(lambda: counts()["blue"] > before["blue"], 3, "the route of VRF blue has counted")
+    assert counts()["red"] == before["red"]
+    net.router.kill()
+    net.router.start()
+    settle(net)
+    reaches(net.a, net.b, "100.65.1.9")
+    net.router.cli("route", "del", "100.65.0.0/16", "vrf", "red")
+    error_at(net.a, "100.65.1.9")
+    reaches(net.c, net.d, "100.65.1.9")
+    assert not kernel_has(net, "1001", "100.65.0.0/16") and kernel_has(net, "1002", "100.65.0.0/16")
+
+
+@pytest.mark.xdp("zebra means interfaces by their numbers, the control plane is the same")
+@requirement("routes by FPM are of the VRF whose table they are in; a VRF that comes has zebra say its table again")
+def test_fpm_of_vrfs(own_net):
+    net = own_net
+    net.router.write({**net.router.config, "fpm": FPM})
+    net.router.reload()
+    numbers = {port["name"]: port["ifindex"] for port in net.router.json("show", "ports")["ports"]}
+
+    def say(sender, prefix, receiver, table):
+        number = 1000 + receiver.number
+        sender.frame(next_hop4(number, gateway=receiver.ip4, ifindex=numbers[receiver.port]),
+                     route4(NEWROUTE, prefix, nexthop_id=number, table=table))
+
+    sender = Sender(net)
+    say(sender, "100.67.0.0/16", net.f, 254)
+    for receiver, table in ((net.b, 1001), (net.d, 1002)):
+        # Of tables above 255 rtm_table says 252, and RTA_TABLE the number.
+        say(sender, "100.67.0.0/16", receiver, table)
+    reaches(net.a, net.b, "100.67.1.9")
+    reaches(net.c, net.d, "100.67.1.9")
+    reaches(net.e, net.f, "100.67.1.9")
+    assert net.router.json("show", "route", "100.67.1.9", "--vrf", "blue")["candidates"][0]["source"] == "fpm"
+    say(sender, "100.68.0.0/16", net.b, 1004)  # nobody's
+    wait_for(lambda: net.router.json("show", "fpm")["counters"]["ignored"] == 1, 5, "it was ignored")
+    net.router.write({**net.router.config, "fpm": FPM, "vrfs": {**net.router.config["vrfs"], "green": {"table": 1004}}})
+    net.router.reload()
+    assert sender.is_closed()
+    reaches(net.c, net.d, "100.67.1.9")  # stale, and used
+    again = Sender(net)
+    say(again, "100.68.0.0/16", net.f, 1004)
+    wait_for(lambda: net.router.json("show", "vrfs") and any(vrf["name"] == "green" and vrf["routes"]["ipv4"] for vrf in
+                                                            net.router.json("show", "vrfs")["vrfs"]), 5, "VRF green has the route")
+    again.close()
 
 
 @requirement("an ip rule that Pktpit does not obey is in show drift, until it goes")

@@ -87,16 +87,28 @@ TEST(RouteJson, Mtu) {
     EXPECT_EQ(config::parse_route(kept)->mtu, 1280U);
 }
 
-// RFC 8950
-// As configurations are written, in which each route names its VRF.
-TEST(RouteJson, RoutesByHandAreTheDefaultVrfs) {
-    EXPECT_TRUE(parse_route(json{{"prefix", "192.0.2.0/24"}, {"type", "blackhole"}, {"vrf", "default"}}));
-    const auto refused = parse_route(json{{"prefix", "192.0.2.0/24"}, {"type", "blackhole"}, {"vrf", "red"}});
-    ASSERT_FALSE(refused);
-    ASSERT_EQ(refused.error().size(), 1U);
-    EXPECT_EQ(refused.error()[0].where, "/vrf");
+TEST(RouteJson, Vrfs) {
+    EXPECT_EQ(good(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": "default"})").vrf, "");
+    const auto route = good(
+        R"({"prefix": "10.0.0.0/8", "vrf": "red", "backup": [{"via": "192.0.2.2", "vrf": "default"}],
+            "next_hops": [{"via": "192.0.2.1", "vrf": "blue"}, {"via": "192.0.2.3"}]})");
+    EXPECT_EQ(route.vrf, "red");
+    EXPECT_EQ(route.next_hops[0].vrf, "blue");
+    EXPECT_EQ(route.next_hops[1].vrf, std::nullopt);
+    EXPECT_EQ(route.backup[0].vrf, "");
+    EXPECT_EQ(config::parse_route(json::parse(config::route_text(route))), route);
+    const auto where = [](const char* text) {
+        const auto refused = parse_route(json::parse(text));
+        return refused ? "" : refused.error().front().where;
+    };
+    EXPECT_EQ(where(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": 7})"), "/vrf");
+    EXPECT_EQ(where(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": "abcdefghijklmnop"})"), "/vrf");
+    EXPECT_EQ(where(R"({"prefix": "10.0.0.0/8",
+                        "next_hops": [{"via": "192.0.2.1", "interface": "a", "vrf": "red"}]})"),
+              "/next_hops/0/vrf");
 }
 
+// RFC 8950
 TEST(RouteJson, Ipv4OverIpv6) {
     const auto route = good(
         R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.1"}, {"via": "fe80::1", "interface": "a"}],

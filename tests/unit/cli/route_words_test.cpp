@@ -94,6 +94,16 @@ TEST(RouteWords, NumbersOfTheRoute) {
                      "preference": 1, "metric": 0})");
 }
 
+TEST(RouteWords, Vrfs) {
+    const char* in_red = R"({"prefix": "10.0.0.0/8", "vrf": "red", "next_hops": [{"via": "192.0.2.1"}]})";
+    expect_route("10.0.0.0/8 via 192.0.2.1 vrf red", in_red);
+    expect_route("vrf red 10.0.0.0/8 via 192.0.2.1", in_red);
+    for (const char* wrong : {"10.0.0.0/8 via 192.0.2.1 vrf", "vrf red 10.0.0.0/8 via 192.0.2.1 vrf red"})
+        EXPECT_FALSE(parse_route_words(split(wrong), Family::ipv4)) << wrong;
+    EXPECT_EQ(parse_route_to_delete(split("10.0.0.0/8 vrf red"), Family::ipv4).value(),
+              nlohmann::json::parse(R"({"prefix": "10.0.0.0/8", "vrf": "red"})"));
+}
+
 TEST(RouteWords, TypesOnEitherSide) {
     expect_route("blackhole 10.0.0.0/8", R"({"prefix": "10.0.0.0/8", "type": "blackhole"})");
     expect_route("10.0.0.0/8 unreachable", R"({"prefix": "10.0.0.0/8", "type": "unreachable"})");

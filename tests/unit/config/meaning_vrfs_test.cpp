@@ -50,6 +50,9 @@ TEST(MeaningOfVrfs, TablesAndNames) {
                  {
                      {R"("kernel_routes": {"enabled": true, "table": 101})", "/kernel_routes/table",
                       "\"blue\"", "", "/vrfs/blue/table"},
+                     {R"("kernel_routes": {"table": 101})", "/kernel_routes/table", "\"blue\"", "",
+                      "/vrfs/blue/table"},
+                     {R"("kernel_routes": {"install": false, "table": 101})", "", "", "", ""},
                      {R"("kernel_routes": {"enabled": true, "table": 102})", "", "", "", ""},
                      {R"("fpm": {"listen": "127.0.0.1", "table": 100})", "/fpm/table", "\"red\"", "", ""},
                  });
@@ -82,8 +85,8 @@ TEST(MeaningOfVrfs, RoutesAndTheirNextHops) {
              "/routes/1/prefix", "has a route already", "", ""},
             {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "vrf": "green"})", "/routes/0/vrf", "no VRF",
              "default, blue, red", "add it to /vrfs"},
-            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "vrf": "red", "counters": true})",
-             "/routes/0/counters", "cannot be counted", "", ""},
+            {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "vrf": "red", "counters": true})", "", "", "",
+             ""},
             // A gateway is looked up where the route is, unless it says otherwise.
             {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.1"})", "", "", "", ""},
             {R"({"prefix": "10.0.0.0/8", "via": "192.0.2.9"})", "/routes/0/via", "own address", "", ""},

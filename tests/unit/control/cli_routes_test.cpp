@@ -47,7 +47,7 @@ struct Instance {
     }
 
     fib::Capacity capacity{
-        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 2, .roots = 0, .node_bytes = 64 << 10};
+        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 4, .roots = 0, .node_bytes = 64 << 10};
     pp_fib_geometry geometry = fib::plan_geometry(capacity);
     std::vector<std::byte> memory{geometry.image_bytes + 64};
     std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
@@ -109,6 +109,68 @@ TEST_F(CliRoutesTest, a_batch_is_made_whole_or_not_at_all) {
     EXPECT_EQ(now.image.usage().groups, usage.groups);
     EXPECT_EQ(now.image.usage().adjacencies, usage.adjacencies);
     EXPECT_EQ(after_restart(), before);
+}
+
+TEST_F(CliRoutesTest, routes_of_vrfs_are_their_own) {
+    const auto in_red = [](config::StaticRoute route) {
+        route.vrf = "red";
+        return route;
+    };
+    const auto red_metric = [](const Instance& one, const std::string& prefix) {
+        const auto route =
+            one.routing.route(net(prefix), fib::RouteSource::cli, one.routing.vrf_by_name("red").value());
+        return route ? std::optional(route->metric) : std::nullopt;
+    };
+    Instance now(path);
+    const auto unknown = now.cli.change(Edit::add, std::vector{in_red(hand("10.0.0.0/8", "192.0.2.7"))});
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().error.where, "red");
+    ASSERT_TRUE(now.routing.add_vrf({"red", 100}));
+    const std::vector both{hand("10.0.0.0/8", "192.0.2.7", 1), in_red(hand("10.0.0.0/8", "192.0.2.8", 2)),
+                           in_red(hand("11.0.0.0/8", "192.0.2.8", 3))};
+    ASSERT_TRUE(now.cli.change(Edit::add, both));
+    EXPECT_EQ(now.metrics(), (std::map<Prefix, uint32_t>{{net("10.0.0.0/8"), 1}}));
+    EXPECT_EQ(red_metric(now, "10.0.0.0/8"), 2U);
+    // Each is removed by itself, and what is not there is told with its VRF.
+    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{hand("10.0.0.0/8", "192.0.2.7")}));
+    EXPECT_TRUE(now.metrics().empty());
+    EXPECT_EQ(red_metric(now, "10.0.0.0/8"), 2U);
+    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(hand("11.0.0.0/8", "192.0.2.7"))}));
+    const auto absent = now.cli.change(Edit::remove, std::vector{in_red(hand("11.0.0.0/8", "192.0.2.7"))});
+    ASSERT_FALSE(absent);
+    EXPECT_THAT(absent.error().error.where, testing::HasSubstr("VRF red"));
+    {
+        Instance next(path);
+        ASSERT_TRUE(next.routing.add_vrf({"red", 100}));
+        next.cli.load();
+        EXPECT_EQ(red_metric(next, "10.0.0.0/8"), 2U);
+        EXPECT_EQ(red_metric(next, "11.0.0.0/8"), std::nullopt);
+        EXPECT_TRUE(next.metrics().empty());
+    }
+    // Without the VRF there is nothing, and nothing breaks.
+    now.routing.remove_vrf(now.routing.vrf_by_name("red").value());
+    now.cli.refresh();
+    EXPECT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(hand("10.0.0.0/8", "192.0.2.7"))}));
+    EXPECT_TRUE(now.cli.all().empty());
+}
+
+// Equal next hops of two VRFs are looked up in different routes.
+TEST_F(CliRoutesTest, a_gateway_is_looked_up_in_the_routes_own_vrf) {
+    Instance now(path);
+    const VrfId red = now.routing.add_vrf({"red", 100}).value();
+    const auto id = now.routing.add_interface("red0", 2, {}, 0x8100).value();
+    now.routing.set_interface_vrf(id, red);
+    now.routing.set_link(id, {12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
+    now.routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    auto in_red = hand("10.0.0.0/8", "192.0.2.7");
+    in_red.vrf = "red";
+    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7"), in_red}));
+    const auto interface_of = [&](VrfId vrf) {
+        const auto route = now.routing.route(net("10.0.0.0/8"), fib::RouteSource::cli, vrf);
+        return now.routing.next_hop_sets().hops_of(route->next_hops).front().interface;
+    };
+    EXPECT_EQ(interface_of(red), id);
+    EXPECT_NE(interface_of(default_vrf), id);
 }
 
 TEST_F(CliRoutesTest, what_does_not_fit_leaves_nothing_behind) {

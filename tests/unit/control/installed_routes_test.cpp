@@ -31,18 +31,19 @@ class Table : public RouteWriter {
   public:
     Result<void> add(const HostRoute& route) override {
         changes++;
-        if (!routes.emplace(route.prefix, route).second) return fail("route", "File exists");
+        if (!of(route.table).emplace(route.prefix, route).second) return fail("route", "File exists");
         return {};
     }
-    Result<void> remove(uint32_t, const Prefix& prefix) override {
+    Result<void> remove(uint32_t table, const Prefix& prefix) override {
         changes++;
-        routes.erase(prefix);
+        of(table).erase(prefix);
         return {};
     }
     Result<std::vector<HostRoute>> installed() override {
         std::vector<HostRoute> all;
-        for (const auto& [prefix, route] : routes)
-            all.push_back(route);
+        for (const auto* table : {&routes, &vrf_routes})
+            for (const auto& [prefix, route] : *table)
+                all.push_back(route);
         return all;
     }
     std::optional<uint8_t> goes_before(uint32_t, const Prefix&) override { return std::nullopt; }
@@ -58,7 +59,10 @@ class Table : public RouteWriter {
         told.emplace_back(prefix, by_kernel);
     }
 
-    std::map<Prefix, HostRoute> routes;
+    using Routes = std::map<Prefix, HostRoute>;
+    Routes& of(uint32_t table) { return table == main_table ? routes : vrf_routes; }
+    Routes routes;
+    Routes vrf_routes;  ///< of all other tables
     std::vector<std::pair<Prefix, bool>> told;
     unsigned changes = 0;
 };
@@ -120,7 +124,7 @@ class InstalledRoutesTest : public testing::Test {
     }
 
     fib::Capacity capacity{
-        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 2, .roots = 0, .node_bytes = 1 << 20};
+        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 4, .roots = 0, .node_bytes = 1 << 20};
     pp_fib_geometry geometry = fib::plan_geometry(capacity);
     std::vector<std::byte> memory{geometry.image_bytes + 64};
     std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
@@ -156,6 +160,56 @@ TEST_F(InstalledRoutesTest, many_are_brought_aside_a_batch_at_a_time) {
     EXPECT_EQ(table.routes.size(), routes);
     EXPECT_EQ(table.changes, routes);
     EXPECT_EQ(installed->size(), routes);
+}
+
+// The same prefix stands in two tables, each with its own next hop, and a table that is another one's number
+// from now on moves.
+TEST_F(InstalledRoutesTest, routes_of_vrfs_stand_in_their_tables) {
+    config.vrfs = {{"red", {100}}};
+    ASSERT_TRUE(routing.add_vrf({"red", 100}));
+    const auto link = routing.add_interface("red0", 2, {}, 0x8100).value();
+    routing.set_interface_vrf(link, routing.vrf_by_name("red").value());
+    routing.set_link(link, {12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
+    routing.add_address(link, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    want(3);
+    auto in_red = config.routes.front();
+    in_red.vrf = "red";
+    config.routes.push_back(in_red);
+    Transaction transaction;
+    ASSERT_TRUE(install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction));
+    ASSERT_TRUE(transaction.commit().empty());
+    reload();
+    settle();
+    const Prefix prefix = in_red.prefix;
+    ASSERT_EQ(table.routes.size(), 3U);
+    ASSERT_EQ(table.vrf_routes.size(), 1U);
+    EXPECT_EQ(table.vrf_routes.at(prefix).table, 100U);
+    EXPECT_EQ(table.vrf_routes.at(prefix).next_hops.front().ifindex, 12U);
+    EXPECT_EQ(table.routes.at(prefix).next_hops.front().ifindex, 11U);
+
+    config::StaticRoute by_hand_in_red = in_red;
+    by_hand_in_red.prefix = prefix_of("203.0.113.0/24");
+    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{by_hand_in_red}));
+    installed->changed(std::vector{by_hand_in_red});
+    EXPECT_EQ(table.vrf_routes.size(), 2U);
+    EXPECT_EQ(table.routes.size(), 3U);
+
+    routing.rename_vrf(routing.vrf_by_name("red").value(), {"red", 101});
+    config.vrfs["red"].table = 101;
+    reload();
+    settle();
+    ASSERT_EQ(table.vrf_routes.size(), 2U);
+    EXPECT_EQ(table.vrf_routes.at(prefix).table, 101U);
+    EXPECT_EQ(table.vrf_routes.at(by_hand_in_red.prefix).table, 101U);
+
+    config.routes.pop_back();
+    config.vrfs.clear();
+    routing.remove_vrf(routing.vrf_by_name("red").value());
+    reload();
+    settle();
+    EXPECT_TRUE(table.vrf_routes.empty());
+    EXPECT_EQ(table.routes.size(), 3U);
+    EXPECT_TRUE(drift().empty());
 }
 
 TEST_F(InstalledRoutesTest, a_device_that_was_down_gets_its_routes_back_aside) {
@@ -297,10 +351,11 @@ class SlowTable : public Table {
 
 TEST(RouteBatch, ends_when_the_change_under_way_is_done) {
     SlowTable table;
-    RouteBatch batch(table, main_table);
+    RouteBatch batch(table);
     for (const char* text : {"10.0.0.0/8", "11.0.0.0/8"})
-        batch.put(
-            {.prefix = prefix_of(text), .add = HostRoute{prefix_of(text), main_table, RTN_BLACKHOLE, {}, 0}});
+        batch.put({.place = {"", prefix_of(text)},
+                   .table = main_table,
+                   .add = HostRoute{prefix_of(text), main_table, RTN_BLACKHOLE, {}, 0}});
     std::thread aside([&] { batch.carry_out(); });
     table.begun.wait();
     std::thread lets_go([&] {
@@ -321,8 +376,9 @@ TEST(RouteBatch, what_throws_does_not_keep_who_waits) {
     class Throws : public Table {
         Result<void> add(const HostRoute&) override { throw std::bad_alloc(); }
     } table;
-    RouteBatch batch(table, main_table);
-    batch.put({.prefix = prefix_of("10.0.0.0/8"),
+    RouteBatch batch(table);
+    batch.put({.place = {"", prefix_of("10.0.0.0/8")},
+               .table = main_table,
                .add = HostRoute{prefix_of("10.0.0.0/8"), main_table, RTN_BLACKHOLE, {}, 0}});
     EXPECT_THROW(batch.carry_out(), std::bad_alloc);
     batch.end();

@@ -306,8 +306,9 @@ TEST_F(ShowRoutesTest, CountedRoutesShowTheirCounts) {
               json::parse(R"({"packets": 12, "bytes": 3456})"));
     query.within = Prefix::parse("10.0.0.0/8").value();
     EXPECT_TRUE(show_routes(routing, query, &counters)["routes"][0]["counters"].is_null());
-    EXPECT_EQ(show_route_counters(counters),
-              json::parse(R"([{"prefix": "12.0.0.0/8", "source": "cli", "packets": 12, "bytes": 3456}])"));
+    EXPECT_EQ(show_route_counters(routing, counters),
+              json::parse(R"([{"prefix": "12.0.0.0/8", "source": "cli", "vrf": "default", "packets": 12,
+                               "bytes": 3456}])"));
 }
 
 TEST_F(ShowRoutesTest, WhereAPacketWouldGo) {

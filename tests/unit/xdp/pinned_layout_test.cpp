@@ -15,12 +15,13 @@ namespace pktpit::router {
 namespace {
 
 TEST(PinnedLayout, counters_are_those_of_this_version) {
-    EXPECT_EQ(PP_ABI_VERSION, 2);
+    EXPECT_EQ(PP_ABI_VERSION, 3);
     EXPECT_EQ(sizeof(pp_port_counters), 32 + 64 * 8);
     EXPECT_EQ(offsetof(pp_port_counters, verdict), 32);
     EXPECT_EQ(sizeof(pp_route_counters), 16);
-    EXPECT_EQ(sizeof(pp_counted_route), 20);
+    EXPECT_EQ(sizeof(pp_counted_route), 24);
     EXPECT_EQ(offsetof(pp_counted_route, address), 4);
+    EXPECT_EQ(offsetof(pp_counted_route, table), 20);
 }
 
 // Appended verdicts need no new version: their counters have been 0.
