@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define PP_FIB_MAGIC 0x46504b50u /* "PKPF" */
-#define PP_FIB_LAYOUT_VERSION 4
+#define PP_FIB_LAYOUT_VERSION 5
 
 /* Where the parts lie; stands at offset 0 of the image. Counts are powers of two, so that an index read from
  * the image can be masked instead of checked. Offsets are in bytes from the image's start, 64-byte aligned.

@@ -200,12 +200,15 @@ PP_FIB_INLINE int pp_fib_has_kernel_routes(const void* image, const struct pp_fi
     return PP_FIB_LOAD(__u64, (const char*)image + place) != 0;
 }
 
-/* Which bit of pp_fib_globals.sources an address has; IPv6 as two halves. All in host byte order. */
+/* Which bit of pp_fib_globals.sources an address has; IPv6 as two halves. All in host byte order. Of 32 bits
+ * each, so that vectors of addresses have it, too (router/forward/plain_steps.h). */
 PP_FIB_INLINE __u32 pp_fib_source_bit4(__u32 address) {
     return (address * 0x9e3779b1u) >> 17;
 }
 PP_FIB_INLINE __u32 pp_fib_source_bit6(__u64 high, __u64 low) {
-    return (__u32)((high ^ low * 0x9e3779b97f4a7c15ull) * 0xbb67ae8584caa73bull >> 49);
+    const __u32 front = (__u32)(high >> 32) ^ (__u32)high * 0x9e3779b1u;
+    const __u32 back = (__u32)(low >> 32) ^ (__u32)low * 0x85ebca6bu;
+    return ((front ^ back) * 0xc2b2ae35u) >> 17;
 }
 
 /* May the address be one that is the source of nothing? */

@@ -7,6 +7,10 @@
 #include <cstddef>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 #include "fib/lookup.h"
 #include "router/forward/bytes.h"
 #include "router/forward/frame.h"
@@ -17,7 +21,8 @@ namespace {
 constexpr uint64_t mac_bits = 0xffffffffffff;
 /// With fewer addresses a lookup for each is cheaper than for a whole batch, which is always 64.
 constexpr size_t few = 8;
-constexpr size_t ipv6_source = ethernet_header + 8;
+/// What a group costs that is decided about apart is what a few packets cost that are each decided about.
+constexpr int few_of_a_group = 4;
 constexpr size_t ipv6_destination = ethernet_header + 24;
 
 struct Checks {
@@ -41,6 +46,25 @@ uint64_t bits_of(size_t first, size_t count) {
 const std::byte* in_register(const std::byte* sum) {
     asm("" : "+r"(sum));
     return sum;
+}
+
+/// Bit i: values[i] is `value`.
+uint64_t equal_to(const std::array<uint32_t, PlainBatch::most>& values, uint32_t value) {
+    uint64_t equal = 0;
+#if defined(__x86_64__)
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(value));
+    for (size_t at = 0; at < values.size(); at += 16) {
+        const auto* lanes = reinterpret_cast<const __m128i*>(&values[at]);
+        const auto four = [&](int i) { return _mm_cmpeq_epi32(_mm_loadu_si128(lanes + i), wanted); };
+        const __m128i sixteen =
+            _mm_packs_epi16(_mm_packs_epi32(four(0), four(1)), _mm_packs_epi32(four(2), four(3)));
+        equal |= uint64_t{static_cast<uint16_t>(_mm_movemask_epi8(sixteen))} << at;
+    }
+#else
+    for (size_t at = 0; at < values.size(); at++)
+        equal |= uint64_t{values[at] == value} << at;
+#endif
+    return equal;
 }
 
 template <class Visit>
@@ -123,8 +147,9 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
                                  &batch.changed_[run.first]};
         const uint64_t found = check4_(&check) << run.first;
         plain4 |= found;
-        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, run, own, others);
+        if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, run, check, others);
     }
+    longest_ = *std::max_element(batch.frame_lengths_.begin(), batch.frame_lengths_.begin() + total);
     uint64_t forwarded = 0;
     if (plain4 != 0) {
         // What stands behind the batch's addresses is of an earlier one: as good as any to look up.
@@ -140,12 +165,13 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     return forwarded | batch.plain6_;
 }
 
-void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others) {
+void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, const pp_plain_run& check4,
+                            uint64_t others) {
     Scratch6& six = *six_;
+    pp_plain_run check = check4;
+    check.destinations = nullptr;
+    check.changed = six.changed.data();
     if (others == bits_of(run.first, run.count) && all_readable6(batch)) {
-        const pp_plain_run check{
-            &batch.bytes_[run.first], &batch.frame_lengths_[run.first], 0, own, nullptr, run.count, nullptr,
-            six.changed.data()};
         for_each_bit(check6_(&check), [&](size_t at) {
             note6(batch.bytes_[run.first + at], run.first + at, six.changed[at]);
         });
@@ -162,8 +188,9 @@ void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, uint
     if (count == 0) return;
     // A frame that is no candidate may end before what is read of those behind the last one.
     std::fill_n(&six.bytes[count], PP_PLAIN_LANES, PlainBatch::nothing());
-    const pp_plain_run check{six.bytes.data(), six.lengths.data(), 0, own, nullptr, count,
-                             nullptr,          six.changed.data()};
+    check.frames = six.bytes.data();
+    check.lengths = six.lengths.data();
+    check.count = count;
     for_each_bit(check6_(&check),
                  [&](size_t at) { note6(six.bytes[at], six.candidates[at], six.changed[at]); });
 }
@@ -178,9 +205,6 @@ bool PlainForwarder::all_readable6(const PlainBatch& batch) const {
 
 void PlainForwarder::note6(const uint8_t* frame, size_t index, uint32_t changed) {
     Scratch6& six = *six_;
-    const uint32_t bit =
-        pp_fib_source_bit6(load_be64(frame + ipv6_source), load_be64(frame + ipv6_source + 8));
-    if (pp_fib_is_suspect(image_.base, image_.geometry, bit)) return;
     std::memcpy(six.addresses[six.count].data(), frame + ipv6_destination, sizeof(fib::Ip6Bytes));
     six.rewritten[six.count] = changed;
     six.of[six.count++] = static_cast<uint8_t>(index);
@@ -243,10 +267,65 @@ template <bool Ipv6>
                          PP_FIB_GROUP_BITS(members), hash);
 }
 
+// Most batches have few next hops. Packets of one group are decided about once, and then only rewritten; the
+// first group that has few packets says that it is not worth it in this batch.
+template <bool Ipv6>
+uint64_t PlainForwarder::decide(PlainBatch& batch, uint64_t which) {
+    uint64_t forwarded = 0;
+    while (which != 0) {
+        const uint64_t its = which & equal_to(groups_, groups_[static_cast<size_t>(std::countr_zero(which))]);
+        if (std::popcount(its) < few_of_a_group) return forwarded | decide_each<Ipv6>(batch, which);
+        forwarded |= decide_group<Ipv6>(batch, its);
+        which &= ~its;
+    }
+    return forwarded;
+}
+
+// All of one group. What is not alike to the last bit for all of them is left to decide_each().
+template <bool Ipv6>
+uint64_t PlainForwarder::decide_group(PlainBatch& batch, uint64_t its) {
+    const pp_fib_geometry& geometry = *image_.geometry;
+    const auto group = groups_[static_cast<size_t>(std::countr_zero(its))];
+    const uint64_t members =
+        image_word(image_.base + geometry.group_offset, group & (geometry.group_count - 1));
+    if (PP_FIB_GROUP_BITS(members) != 0) return decide_each<Ipv6>(batch, its);
+    const uint32_t adjacency = PP_FIB_GROUP_FIRST(members) & (geometry.adjacency_count - 1);
+    const std::byte* entry =
+        image_.base + geometry.adjacency_offset + size_t{adjacency} * sizeof(pp_fib_adjacency);
+    const uint64_t next = image_word(entry, 0), own = image_word(entry, 1);
+    const uint64_t tags = image_word(entry, 2), link = image_word(entry, 3);
+    const uint64_t egress = own >> 48;
+    if (static_cast<uint8_t>(next >> 48) != PP_ADJ_FORWARD || static_cast<uint32_t>(tags) != 0 ||
+        static_cast<uint32_t>(egress) - 1U >= geometry.port_count - 1 ||
+        !is_port_up(image_word(image_.base + geometry.port_offset + egress * sizeof(pp_fib_port), 0)))
+        return 0;
+    if (longest_ - ethernet_header > static_cast<uint32_t>(link)) return decide_each<Ipv6>(batch, its);
+
+    // The Ethernet header, as two words that overlap: the type is what it was, or the frame were not plain.
+    constexpr uint64_t type = Ipv6 ? 0xdd86 : 0x0008;
+    const uint64_t front = (next & mac_bits) | own << 48;
+    const uint64_t end = (own & mac_bits) | type << 48;
+    const auto port = static_cast<uint16_t>(egress);
+    for (uint64_t left = its; left != 0; left &= left - 1) {
+        const auto index = static_cast<uint32_t>(std::countr_zero(left));
+        uint8_t* frame = batch.bytes_[index];
+        const uint32_t changed = batch.changed_[index];
+        std::memcpy(frame, &front, 8);
+        std::memcpy(frame + 6, &end, 8);
+        std::memcpy(frame + (Ipv6 ? PP_PLAIN_CHANGED6 : PP_PLAIN_CHANGED4), &changed, 4);
+        batch.egress_ports_[index] = port;
+    }
+    if (const auto counter = static_cast<uint16_t>(PP_FIB_GROUP_COUNTER(members))) {
+        counted_ |= its;
+        for_each_bit(its, [&](size_t index) { batch.route_counters_[index] = counter; });
+    }
+    return its;
+}
+
 // Flattened, and what the geometry says copied: stores into frames might change anything else, for all the
 // compiler knows.
 template <bool Ipv6>
-[[gnu::flatten]] uint64_t PlainForwarder::decide(PlainBatch& batch, uint64_t which) {
+[[gnu::flatten]] uint64_t PlainForwarder::decide_each(PlainBatch& batch, uint64_t which) {
     const pp_fib_geometry& geometry = *image_.geometry;
     const auto* const groups = in_register(image_.base + geometry.group_offset);
     const auto* const adjacencies = in_register(image_.base + geometry.adjacency_offset);

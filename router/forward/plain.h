@@ -118,14 +118,18 @@ class PlainForwarder {
   private:
     struct Scratch6;
     /// Of `others`, frames of one run, those that are plain IPv6 are appended to what is to be looked up.
-    void check6(const PlainBatch& batch, const IngressRun& run, uint64_t own, uint64_t others);
+    void check6(const PlainBatch& batch, const IngressRun& run, const pp_plain_run& check4, uint64_t others);
     [[nodiscard]] bool all_readable6(const PlainBatch& batch) const;
     /// One that is plain by its header.
     void note6(const uint8_t* frame, size_t index, uint32_t changed);
     uint64_t look_up6(PlainBatch& batch);
-    /// Of frames whose groups_ are known.
+    /// Of frames whose groups_ are known: rewrites those that are plain by their routes, and says which.
     template <bool Ipv6>
     uint64_t decide(PlainBatch& batch, uint64_t which);
+    template <bool Ipv6>
+    uint64_t decide_group(PlainBatch& batch, uint64_t its);
+    template <bool Ipv6>
+    uint64_t decide_each(PlainBatch& batch, uint64_t which);
     /// The adjacency that a group of several has for a packet's flow.
     template <bool Ipv6>
     uint32_t member(const PlainBatch& batch, size_t index, uint64_t members) const;
@@ -147,7 +151,8 @@ class PlainForwarder {
     std::array<fib::GroupId, PlainBatch::most> groups_{};
     std::unique_ptr<Scratch6> six_;
     uint64_t counted_ = 0;
-    size_t total_ = 0;  ///< frames of the batch
+    size_t total_ = 0;      ///< frames of the batch
+    uint32_t longest_ = 0;  ///< of them
 };
 
 }  // namespace pktpit::router

@@ -21,7 +21,7 @@ struct pp_plain_run {
     const __u32* lengths;         /* of the frames, whole, at least as many */
     __u64 verified;               /* bit i: the port has verified the IPv4 header checksum of frame i */
     __u64 own;                    /* the port's MAC address, in the low 48 bits, as it lies in memory */
-    const __u32* sources;         /* pp_fib_globals.sources; for IPv4 */
+    const __u32* sources;         /* pp_fib_globals.sources */
     __u32 count;                  /* 1 … PP_PLAIN_FRAMES */
     __u32* destinations;          /* out, for IPv4: in host byte order; 0 of what is not plain */
     __u32* changed; /* out: of plain frames, the 4 bytes from PP_PLAIN_CHANGED4 (or 6) on as they leave */

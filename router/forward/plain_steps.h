@@ -129,6 +129,11 @@ PP_FIB_INLINE __u64 pp_plain6(const struct pp_plain_run* run, __u32 at) {
     p.sign |= ((second >> 16) & PP_ALL(0xff)) - PP_ALL(1); /* hop-by-hop options are looked at */
     p.sign |= (second >> 24) - PP_ALL(2);
     p.sign |= pp_is_special6(p.rest[1], p.rest[2]) | pp_is_special6(more[1], more[2]);
+    /* pp_fib_source_bit6() */
+    const pp_vec front = PP_SWAP(p.rest[1]) ^ PP_SWAP(p.rest[2]) * PP_ALL(0x9e3779b1u);
+    const pp_vec back = PP_SWAP(p.rest[3]) ^ PP_SWAP(more[0]) * PP_ALL(0x85ebca6bu);
+    const pp_vec bit = ((front ^ back) * PP_ALL(0xc2b2ae35u)) >> 17;
+    p.bad |= (pp_from_table(run->sources, bit >> 5) >> (bit & PP_ALL(31))) & PP_ALL(1);
     pp_put(run->changed + at, second - PP_ALL(0x01000000));
     return pp_signs(pp_not_plain(&p));
 }

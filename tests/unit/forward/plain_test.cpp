@@ -46,6 +46,52 @@ TEST_P(Plain, every_vector_alone_and_among_others_is_as_the_long_way_has_it) {
     EXPECT_GE(rig.plain, 20U);
 }
 
+// Packets of one next hop are decided about together.
+TEST_P(Plain, a_batch_of_one_vector_is_as_the_long_way_has_it) {
+    PlainRig rig(image.view(), GetParam());
+    for (const Vector& vector : all_vectors()) {
+        const std::vector<PlainFrame> frames(PlainBatch::most, plain_frame(vector.port, vector.in));
+        ASSERT_EQ(rig.difference(frames), "") << vector.name;
+    }
+    EXPECT_GE(rig.plain, 20U * PlainBatch::most);
+}
+
+TEST_P(Plain, batches_to_few_destinations_are_as_the_long_way_has_them) {
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        pktpit::test::Random random(seed);
+        fib::Capacity capacity = small_capacity();
+        capacity.buckets = 65536;
+        HeapImage random_image(capacity);
+        const auto fib = pktpit::test::fill_randomly(random_image.image(), random_image.base(), random);
+        PlainRig rig(random_image.view(), GetParam());
+        std::vector<PlainFrame> usual, others;  // plain alone, and not
+        while (usual.size() < 40) {
+            const auto made = pktpit::test::random_frame(fib, random);
+            const PlainFrame frame = plain_frame(made.port, made.bytes);
+            PlainRig alone(random_image.view(), GetParam());
+            ASSERT_EQ(alone.difference({&frame, 1}), "");
+            (alone.plain == 1 ? usual : others).push_back(frame);
+        }
+        size_t plain = 0;
+        for (int batch = 0; batch < 200; batch++) {
+            std::vector<std::pair<const PlainFrame*, bool>> kinds;
+            for (uint32_t kind = random.below(6) + 1; kind != 0; kind--) {
+                const bool is_usual = !random.one_in(8);
+                kinds.emplace_back(&random.pick(is_usual ? usual : others), is_usual);
+            }
+            std::vector<PlainFrame> frames;
+            while (frames.size() < PlainBatch::most) {
+                const auto [frame, is_plain] = random.pick(kinds);
+                frames.push_back(*frame);
+                plain += is_plain ? 1 : 0;
+            }
+            std::ranges::stable_sort(frames, {}, &PlainFrame::port);
+            ASSERT_EQ(rig.difference(frames), "") << "seed " << seed << ", batch " << batch;
+            ASSERT_EQ(rig.plain, plain) << "seed " << seed << ", batch " << batch;
+        }
+    }
+}
+
 TEST_P(Plain, random_packets_of_random_tables_are_as_the_long_way_has_them) {
     size_t plain = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -130,6 +176,16 @@ TEST_P(Plain, a_packet_of_the_mtu_is_plain_and_one_byte_more_is_not) {
     };
     EXPECT_TRUE(is_plain(of(600)));
     EXPECT_FALSE(is_plain(of(601)));
+}
+
+TEST_P(Plain, among_many_to_one_next_hop_those_that_are_too_long_are_found) {
+    PlainRig rig(image.view(), GetParam());
+    std::vector<PlainFrame> frames;
+    for (size_t i = 0; i < PlainBatch::most; i++)
+        frames.push_back(plain_frame(
+            1, frame(arriving, Ipv4{.destination = "10.13.0.1", .payload = Buffer(580 + (i % 9 == 0))})));
+    ASSERT_EQ(rig.difference(frames), "");
+    EXPECT_EQ(rig.plain, PlainBatch::most - 8);
 }
 
 TEST_P(Plain, what_the_usual_router_gets_is_plain) {
