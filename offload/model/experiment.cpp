@@ -147,10 +147,11 @@ class Run {
                 nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, nics_.bars, decider(),
                                                           profile_.ns("nic.ingress_ns")));
             else
-                nic.load(
-                    std::make_unique<L3fwdFirmware>(nic, own,
-                                                    L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
-                                                                  profile_.count("nic.head_batch")}));
+                nic.load(std::make_unique<L3fwdFirmware>(
+                    nic, own,
+                    L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
+                                  profile_.count("nic.head_batch"), profile_.count("nic.writeback_batch"),
+                                  profile_.ns("nic.writeback_wait_ns")}));
         }
         if (settings_.program == Program::l3fwd) {
             const uint64_t buffers = plan.take((uint64_t{rings.size()} * 2 * 1024 + cpu.burst) * slot_bytes);

@@ -54,6 +54,7 @@ PktpitSettings pktpit_settings(const Profile& profile, unsigned slice) {
     settings.ingress_time = profile.ns("nic.slice_ns");
     settings.answer_time = profile.ns("nic.answer_ns");
     settings.fetch = profile.count("nic.descriptor_fetch");
+    settings.descriptor_batch = profile.count("nic.descriptor_batch");
     return settings;
 }
 
@@ -72,6 +73,7 @@ PeerTransferSettings transfer_settings(const Profile& profile, Transfer transfer
     settings.transfer = transfer;
     settings.egress_time = profile.ns("nic.egress_ns");
     settings.bounce_buffers = bounce_buffers;
+    settings.descriptor_batch = profile.count("nic.descriptor_batch");
     return settings;
 }
 
