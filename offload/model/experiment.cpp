@@ -20,7 +20,10 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
     if (traffic.size != 0 && (traffic.size < 64 || traffic.size > largest_frame))
         return fail("size", std::to_string(traffic.size) + " bytes cannot be",
                     "64 to " + std::to_string(largest_frame) + ", or 0 for IMIX");
+    if (traffic.recording && (traffic.recording->frames().empty() || traffic.burst > 1))
+        return fail("recording", "has no frames, or is to have bursts", "frames, at their own times");
     const auto& nics = machine.nic_settings;
+    std::map<std::pair<unsigned, unsigned>, double> sent;
     for (const Flow& flow : traffic.flows) {
         if (!(flow.load > 0 && flow.load <= 1))
             return fail("load", std::to_string(flow.load) + " cannot be", "more than 0, at most 1");
@@ -29,6 +32,13 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
             if (nic >= nics.size() || port >= nics[nic].gbps.size())
                 return fail("flow", "NIC " + std::to_string(nic) + ", port " + std::to_string(port),
                             "one that the topology " + topology.name + " has", "both count from 0");
+        double& sum = sent[{flow.from_nic, flow.from_port}];
+        sum += flow.load;
+        if (!traffic.recording && sum > 1 + 1e-9)
+            return fail("load",
+                        std::to_string(sum) + " of line rate at NIC " + std::to_string(flow.from_nic) +
+                            ", port " + std::to_string(flow.from_port),
+                        "at most 1 of all its flows together");
     }
     return {};
 }
@@ -123,8 +133,9 @@ class Run {
     void load_programs() {
         const size_t count = nics_.all.size();
         MemoryPlan plan(machine_.fabric->root().memory().settings().base);
-        const PeerTransferSettings transfer =
-            transfer_settings(profile_, settings_.transfer, plan_bounce_buffers(plan, profile_, count));
+        const bool bounce = settings_.transfer == Transfer::bounce;
+        const PeerTransferSettings transfer = transfer_settings(
+            profile_, settings_.transfer, bounce ? plan_bounce_buffers(plan, profile_, count) : 0);
         PktpitSettings pktpit = pktpit_settings(profile_, settings_.slice);
         const size_t queues = profile_.count("cpu.cores");
         const std::vector<HostRings> rings =
@@ -211,6 +222,7 @@ class Run {
         result.at_rest = machine_.fabric->events().run_all(most_draining_events);
         result.tlps_left = machine_.fabric->tlps().out();
         result.after_draining = traffic_->counters();
+        result.flows = traffic_->flows();
         result.nics.clear();
         for (const auto& nic : nics_.all) {
             result.nics.push_back(nic->counters());
@@ -226,6 +238,7 @@ class Run {
 
     void collect(ExperimentResult& result) {
         result.traffic = traffic_->counters();
+        result.flows = traffic_->flows();
         const double seconds = to_seconds(result.measured);
         result.packets_per_second = static_cast<double>(result.traffic.delivered) / seconds;
         result.bits_per_second = static_cast<double>(result.traffic.delivered_bytes) * 8 / seconds;
@@ -285,12 +298,14 @@ class Run {
 };
 
 /// What programs put into main memory, at most.
-uint64_t memory_needed(const Profile& profile, size_t nics, unsigned slice) {
+uint64_t memory_needed(const Profile& profile, size_t nics, const ExperimentSettings& settings) {
     const size_t queues = profile.count("cpu.cores");
-    RingShape rings = ring_shape(profile, pktpit_settings(profile, slice));
+    RingShape rings = ring_shape(profile, pktpit_settings(profile, settings.slice));
     rings.entries = std::max(rings.entries, RingShape{}.entries);
-    const uint64_t buffers = (uint64_t{nics} * queues * 2 * 1024 + 512) * slot_bytes;
-    return planned_bytes(profile, nics, rings, queues) + buffers + (1 << 20);
+    const bool l3fwd = settings.program == Program::l3fwd;
+    const uint64_t buffers = l3fwd ? (uint64_t{nics} * queues * 2 * 1024 + 512) * slot_bytes : 0;
+    return planned_bytes(profile, nics, rings, queues, settings.transfer == Transfer::bounce) + buffers +
+           (1 << 20);
 }
 
 }  // namespace
@@ -330,7 +345,7 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
     BuildOptions options = settings.build;
     if (settings.table && settings.program == Program::p2pnic)
         options.nic_fib_bytes = NicFib::bytes_for(uint64_t{profile.count("nic.fib_kib")} << 10, 64);
-    options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
+    options.memory_bytes = memory_needed(profile, topology.nics(), settings);
     if (options.memory_bytes > most_memory)
         return fail("cpu.cores",
                     std::to_string(profile.count("cpu.cores")) + " with " + std::to_string(topology.nics()) +

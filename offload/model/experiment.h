@@ -64,6 +64,7 @@ struct OperationsResult {
 struct ExperimentResult {
     Time measured = 0;
     TrafficCounters traffic;
+    std::vector<FlowCounters> flows;  ///< as the settings'; after draining where that was asked for
     double packets_per_second = 0;
     double bits_per_second = 0;  ///< of frames, without preamble and gap
     double latency_median_ns = 0, latency_p99_ns = 0, latency_mean_ns = 0;
@@ -88,7 +89,8 @@ struct ExperimentResult {
     [[nodiscard]] const LinkResult* link(const std::string& from, const std::string& to) const;
 };
 
-/// Errors: a flow names a NIC or port that the topology has not; a size or load that cannot be.
+/// Errors: a flow names a NIC or port that the topology has not; a size or load that cannot be, or a port
+/// that would send more than its line rate.
 Result<ExperimentResult> run_experiment(const Topology& topology, const Profile& profile,
                                         const ExperimentSettings& settings);
 

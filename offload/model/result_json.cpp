@@ -113,6 +113,10 @@ json to_json(const ExperimentResult& result) {
                                  {"fib_hits", nic.fib_hits},
                                  {"fib_misses", nic.fib_misses},
                                  {"stale_descriptors", nic.stale_descriptors}});
+    value["flows"] = json::array();
+    for (const FlowCounters& flow : result.flows)
+        value["flows"].push_back(
+            {{"offered", flow.offered}, {"accepted", flow.accepted}, {"delivered", flow.delivered}});
     value["nic_loads"] = json::array();
     for (const NicLoad& load : result.nic_loads)
         value["nic_loads"].push_back({{"name", load.name},

@@ -122,8 +122,8 @@ tl::expected<Topology, Errors> Topology::parse(std::string_view json_text) {
     if (meaning.devices > most_devices)
         meaning.errors.push_back({"", std::to_string(meaning.devices) + " devices",
                                   "at most " + std::to_string(most_devices), ""});
-    if (meaning.nics > 32)
-        meaning.errors.push_back({"", std::to_string(meaning.nics) + " NICs", "at most 32", ""});
+    if (meaning.nics > 64)
+        meaning.errors.push_back({"", std::to_string(meaning.nics) + " NICs", "at most 64", ""});
     if (!meaning.errors.empty()) return tl::unexpected(std::move(meaning.errors));
     return topology;
 }

@@ -41,9 +41,10 @@ uint64_t plan_bounce_buffers(MemoryPlan& plan, const Profile& profile, size_t ni
     return plan.take(uint64_t{nics} * nics * profile.count("nic.window") * slot_bytes);
 }
 
-uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues) {
+uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues,
+                       bool bounce) {
     MemoryPlan plan(0);
-    plan_bounce_buffers(plan, profile, nics);
+    if (bounce) plan_bounce_buffers(plan, profile, nics);
     plan_rings(plan, nics, shape, queues);
     return plan.end();
 }

@@ -44,7 +44,8 @@ _pktpit() {
                 "model ") words="run explain sweep check plot import constants list" ;;
                 "model run" | "model explain" | "model sweep")
                     words="--topology --profile --program --transfer --size --slice --ports --load --write-load
-                           --read-load --duration --poisson --seed --set --parameter --values" ;;
+                           --read-load --duration --poisson --seed --set --parameter --values --traffic --matrix --burst
+                           --pcap --pcap-speed" ;;
                 "model check") words="--row --set --table" ;;
                 "model import") words="--tree --gbps" ;;
                 "model constants") words="--profile" ;;

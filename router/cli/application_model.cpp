@@ -76,6 +76,27 @@ class ModelCommands {
         app->add_option("--routes", options_.routes, "at most so many of its IPv4 routes; 0: all [0]");
     }
 
+    void add_traffic(CLI::App* app) {
+        CLI::Option* pattern = app->add_option("--traffic", options_.traffic,
+                                               "who sends to whom: one-way (NIC 0 to 1), both-ways, ring, "
+                                               "all-to-all, incast (all to NIC 0) [one-way]");
+        app->add_option("--matrix", options_.matrix,
+                        "instead: a row for each NIC, shares of line rate that it sends to each")
+            ->type_name("FILE")
+            ->excludes(pattern);
+        CLI::Option* burst =
+            app->add_option("--burst", options_.burst, "frames back to back at line rate [1]")
+                ->check(CLI::Range(1U, 1000000U))
+                ->type_name("N");
+        CLI::Option* pcap =
+            app->add_option("--pcap", options_.pcap, "sizes, times and conversations of recorded frames")
+                ->type_name("FILE")
+                ->excludes(burst);
+        app->add_option("--pcap-speed", options_.pcap_speed, "so many times as fast as recorded [1]")
+            ->check(CLI::Range(1e-6, 1e6))
+            ->needs(pcap);
+    }
+
     void add_experiment(CLI::App* app) {
         app->add_option("--topology", options_.topology, "topology or file [two-nics]; see `model list`");
         app->add_option("--profile", options_.profile, "hardware profile or file [generic]");
@@ -113,9 +134,11 @@ class ModelCommands {
             ->type_name("US");
         app->add_flag("--relaxed-ordering", options_.relaxed, "peer operations: of all their writes");
         app->add_flag("--no-fence", options_.no_fence, "peer operations: what happens without it");
-        app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")
+        add_traffic(app);
+        app->add_option("--ports", options_.ports, "ports of each NIC that send [1]")
             ->check(CLI::Range(1U, 8U));
-        app->add_option("--load", options_.load, "share of line rate [1]")->check(CLI::Range(0.0001, 1.0));
+        app->add_option("--load", options_.load, "share of line rate that each port sends [1]")
+            ->check(CLI::Range(0.0001, 1.0));
         app->add_option("--write-load", options_.write_load, "CPU's stores to main memory, 0 to 1 [0]")
             ->check(CLI::Range(0.0, 1.0));
         app->add_option("--read-load", options_.read_load, "CPU's loads, 0 to 1 [0]")

@@ -51,6 +51,20 @@ void print_links(std::ostream& out, const model::ExperimentResult& result) {
     }
 }
 
+/// Of several flows: from the one that got least of what it sent to the one that got most.
+void print_flows(std::ostream& out, const model::ExperimentResult& result) {
+    if (result.flows.size() < 2) return;
+    double least = 1, most = 0;
+    for (const model::FlowCounters& flow : result.flows) {
+        const double share =
+            static_cast<double>(flow.delivered) / static_cast<double>(std::max<uint64_t>(flow.offered, 1));
+        least = std::min(least, share);
+        most = std::max(most, share);
+    }
+    out << result.flows.size() << " flows: " << model::fixed(least * 100, 1) << " to "
+        << model::fixed(std::min(most, 1.0) * 100, 1) << " % of each delivered\n";
+}
+
 void print_drops(std::ostream& out, const model::ExperimentResult& result) {
     for (size_t i = 0; i < result.nics.size(); i++) {
         const model::NicCounters& nic = result.nics[i];
@@ -135,6 +149,7 @@ int model_run(const Session& session, const ModelOptions& options) {
     std::ostream& out = session.terminal.out;
     print_rates(out, *result);
     out << "\n";
+    print_flows(out, *result);
     if (!options.operations.empty()) print_operations(out, *result);
     if (experiment->settings.table) print_table(out, *result, *experiment);
     if (options.program != "p2pnic" || result->cpu.packets > 0) print_cpu(out, *result, *experiment);

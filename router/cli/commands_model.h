@@ -32,7 +32,12 @@ struct ModelOptions {
     size_t routes = 0;
     size_t destinations = 65536;
     double zipf = 0;
-    std::string cpu_times;  ///< bench_cpu's JSON
+    std::string cpu_times;            ///< bench_cpu's JSON
+    std::string traffic = "one-way";  ///< who sends to whom
+    std::string matrix;               ///< a file that says so instead
+    unsigned burst = 1;
+    std::string pcap;  ///< frames to take sizes and times from
+    double pcap_speed = 1;
     unsigned ports = 1;
     double load = 1;
     double write_load = 0;
