@@ -124,6 +124,12 @@ RootSettings root_settings(const Topology& topology, const Profile& profile, con
     memory.write_by_read_load = profile.value("memory.write_by_read_load");
     memory.read_by_write_load = profile.value("memory.read_by_write_load");
     memory.read_by_read_load = profile.value("memory.read_by_read_load");
+    memory.llc.bytes = static_cast<uint64_t>(profile.value("llc.mib") * (1 << 20));
+    memory.llc.ways = profile.count("llc.ways");
+    memory.llc.io_ways = profile.count("llc.io_ways");
+    memory.llc.load_bytes_per_ns =
+        (options.write_load + options.read_load) * profile.value("llc.load_gbytes");
+    memory.llc.read_latency = profile.ns("llc.read_latency_ns");
     settings.iommu.on = topology.iommu;
     settings.iommu.page_bytes = profile.count("iommu.page_bytes");
     settings.iommu.entries = profile.count("iommu.entries");

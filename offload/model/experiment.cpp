@@ -278,6 +278,7 @@ class Run {
         result.busiest_core =
             std::max(result.cpu_utilisation, std::min(1.0, to_seconds(result.cpu.busiest) / seconds));
         result.root = machine_.fabric->root().counters();
+        result.llc = machine_.fabric->root().memory().llc().counters();
     }
 
     const Profile& profile_;

@@ -75,6 +75,7 @@ struct ExperimentResult {
     double cpu_utilisation = 0;  ///< of all cores
     double busiest_core = 0;
     RootCounters root;  ///< since the beginning
+    LlcCounters llc;    ///< while measured; none without a cache
     OperationsResult operations;
     size_t nic_fib_blocks = 0;  ///< blocks of addresses in a NIC's own FIB
     bool nic_fib_full = false;  ///< there were more

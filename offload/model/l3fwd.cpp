@@ -13,6 +13,7 @@ enum Cookie : uint64_t { slot_written = 1, rx_fetched, tx_fetched, frame_read };
 constexpr unsigned kind_shift = 56;
 constexpr uint32_t receive_event = 0;
 constexpr uint32_t writeback_event = 1;
+constexpr uint32_t header_bytes = 34;  // Ethernet and IPv4: what forwarding looks at
 
 constexpr unsigned queue_shift = 32;
 
@@ -239,7 +240,9 @@ void L3fwdHost::post(size_t ring, uint64_t entry) {
     descriptor.address = free_.back();
     free_.pop_back();
     rx_buffers_[ring][entry] = descriptor.address;
-    std::memcpy(memory(rings_[ring].rx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
+    const uint64_t place = rings_[ring].rx + entry * sizeof(descriptor);
+    std::memcpy(memory(place), &descriptor, sizeof(descriptor));
+    touch(place, sizeof(descriptor), true);
 }
 
 size_t L3fwdHost::ready(size_t index, size_t most) {
@@ -252,6 +255,18 @@ size_t L3fwdHost::ready(size_t index, size_t most) {
         if (!descriptor.done) break;
     }
     return count;
+}
+
+/// A descriptor and the frame's header for each.
+size_t L3fwdHost::misses(size_t index, size_t count) {
+    if (!fabric_.root().memory().llc().there()) return 0;
+    size_t misses = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t entry = (rings_of_[index].taken + i) & (rings_[index].entries - 1);
+        misses += touch(rings_[index].rx + entry * HostRings::descriptor_bytes, HostRings::descriptor_bytes);
+        misses += touch(rx_buffers_[index][entry], header_bytes);
+    }
+    return misses;
 }
 
 void L3fwdHost::process(size_t index, size_t count) {
@@ -296,7 +311,10 @@ bool L3fwdHost::send(size_t to, const Egress& egress, const HostDescriptor& rece
     const HostDescriptor descriptor{buffer, received.length, static_cast<uint8_t>(egress.port), 0,
                                     received.packet};
     queue.tx_buffers[entry] = buffer;
-    std::memcpy(memory(ring.tx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
+    const uint64_t place = ring.tx + entry * sizeof(descriptor);
+    std::memcpy(memory(place), &descriptor, sizeof(descriptor));
+    touch(place, sizeof(descriptor), true);
+    touch(buffer, header_bytes, true);
     return true;
 }
 

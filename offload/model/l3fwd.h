@@ -82,6 +82,7 @@ class L3fwdHost : public HostCpu {
         std::vector<uint64_t> tx_buffers;
     };
     size_t ready(size_t ring, size_t most) override;
+    size_t misses(size_t ring, size_t count) override;
     void process(size_t ring, size_t count) override;
     void post(size_t ring, uint64_t entry);
     bool send(size_t to, const Egress& egress, const HostDescriptor& received, uint64_t buffer);

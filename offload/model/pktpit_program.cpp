@@ -193,6 +193,16 @@ Egress PktpitHost::decide(size_t nic, const SliceDescriptor& descriptor, uint64_
     return decider_.decide(index, descriptor.port, header.data(), descriptor.length);
 }
 
+size_t PktpitHost::misses(size_t index, size_t count) {
+    if (!fabric_.root().memory().llc().there()) return 0;
+    const HostRings& ring = rings_[index];
+    size_t misses = 0;
+    for (size_t i = 0; i < count; i++)
+        misses +=
+            touch(ring.rx + ((taken_[index] + i) & (ring.entries - 1)) * ring.rx_stride, ring.rx_stride);
+    return misses;
+}
+
 void PktpitHost::process(size_t index, size_t count) {
     const HostRings& ring = rings_[index];
     uint64_t last = 0;
@@ -212,9 +222,12 @@ void PktpitHost::process(size_t index, size_t count) {
                                   descriptor.packet,
                                   0,
                                   0};
-        std::memcpy(memory(ring.tx + entry * program_.answer_stride()), &answer, sizeof(answer));
+        const uint64_t place = ring.tx + entry * program_.answer_stride();
+        std::memcpy(memory(place), &answer, sizeof(answer));
+        touch(place, sizeof(answer), true);
         descriptor.valid = 0;
         std::memcpy(memory(address), &descriptor, sizeof(descriptor));
+        touch(address, sizeof(descriptor), true);
     }
     doorbell(index, tx_tail_register, taken_[index], last);
     doorbell(index, rx_tail_register, taken_[index] + ring.entries);

@@ -96,6 +96,7 @@ class PktpitHost : public HostCpu {
 
   private:
     size_t ready(size_t ring, size_t most) override;
+    size_t misses(size_t ring, size_t count) override;
     void process(size_t ring, size_t count) override;
     [[nodiscard]] Egress decide(size_t nic, const SliceDescriptor& descriptor, uint64_t entry_address);
 

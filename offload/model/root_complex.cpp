@@ -99,7 +99,9 @@ void RootComplex::to_memory(Tlp* tlp) {
     const Time now = fabric_.events().now();
     if (tlp->type == TlpType::memory_write) {
         counters_.memory_writes++;
-        const Time done = memory_.write(now, tlp->address, tlp->length);
+        // What hits the cache is there sooner than what missed it before, and is seen behind it all the same.
+        Time done = memory_.write(now, tlp->address, tlp->length);
+        if (!tlp->relaxed) done = std::max(done, written_until_[tlp->ingress]);
         written_until_[tlp->ingress] = std::max(written_until_[tlp->ingress], done);
         fabric_.events().schedule(done, *this, write_done, as_argument(tlp));
     } else if (tlp->type == TlpType::memory_read) {

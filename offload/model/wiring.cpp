@@ -66,6 +66,8 @@ CpuSettings cpu_settings(const Profile& profile, const char* packet_time) {
     settings.burst_time = profile.ns("cpu.burst_ns");
     settings.poll_time = profile.ns("cpu.poll_ns");
     settings.packet_time = profile.ns(packet_time);
+    settings.miss_time =
+        from_ns(profile.value("memory.read_latency_ns") / profile.value("cpu.misses_at_once"));
     return settings;
 }
 
