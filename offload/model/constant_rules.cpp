@@ -7,6 +7,7 @@ namespace pktpit::model {
 namespace {
 
 constexpr std::array rules = {
+    ConstantRule{"ats.entries", 1, 4096, true, "translations that a device keeps, with ATS"},
     ConstantRule{"completion.at_boundary", 0, 1, true,
                  "1: completions are cut at every read completion boundary; 0: at Max_Payload_Size"},
     ConstantRule{"cpu.burst", 1, 512, true, "packets that the CPU takes at once"},
@@ -18,6 +19,7 @@ constexpr std::array rules = {
     ConstantRule{"cpu.poll_ns", 0, 1e6, false, "until a core that waits sees what has come"},
     ConstantRule{"cpu.slice_packet_ns", 0, 1e6, false, "CPU time for each header slice, pktpit"},
     ConstantRule{"cpu.wake_ns", 0, 1e6, false, "from an interrupt to the control loop, peer operations"},
+    ConstantRule{"cxl.read_latency_ns", 0, 1e6, false, "a CXL memory's answer to a read"},
     ConstantRule{"device.read_latency_ns", 0, 1e6, false, "a device's answer to a read of its BAR"},
     ConstantRule{"dma.read_issue_ns", 0, 1e6, false, "between the starts of two reads"},
     ConstantRule{"dma.tags", 1, 1024, true, "read TLPs outstanding"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/quoted.h"
 #include "offload/model/l3fwd.h"
 #include "offload/model/p2pnic_firmware.h"
 #include "offload/model/pktpit_program.h"
@@ -40,6 +41,31 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
                             ", port " + std::to_string(flow.from_port),
                         "at most 1 of all its flows together");
     }
+    return {};
+}
+
+Endpoint* find_memory(const Machine& machine, const std::string& name) {
+    const auto found = std::ranges::find(machine.memories, name, &Endpoint::name);
+    return found == machine.memories.end() ? nullptr : *found;
+}
+
+/// Where a bounced frame is to wait.
+Result<void> check_payload_memory(const Machine& machine, const Profile& profile,
+                                  const ExperimentSettings& settings) {
+    if (settings.payload_memory.empty()) return {};
+    if (settings.transfer != Transfer::bounce)
+        return fail("payload memory", "transfer " + std::string(to_string(settings.transfer)),
+                    "transfer bounce: others have no memory on their way");
+    const Endpoint* memory = find_memory(machine, settings.payload_memory);
+    if (!memory) return fail("payload memory", quoted(settings.payload_memory), "a memory of the topology");
+    MemoryPlan plan(0);
+    plan_bounce_buffers(plan, profile, machine.nic_endpoints.size());
+    if (plan.end() > memory->settings().bar_bytes)
+        return fail("payload memory",
+                    "the buffers take " + std::to_string(plan.end() >> 10) + " KiB, " +
+                        settings.payload_memory + " has " +
+                        std::to_string(memory->settings().bar_bytes >> 10),
+                    "a larger \"mib\", or a smaller nic.window");
     return {};
 }
 
@@ -130,12 +156,18 @@ class Run {
         if (control_) control_->added(settings_.hot_add->nic);
     }
 
+    uint64_t bounce_buffers(MemoryPlan& plan, size_t count) const {
+        if (settings_.transfer != Transfer::bounce) return 0;
+        if (settings_.payload_memory.empty()) return plan_bounce_buffers(plan, profile_, count);
+        return find_memory(machine_, settings_.payload_memory)->settings().bar;
+    }
+
     void load_programs() {
         const size_t count = nics_.all.size();
         MemoryPlan plan(machine_.fabric->root().memory().settings().base);
-        const bool bounce = settings_.transfer == Transfer::bounce;
-        const PeerTransferSettings transfer = transfer_settings(
-            profile_, settings_.transfer, bounce ? plan_bounce_buffers(plan, profile_, count) : 0);
+        PeerTransferSettings transfer =
+            transfer_settings(profile_, settings_.transfer, bounce_buffers(plan, count));
+        transfer.relaxed_payload = settings_.relaxed_payload;
         PktpitSettings pktpit = pktpit_settings(profile_, settings_.slice);
         const size_t queues = profile_.count("cpu.cores");
         const std::vector<HostRings> rings =
@@ -356,6 +388,8 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
                     "each core has a queue of each NIC: fewer of either");
     Machine machine = build_machine(topology, profile, options);
     if (auto good = check(topology, machine, settings.traffic); !good) return tl::unexpected(good.error());
+    if (auto good = check_payload_memory(machine, profile, settings); !good)
+        return tl::unexpected(good.error());
     return Run(profile, settings, std::move(machine)).run();
 }
 

@@ -22,7 +22,9 @@ std::string_view to_string(Program program);
 struct ExperimentSettings {
     Program program = Program::p2pnic;
     Transfer transfer = Transfer::write;
-    unsigned slice = 0;  ///< pktpit: bytes of the header slice; 0: the destination address alone
+    unsigned slice = 0;            ///< pktpit: bytes of the header slice; 0: the destination address alone
+    bool relaxed_payload = false;  ///< frames are written to peers with relaxed ordering, not descriptors
+    std::string payload_memory{};  ///< bounce: the topology's memory with the buffers; empty: main memory
     std::optional<OperationsSettings> operations;  ///< p2pnic by peer operations, transfer write
     /// Programs look up in it, and destinations are drawn from it; p2pnic has part of it on the NIC and
     /// leaves the rest to the CPU. Null: destinations are ports.

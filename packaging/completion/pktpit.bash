@@ -45,7 +45,7 @@ _pktpit() {
                 "model run" | "model explain" | "model sweep")
                     words="--topology --profile --program --transfer --size --slice --ports --load --write-load
                            --read-load --duration --poisson --seed --set --parameter --values --traffic --matrix --burst
-                           --pcap --pcap-speed" ;;
+                           --pcap --pcap-speed --relaxed-ordering --payload-memory" ;;
                 "model check") words="--row --set --table" ;;
                 "model import") words="--tree --gbps" ;;
                 "model constants") words="--profile" ;;

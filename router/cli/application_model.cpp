@@ -132,7 +132,11 @@ class ModelCommands {
                         "the second NIC is added after so many microseconds; until then no route leads to it")
             ->check(CLI::Range(0.0, 1e9))
             ->type_name("US");
-        app->add_flag("--relaxed-ordering", options_.relaxed, "peer operations: of all their writes");
+        app->add_flag("--relaxed-ordering", options_.relaxed,
+                      "of frames that are written to peers; peer operations: of all their writes");
+        app->add_option("--payload-memory", options_.payload_memory,
+                        "bounce: a memory of the topology instead of main memory")
+            ->type_name("NAME");
         app->add_flag("--no-fence", options_.no_fence, "peer operations: what happens without it");
         add_traffic(app);
         app->add_option("--ports", options_.ports, "ports of each NIC that send [1]")

@@ -28,7 +28,8 @@ struct ModelOptions {
     double hot_add_microseconds = -1;  ///< negative: it is there from the beginning
     bool relaxed = false;
     bool no_fence = false;
-    std::string table;  ///< a route file, or "generated"; empty: destinations are ports
+    std::string payload_memory;  ///< bounce: a memory of the topology; empty: main memory
+    std::string table;           ///< a route file, or "generated"; empty: destinations are ports
     size_t routes = 0;
     size_t destinations = 65536;
     double zipf = 0;

@@ -147,6 +147,8 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     settings.duration = model::from_ns(options.milliseconds * 1e6);
     experiment.load = options.matrix.empty() ? options.load : 1;
     settings.traffic.burst = options.burst;
+    settings.relaxed_payload = options.relaxed && options.operations.empty();
+    settings.payload_memory = options.payload_memory;
     if (options.hot_add_microseconds >= 0)
         settings.hot_add = {1, model::from_ns(options.hot_add_microseconds * 1e3)};
     if (!options.operations.empty()) {
