@@ -58,6 +58,7 @@ struct CheckPlotSeries {
     std::string plot;    ///< "row2-bandwidth"
     std::string series;  ///< "p2p"
     std::vector<std::pair<double, double>> points;
+    bool measured = false;  ///< of the research, and not the model's
 };
 
 /// What stands around the series of a plot.

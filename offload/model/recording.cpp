@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t fcs = 4;
 constexpr uint32_t smallest_frame = 64;
-constexpr size_t ethernet_header = 14, vlan_tag = 4;
+constexpr size_t mac_header = 14, vlan_tag = 4;
 
 uint32_t read16(std::span<const std::byte> bytes, size_t at) {
     return std::to_integer<uint32_t>(bytes[at]) << 8 | std::to_integer<uint32_t>(bytes[at + 1]);
@@ -58,7 +58,7 @@ void Recording::add(Time time, std::span<const std::byte> bytes, uint32_t length
     const uint64_t with_fcs = uint64_t{length} + fcs;
     frame.size = static_cast<uint32_t>(std::clamp<uint64_t>(with_fcs, smallest_frame, largest_frame));
     resized_ += frame.size != with_fcs;
-    if (bytes.size() >= ethernet_header) {
+    if (bytes.size() >= mac_header) {
         frame.flow = hash(bytes.first(12));
         size_t type_at = 12;
         while (bytes.size() >= type_at + 2 + vlan_tag &&

@@ -146,8 +146,10 @@ json to_json(const CheckReport& report) {
     for (const auto& [name, text] : report.plots)
         value["plots"][name] = {{"title", text.title}, {"x", text.x}, {"y", text.y}};
     for (const CheckPlotSeries& series : report.series)
-        value["series"].push_back(
-            {{"plot", series.plot}, {"series", series.series}, {"points", series.points}});
+        value["series"].push_back({{"plot", series.plot},
+                                   {"series", series.series},
+                                   {"points", series.points},
+                                   {"measured", series.measured}});
     return value;
 }
 

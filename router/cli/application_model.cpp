@@ -13,7 +13,11 @@ class ModelCommands {
           options_(options),
           choose_(choose) {
         model_->require_subcommand(1);
-        add_experiment(add("run", "one experiment: rates, latencies, what is busy", model_run));
+        CLI::App* run = add("run", "one experiment: rates, latencies, what is busy", model_run);
+        add_experiment(run);
+        add_csv(run);
+        add_merge();
+        add_answer();
         add_experiment(add("explain", "the journey of one packet, TLP by TLP", model_explain));
         CLI::App* sweep = add("sweep", "an experiment for each of several values", model_sweep);
         add_experiment(sweep);
@@ -26,6 +30,7 @@ class ModelCommands {
             ->required()
             ->delimiter(',')
             ->type_name("A,B,…");
+        add_sweep(sweep);
         CLI::App* check = add("check", "the model against the measurements of the research", model_check);
         check
             ->add_option("--table", options_.table,
@@ -40,6 +45,7 @@ class ModelCommands {
                          "NAME=VALUE: a constant that differs in all profiles; repeatable. Shows what moves")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
+        add_csv(check);
         CLI::App* plot =
             add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
         plot->add_option("FILE", options_.file, "their output")->required();
@@ -48,6 +54,8 @@ class ModelCommands {
             ->check(CLI::IsMember({"svg", "png"}));
         CLI::App* import = add("import", "makes a topology of this machine's PCI tree", model_import);
         import->add_option("--tree", options_.tree, "of a recorded machine (doctor --record) instead")
+            ->type_name("FILE");
+        import->add_option("--lspci", options_.lspci, "of what `lspci -vvv` printed, as root, instead")
             ->type_name("FILE");
         import->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
             ->check(CLI::Range(0.001, 1600.0));
@@ -74,6 +82,51 @@ class ModelCommands {
                         "routes for real lookups: a file (text, JSON lines, MRT), or generated")
             ->type_name("FILE");
         app->add_option("--routes", options_.routes, "at most so many of its IPv4 routes; 0: all [0]");
+    }
+
+    void add_csv(CLI::App* app) { app->add_flag("--csv", options_.csv, "comma-separated values (RFC 4180)"); }
+
+    void add_sweep(CLI::App* sweep) {
+        CLI::Option* second = sweep->add_option("--parameter2", options_.parameter2, "another: all with all");
+        second->type_name("NAME");
+        sweep->add_option("--values2", options_.values2, "what to set that to")
+            ->needs(second)
+            ->delimiter(',')
+            ->type_name("A,B,…");
+        second->needs(sweep->get_option("--values2"));
+        sweep
+            ->add_option("--part", options_.part,
+                         "only the K-th of N parts of the points, for other machines or a job array to run "
+                         "the others; `model merge` puts them together")
+            ->type_name("K/N");
+        sweep->add_option("--jobs", options_.jobs, "threads [as many as there are CPUs]")
+            ->check(CLI::Range(1U, 1024U));
+        add_csv(sweep);
+    }
+
+    void add_answer() {
+        CLI::App* answer =
+            add("answer", "what would P2P bring on my server? Bands, from a PCI tree", model_answer);
+        CLI::Option* topology = answer->add_option("--topology", options_.topology,
+                                                   "topology or file, instead of this machine's");
+        CLI::Option* tree =
+            answer->add_option("--tree", options_.tree, "a recorded machine's (doctor --record)");
+        tree->type_name("FILE")->excludes(topology);
+        answer->add_option("--lspci", options_.lspci, "what `lspci -vvv` printed there, as root")
+            ->type_name("FILE")
+            ->excludes(topology)
+            ->excludes(tree);
+        answer->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
+            ->check(CLI::Range(0.001, 1600.0));
+        answer->add_option("--profile", options_.profile, "hardware profile or file [generic]");
+        answer->add_option("--cores", options_.cores, "that forward [1]")->check(CLI::Range(1U, 64U));
+    }
+
+    void add_merge() {
+        CLI::App* merge = add("merge", "parts of a sweep, as one", model_merge);
+        merge->add_option("FILE", options_.files, "what `sweep --part K/N --json` wrote, of all parts")
+            ->required();
+        add_csv(merge);
     }
 
     void add_traffic(CLI::App* app) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "offload/pci/tree.h"
 #include "router/cli/commands.h"
 
 namespace CLI {
@@ -50,8 +51,16 @@ struct ModelOptions {
     std::vector<std::string> set;  ///< CONSTANT=VALUE
     std::string parameter;         ///< sweep: a constant, or size, load, slice, write-load, read-load
     std::vector<std::string> values;
+    std::string parameter2;  ///< sweep: another one; empty: none
+    std::vector<std::string> values2;
+    std::string part;   ///< sweep: "K/N" of the points; empty: all
+    unsigned jobs = 0;  ///< sweep: threads; 0: as many as the machine has CPUs
+    bool csv = false;
+    std::vector<std::string> files;  ///< merge: results
+    unsigned cores = 1;              ///< answer: that forward
     std::vector<unsigned> rows;
-    std::string tree;  ///< import: a recording; empty: this machine
+    std::string tree;   ///< import: a recording; empty: this machine
+    std::string lspci;  ///< import: what lspci printed
     double gbps = 10;
     std::string file;  ///< plot: results
     std::string out = ".";
@@ -61,11 +70,18 @@ struct ModelOptions {
 int model_run(const Session& session, const ModelOptions& options);
 int model_explain(const Session& session, const ModelOptions& options);
 int model_sweep(const Session& session, const ModelOptions& options);
+int model_merge(const Session& session, const ModelOptions& options);
+int model_answer(const Session& session, const ModelOptions& options);
 int model_check(const Session& session, const ModelOptions& options);
 int model_plot(const Session& session, const ModelOptions& options);
 int model_import(const Session& session, const ModelOptions& options);
 int model_constants(const Session& session, const ModelOptions& options);
 int model_list(const Session& session);
+
+/// All of them; exit_wrong.
+int print_errors(const Session& session, const std::vector<Error>& errors);
+/// That of a recording, or this machine's.
+Result<offload::PciTree> read_tree(const ModelOptions& options);
 
 using ChooseCommand = std::function<void(std::function<int(const Session&)>)>;
 /// Tells CLI11 of all of them. `options` outlives the parsing.
