@@ -29,7 +29,8 @@ class Builder {
   private:
     void add(Node& above, size_t port, const TopologyDevice& device) {
         Node& made = device.kind == Kind::switch_chip ? add_switch(device) : add_endpoint(device);
-        machine_.fabric->connect(above, port, made, link_settings(topology_, profile_, device.link));
+        machine_.fabric->connect(above, port, made,
+                                 link_settings(topology_, profile_, device.link, device.cxl));
         for (size_t i = 0; i < device.below.size(); i++)
             add(made, i + 1, device.below[i]);
     }
@@ -38,12 +39,14 @@ class Builder {
         settings.latency =
             device.latency_ns >= 0 ? from_ns(device.latency_ns) : profile_.ns("switch.latency_ns");
         if (device.acs_redirect != TopologyDevice::Redirect::off) settings.redirect_requests = ~uint64_t{0};
+        settings.direct_translated = topology_.ats;
         if (device.acs_redirect == TopologyDevice::Redirect::all)
             settings.redirect_completions = ~uint64_t{0};
         return machine_.fabric->add_switch(device.name, device.below.size(), settings);
     }
     Node& add_endpoint(const TopologyDevice& device) {
         EndpointSettings settings = endpoint_settings(topology_, profile_);
+        if (device.cxl) settings.read_latency = profile_.ns("cxl.read_latency_ns");
         settings.bar_bytes =
             std::bit_ceil(device.kind == Kind::nic ? machine_.layout.bytes : uint64_t{device.mib} << 20);
         settings.bar = (next_bar_ + settings.bar_bytes - 1) / settings.bar_bytes * settings.bar_bytes;
@@ -88,8 +91,10 @@ CompletionCut completion_cut(const Topology& topology, const Profile& profile) {
     return {topology.mps, topology.rcb, topology.completions.value_or(rule)};
 }
 
-LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link) {
+LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link,
+                           bool cxl) {
     LinkSettings settings;
+    settings.cxl = cxl;
     settings.link = link;
     settings.mps = topology.mps;
     settings.ecrc = topology.ecrc;
@@ -124,6 +129,12 @@ RootSettings root_settings(const Topology& topology, const Profile& profile, con
     memory.write_by_read_load = profile.value("memory.write_by_read_load");
     memory.read_by_write_load = profile.value("memory.read_by_write_load");
     memory.read_by_read_load = profile.value("memory.read_by_read_load");
+    memory.llc.bytes = static_cast<uint64_t>(profile.value("llc.mib") * (1 << 20));
+    memory.llc.ways = profile.count("llc.ways");
+    memory.llc.io_ways = profile.count("llc.io_ways");
+    memory.llc.load_bytes_per_ns =
+        (options.write_load + options.read_load) * profile.value("llc.load_gbytes");
+    memory.llc.read_latency = profile.ns("llc.read_latency_ns");
     settings.iommu.on = topology.iommu;
     settings.iommu.page_bytes = profile.count("iommu.page_bytes");
     settings.iommu.entries = profile.count("iommu.entries");
@@ -140,6 +151,8 @@ EndpointSettings endpoint_settings(const Topology& topology, const Profile& prof
     settings.requester.tags = profile.count("dma.tags");
     settings.requester.mps = topology.mps;
     settings.requester.mrrs = topology.mrrs;
+    settings.requester.atc_entries = topology.ats ? profile.count("ats.entries") : 0;
+    settings.requester.atc_page = profile.count("iommu.page_bytes");
     settings.requester.write_issue = profile.ns("dma.write_issue_ns");
     settings.requester.read_issue = profile.ns("dma.read_issue_ns");
     return settings;

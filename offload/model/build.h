@@ -31,7 +31,8 @@ Machine build_machine(const Topology& topology, const Profile& profile, const Bu
 
 /// How completers cut: the topology's word, else the profile's; the same for all of a machine.
 CompletionCut completion_cut(const Topology& topology, const Profile& profile);
-LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link);
+LinkSettings link_settings(const Topology& topology, const Profile& profile, const offload::PcieLink& link,
+                           bool cxl = false);
 RootSettings root_settings(const Topology& topology, const Profile& profile, const BuildOptions& options);
 EndpointSettings endpoint_settings(const Topology& topology, const Profile& profile);
 

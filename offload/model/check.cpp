@@ -72,6 +72,8 @@ std::string_view to_string(Verdict verdict) {
             return "tie";
         case Verdict::depends:
             return "depends";
+        case Verdict::in_band:
+            return "in band";
         case Verdict::unmet:
             return "unmet";
         default:
@@ -81,6 +83,11 @@ std::string_view to_string(Verdict verdict) {
 
 Verdict met(bool good) {
     return good ? Verdict::holds : Verdict::unmet;
+}
+
+Verdict within(double value, double wanted, double tolerance, const std::pair<double, double>& band) {
+    if (value >= wanted - tolerance && value <= wanted + tolerance) return Verdict::holds;
+    return band.first <= wanted && wanted <= band.second ? Verdict::in_band : Verdict::unmet;
 }
 
 Verdict ahead(double ahead, double other, const Tolerance& per_cent) {

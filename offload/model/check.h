@@ -28,6 +28,7 @@ enum class Verdict : uint8_t {
     holds,        ///< within the tolerance of what the source says
     tie,          ///< one is said to be ahead, and the difference is below the tolerance
     depends,      ///< within the tolerance, but a constant that nobody knows turns its sign
+    in_band,      ///< not within the tolerance, but what the source leaves open makes up a band that has it
     unmet,        ///< another thing than the source says; what it depends on is shown in further lines
     information,  ///< nothing was measured that it could be held against
 };
@@ -57,6 +58,7 @@ struct CheckPlotSeries {
     std::string plot;    ///< "row2-bandwidth"
     std::string series;  ///< "p2p"
     std::vector<std::pair<double, double>> points;
+    bool measured = false;  ///< of the research, and not the model's
 };
 
 /// What stands around the series of a plot.
@@ -127,6 +129,8 @@ std::string fixed(double value, int digits);
 std::string signed_percent(double share, int digits);
 /// holds or unmet.
 Verdict met(bool good);
+/// holds where `value` is within the tolerance of `wanted`; in_band where the band has it; else unmet.
+Verdict within(double value, double wanted, double tolerance, const std::pair<double, double>& band);
 /// `ahead` of `other` by more than the tolerance: holds; by less, or behind by less: a tie; else unmet.
 Verdict ahead(double ahead, double other, const Tolerance& per_cent);
 

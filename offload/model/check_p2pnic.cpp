@@ -49,6 +49,23 @@ CheckLine lead_line(std::string what, const Measured& first, const Measured& oth
     return line;
 }
 
+/// Unmet as the profile has it: what would be with the ways of writing descriptors that no source rules out.
+void add_band(CheckLine& line, const Topology& topology, const Profile& profile, uint32_t size,
+              unsigned ports, const std::function<double(const OfSize&)>& lead_of) {
+    std::vector<double> leads;
+    for (const DescriptorHabit& habit : descriptor_habits)
+        leads.push_back(lead_of(measure_size(topology, with_habit(profile, habit), size, ports)));
+    line.band = band_of(leads);
+    line.got += "; over " + std::string(habits_source) + ": " + fixed(line.band->first, 2) + " to " +
+                fixed(line.band->second, 2) + " %";
+    if (line.band->second > lead.value) line.verdict = Verdict::in_band;
+}
+
+double slowest_lead(const OfSize& size) {
+    const double slowest = std::min({size[1].rate, size[2].rate, size[3].rate});
+    return (slowest / size[0].rate - 1) * 100;
+}
+
 std::string rates_of(const OfSize& size) {
     std::string rates;
     for (size_t c = 0; c < contenders.size(); c++)
@@ -87,8 +104,10 @@ void check_ports(CheckRun& run, const Topology& topology, const Profile& profile
         const auto slowest = std::min_element(size.begin() + 1, size.end(),
                                               [](const auto& a, const auto& b) { return a.rate < b.rate; });
         const Measured& best_other = size[2].rate > size[3].rate ? size[2] : size[3];
-        run.line(lead_line(at + "the slowest of P2PNIC's transfers, against l3fwd", *slowest, size[0],
-                           rates_of(size)));
+        CheckLine line = lead_line(at + "the slowest of P2PNIC's transfers, against l3fwd", *slowest, size[0],
+                                   rates_of(size));
+        if (line.verdict == Verdict::unmet) add_band(line, topology, profile, sizes[s], ports, slowest_lead);
+        run.line(std::move(line));
         run.line(lead_line(at + "write, against the best of read and bounce", size[1], best_other,
                            "write " + fixed(size[1].rate, 2) + ", other " + fixed(best_other.rate, 2)));
     }
@@ -98,7 +117,11 @@ void check_ports(CheckRun& run, const Topology& topology, const Profile& profile
             series.points.emplace_back(sizes[s], all[s][c].rate);
         run.report.series.push_back(std::move(series));
     }
-    if (ports == 1) check_calibrated(run, all[0]);
+    if (ports > 1) return;
+    // All that the research says in numbers.
+    run.report.series.push_back({plot, "measured: P2PNIC (its abstract)", {{64, 40.37}}, true});
+    run.report.series.push_back({plot, "measured: TestPMD (40.37 / 1.45)", {{64, 40.37 / 1.45}}, true});
+    check_calibrated(run, all[0]);
 }
 
 /// What would be with the rule that this profile does not have.
@@ -121,6 +144,16 @@ void show_other_rule(CheckRun& run, const Topology& topology, const Profile& pro
 
 double latency(const Topology& topology, const Profile& profile, const Contender& contender) {
     return background_latency(topology, profile, settings_for(contender, 64, 1, 1.0 / 40));
+}
+
+struct Latencies {
+    double median = 0, mean = 0;
+};
+Latencies latencies(const Topology& topology, const Profile& profile, const Contender& contender) {
+    ExperimentSettings settings = settings_for(contender, 64, 1, 1.0 / 40);
+    settings.traffic.poisson = true;
+    const ExperimentResult result = run_checked(topology, profile, settings);
+    return {result.latency_median_ns, result.latency_mean_ns};
 }
 
 /// How much less P2PNIC's is than l3fwd's.
@@ -184,16 +217,36 @@ void check_latency(CheckRun& run, const Topology& topology, const Profile& profi
     const double cpu = latency(topology, profile, contenders[0]);
     const double nic = latency(topology, profile, contenders[1]);
     const double less = 1 - nic / cpu;
-    run.line({.row = 5,
-              .what = "median latency at 64 B and 1 Gbps, P2PNIC less than l3fwd",
-              .expected = "36 %",
-              .got = fixed(less * 100, 1) + " % (" + fixed(nic, 0) + " of " + fixed(cpu, 0) + " ns)",
-              .origin = Origin::emergent,
-              .verdict = met(std::abs(less - 0.36) * 100 <= points.value),
-              .source = "P2PNIC, abstract",
-              .tolerance = points,
-              .follows_from = "",
-              .value = less * 100});
+    CheckLine line{.row = 5,
+                   .what = "median latency at 64 B and 1 Gbps, P2PNIC less than l3fwd",
+                   .expected = "36 %",
+                   .got = fixed(less * 100, 1) + " % (" + fixed(nic, 0) + " of " + fixed(cpu, 0) + " ns)",
+                   .origin = Origin::emergent,
+                   .source = "P2PNIC, abstract"};
+    line.tolerance = points;
+    line.value = less * 100;
+    // The abstract says neither which NIC the baseline had nor whether a median or a mean was taken.
+    std::vector<double> gains;
+    std::string of_lines;
+    for (const unsigned descriptors : {1U, 2U, 4U}) {
+        const Profile changed = with_habit(profile, {descriptors, 1});
+        const Latencies baseline = latencies(topology, changed, contenders[0]);
+        const Latencies own = latencies(topology, changed, contenders[1]);
+        const double median = (1 - own.median / baseline.median) * 100;
+        const double mean = (1 - own.mean / baseline.mean) * 100;
+        gains.insert(gains.end(), {median, mean});
+        of_lines += (of_lines.empty() ? "" : "; ") + std::to_string(descriptors) + ": median " +
+                    fixed(median, 1) + " %, mean " + fixed(mean, 1) + " %";
+    }
+    line.band = band_of(gains);
+    line.got += "; over the baseline's write-back and what was averaged " + fixed(line.band->first, 1) +
+                " to " + fixed(line.band->second, 1) + " %";
+    line.verdict = within(less * 100, 36, points.value, *line.band);
+    run.line(std::move(line));
+    run.inform(
+        5, "  by descriptors of a line that the baseline's NIC writes back when it is full", of_lines,
+        "DPDK commit a08f9cb698c3: i40e's lines of 64 bytes are 4 descriptors of 16 or 2 of 32; at most "
+        "32 us (I40E_QUEUE_ITR_INTERVAL_DEFAULT)");
     // What nobody has measured: how far each unknown constant moves it.
     const auto measured = [&](const Profile& changed) { return latency_gain(topology, changed); };
     for (const Sensitivity& one : sensitivity(

@@ -32,19 +32,29 @@ class Row6 {
         const ExperimentResult cpu = run(topology, profile, l3fwd_contender, 64);
         const ExperimentResult result = run(topology, profile, pktpit_contender, 64);
         const double more = result.packets_per_second / cpu.packets_per_second - 1;
+        std::vector<double> gains;
+        for (const bool short_headers : {false, true})
+            for (const DescriptorHabit& habit : descriptor_habits) {
+                Topology other = topology;
+                other.memory_below_4g = short_headers;
+                gains.push_back(rate(other, with_habit(profile, habit)) * 100);
+            }
+        const std::pair band = band_of(gains);
         check_.line({.row = 6,
                      .what = "Pktpit at 64 B with " + std::to_string(table_->prefixes().size()) +
                              " routes, more than the CPU-driven router",
                      .expected = "59.08 %",
                      .got = fixed(more * 100, 1) + " % (" + fixed(mpps(result), 2) + " of " +
                             fixed(mpps(cpu), 2) + " Mpps; limit: " + what_limits(result) + "; " +
-                            busiest(result) + ")",
+                            busiest(result) + "); over headers of 3 or 4 DW and " + habits_source + ": " +
+                            fixed(band.first, 1) + " to " + fixed(band.second, 1) + " %",
                      .origin = Origin::emergent,
-                     .verdict = met(std::abs(more - rate_gain) * 100 <= rate_tolerance.value),
+                     .verdict = within(more * 100, rate_gain * 100, rate_tolerance.value, band),
                      .source = "Pktpit, abstract; its baseline's rate is not public",
                      .tolerance = rate_tolerance,
                      .follows_from = "",
-                     .value = more * 100});
+                     .value = more * 100,
+                     .band = band});
     }
 
     void check_latency(const Topology& topology, const Profile& profile) {

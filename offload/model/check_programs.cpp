@@ -146,6 +146,18 @@ double background_latency(const Topology& topology, const Profile& profile, Expe
     return run_checked(topology, profile, settings).latency_median_ns;
 }
 
+Profile with_habit(const Profile& profile, const DescriptorHabit& habit) {
+    Profile changed = profile;
+    (void)changed.set("nic.writeback_batch", habit.line, "band");
+    (void)changed.set("nic.descriptor_batch", habit.batch, "band");
+    return changed;
+}
+
+std::pair<double, double> band_of(std::span<const double> values) {
+    const auto [least, most] = std::ranges::minmax(values);
+    return {least, most};
+}
+
 std::optional<double> value_that_meets(const Profile& profile, const char* constant, double wanted,
                                        const std::function<double(const Profile&)>& measure) {
     const auto at = [&](double value) {

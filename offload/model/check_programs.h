@@ -33,6 +33,19 @@ std::string busiest(const ExperimentResult& result);
 std::string what_limits(const ExperimentResult& result);
 /// Median at 64 B, 1 Gbps of the 40, at random times.
 double background_latency(const Topology& topology, const Profile& profile, ExperimentSettings settings);
+
+/// How a NIC may write descriptors, which no source says of the research's: each at once, or lines of them.
+struct DescriptorHabit {
+    unsigned line = 1;   ///< the baseline's receive write-back
+    unsigned batch = 1;  ///< the firmware's, of what waits anyway
+};
+/// A line is 64 bytes: four descriptors of 16, or two of 32 (DPDK commit a08f9cb698c3).
+inline constexpr std::array<DescriptorHabit, 4> descriptor_habits = {{{1, 1}, {4, 1}, {1, 4}, {4, 4}}};
+inline constexpr const char* habits_source =
+    "lines of 1 or 4 descriptors (DPDK commit a08f9cb698c3), of the baseline's NIC and of the firmware";
+Profile with_habit(const Profile& profile, const DescriptorHabit& habit);
+/// From least to most.
+std::pair<double, double> band_of(std::span<const double> values);
 /// What limits a run, where that was put in: line rate is exact; the CPU's and the firmware's times are
 /// calibrated or put in. A link, tags or memory that is used up comes out: emergent, without a name.
 struct Limit {

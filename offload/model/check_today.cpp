@@ -33,7 +33,14 @@ Guess guess(const Profile& profile, double tags, double gbytes, bool other_rule)
     return made;
 }
 
-/// All tags with all memories; the corners again with the other completion rule.
+/// A machine whose devices write past the cache, as servers without DDIO do.
+Guess without_cache(Guess made) {
+    (void)made.profile.set("llc.mib", 0, "band");
+    made.words += ", no I/O in the cache";
+    return made;
+}
+
+/// All tags with all memories; the corners again with the other completion rule, and without DDIO.
 std::vector<Guess> guesses(const Profile& profile) {
     std::vector<Guess> all;
     for (const double tags : tag_counts)
@@ -45,7 +52,11 @@ std::vector<Guess> guesses(const Profile& profile) {
     fast.words += ", four times the firmware threads";
     for (const double tags : {tag_counts.front(), tag_counts.back()})
         for (const double gbytes : {memory_gbytes.front(), memory_gbytes.back()})
-            all.push_back(guess(profile, tags, gbytes, true));
+            for (const bool other_rule : {false, true}) {
+                const Guess corner = guess(profile, tags, gbytes, other_rule);
+                if (other_rule) all.push_back(corner);
+                all.push_back(without_cache(corner));
+            }
     return all;
 }
 

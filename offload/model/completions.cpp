@@ -36,6 +36,7 @@ void complete_read(TlpPool& pool, Port& port, size_t source, const Tlp& request,
         tlp->offset = done;
         tlp->address = request.address + done;
         tlp->relaxed = request.relaxed;
+        tlp->address_type = request.address_type;
         std::memcpy(tlp->payload, bytes + done, piece);
         port.push(tlp, source);
         done += piece;
@@ -46,6 +47,7 @@ Tlp* make_completion(TlpPool& pool, const Tlp& request, CompletionStatus status)
     Tlp* tlp = pool.take(TlpType::completion, 0);
     address_to_requester(*tlp, request);
     tlp->status = status;
+    tlp->address_type = request.address_type;
     return tlp;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/quoted.h"
 #include "offload/model/l3fwd.h"
 #include "offload/model/p2pnic_firmware.h"
 #include "offload/model/pktpit_program.h"
@@ -20,7 +21,10 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
     if (traffic.size != 0 && (traffic.size < 64 || traffic.size > largest_frame))
         return fail("size", std::to_string(traffic.size) + " bytes cannot be",
                     "64 to " + std::to_string(largest_frame) + ", or 0 for IMIX");
+    if (traffic.recording && (traffic.recording->frames().empty() || traffic.burst > 1))
+        return fail("recording", "has no frames, or is to have bursts", "frames, at their own times");
     const auto& nics = machine.nic_settings;
+    std::map<std::pair<unsigned, unsigned>, double> sent;
     for (const Flow& flow : traffic.flows) {
         if (!(flow.load > 0 && flow.load <= 1))
             return fail("load", std::to_string(flow.load) + " cannot be", "more than 0, at most 1");
@@ -29,7 +33,39 @@ Result<void> check(const Topology& topology, const Machine& machine, const Traff
             if (nic >= nics.size() || port >= nics[nic].gbps.size())
                 return fail("flow", "NIC " + std::to_string(nic) + ", port " + std::to_string(port),
                             "one that the topology " + topology.name + " has", "both count from 0");
+        double& sum = sent[{flow.from_nic, flow.from_port}];
+        sum += flow.load;
+        if (!traffic.recording && sum > 1 + 1e-9)
+            return fail("load",
+                        std::to_string(sum) + " of line rate at NIC " + std::to_string(flow.from_nic) +
+                            ", port " + std::to_string(flow.from_port),
+                        "at most 1 of all its flows together");
     }
+    return {};
+}
+
+Endpoint* find_memory(const Machine& machine, const std::string& name) {
+    const auto found = std::ranges::find(machine.memories, name, &Endpoint::name);
+    return found == machine.memories.end() ? nullptr : *found;
+}
+
+/// Where a bounced frame is to wait.
+Result<void> check_payload_memory(const Machine& machine, const Profile& profile,
+                                  const ExperimentSettings& settings) {
+    if (settings.payload_memory.empty()) return {};
+    if (settings.transfer != Transfer::bounce)
+        return fail("payload memory", "transfer " + std::string(to_string(settings.transfer)),
+                    "transfer bounce: others have no memory on their way");
+    const Endpoint* memory = find_memory(machine, settings.payload_memory);
+    if (!memory) return fail("payload memory", quoted(settings.payload_memory), "a memory of the topology");
+    MemoryPlan plan(0);
+    plan_bounce_buffers(plan, profile, machine.nic_endpoints.size());
+    if (plan.end() > memory->settings().bar_bytes)
+        return fail("payload memory",
+                    "the buffers take " + std::to_string(plan.end() >> 10) + " KiB, " +
+                        settings.payload_memory + " has " +
+                        std::to_string(memory->settings().bar_bytes >> 10),
+                    "a larger \"mib\", or a smaller nic.window");
     return {};
 }
 
@@ -120,11 +156,18 @@ class Run {
         if (control_) control_->added(settings_.hot_add->nic);
     }
 
+    uint64_t bounce_buffers(MemoryPlan& plan, size_t count) const {
+        if (settings_.transfer != Transfer::bounce) return 0;
+        if (settings_.payload_memory.empty()) return plan_bounce_buffers(plan, profile_, count);
+        return find_memory(machine_, settings_.payload_memory)->settings().bar;
+    }
+
     void load_programs() {
         const size_t count = nics_.all.size();
         MemoryPlan plan(machine_.fabric->root().memory().settings().base);
-        const PeerTransferSettings transfer =
-            transfer_settings(profile_, settings_.transfer, plan_bounce_buffers(plan, profile_, count));
+        PeerTransferSettings transfer =
+            transfer_settings(profile_, settings_.transfer, bounce_buffers(plan, count));
+        transfer.relaxed_payload = settings_.relaxed_payload;
         PktpitSettings pktpit = pktpit_settings(profile_, settings_.slice);
         const size_t queues = profile_.count("cpu.cores");
         const std::vector<HostRings> rings =
@@ -147,10 +190,11 @@ class Run {
                 nic.load(std::make_unique<P2pNicFirmware>(nic, transfer, nics_.bars, decider(),
                                                           profile_.ns("nic.ingress_ns")));
             else
-                nic.load(
-                    std::make_unique<L3fwdFirmware>(nic, own,
-                                                    L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
-                                                                  profile_.count("nic.head_batch")}));
+                nic.load(std::make_unique<L3fwdFirmware>(
+                    nic, own,
+                    L3fwdSettings{profile_.count("nic.descriptor_fetch"), 64,
+                                  profile_.count("nic.head_batch"), profile_.count("nic.writeback_batch"),
+                                  profile_.ns("nic.writeback_wait_ns")}));
         }
         if (settings_.program == Program::l3fwd) {
             const uint64_t buffers = plan.take((uint64_t{rings.size()} * 2 * 1024 + cpu.burst) * slot_bytes);
@@ -210,6 +254,7 @@ class Run {
         result.at_rest = machine_.fabric->events().run_all(most_draining_events);
         result.tlps_left = machine_.fabric->tlps().out();
         result.after_draining = traffic_->counters();
+        result.flows = traffic_->flows();
         result.nics.clear();
         for (const auto& nic : nics_.all) {
             result.nics.push_back(nic->counters());
@@ -225,6 +270,7 @@ class Run {
 
     void collect(ExperimentResult& result) {
         result.traffic = traffic_->counters();
+        result.flows = traffic_->flows();
         const double seconds = to_seconds(result.measured);
         result.packets_per_second = static_cast<double>(result.traffic.delivered) / seconds;
         result.bits_per_second = static_cast<double>(result.traffic.delivered_bytes) * 8 / seconds;
@@ -264,6 +310,7 @@ class Run {
         result.busiest_core =
             std::max(result.cpu_utilisation, std::min(1.0, to_seconds(result.cpu.busiest) / seconds));
         result.root = machine_.fabric->root().counters();
+        result.llc = machine_.fabric->root().memory().llc().counters();
     }
 
     const Profile& profile_;
@@ -284,12 +331,14 @@ class Run {
 };
 
 /// What programs put into main memory, at most.
-uint64_t memory_needed(const Profile& profile, size_t nics, unsigned slice) {
+uint64_t memory_needed(const Profile& profile, size_t nics, const ExperimentSettings& settings) {
     const size_t queues = profile.count("cpu.cores");
-    RingShape rings = ring_shape(profile, pktpit_settings(profile, slice));
+    RingShape rings = ring_shape(profile, pktpit_settings(profile, settings.slice));
     rings.entries = std::max(rings.entries, RingShape{}.entries);
-    const uint64_t buffers = (uint64_t{nics} * queues * 2 * 1024 + 512) * slot_bytes;
-    return planned_bytes(profile, nics, rings, queues) + buffers + (1 << 20);
+    const bool l3fwd = settings.program == Program::l3fwd;
+    const uint64_t buffers = l3fwd ? (uint64_t{nics} * queues * 2 * 1024 + 512) * slot_bytes : 0;
+    return planned_bytes(profile, nics, rings, queues, settings.transfer == Transfer::bounce) + buffers +
+           (1 << 20);
 }
 
 }  // namespace
@@ -329,7 +378,7 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
     BuildOptions options = settings.build;
     if (settings.table && settings.program == Program::p2pnic)
         options.nic_fib_bytes = NicFib::bytes_for(uint64_t{profile.count("nic.fib_kib")} << 10, 64);
-    options.memory_bytes = memory_needed(profile, topology.nics(), settings.slice);
+    options.memory_bytes = memory_needed(profile, topology.nics(), settings);
     if (options.memory_bytes > most_memory)
         return fail("cpu.cores",
                     std::to_string(profile.count("cpu.cores")) + " with " + std::to_string(topology.nics()) +
@@ -339,6 +388,8 @@ Result<ExperimentResult> run_experiment(const Topology& topology, const Profile&
                     "each core has a queue of each NIC: fewer of either");
     Machine machine = build_machine(topology, profile, options);
     if (auto good = check(topology, machine, settings.traffic); !good) return tl::unexpected(good.error());
+    if (auto good = check_payload_memory(machine, profile, settings); !good)
+        return tl::unexpected(good.error());
     return Run(profile, settings, std::move(machine)).run();
 }
 

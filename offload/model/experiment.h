@@ -22,7 +22,9 @@ std::string_view to_string(Program program);
 struct ExperimentSettings {
     Program program = Program::p2pnic;
     Transfer transfer = Transfer::write;
-    unsigned slice = 0;  ///< pktpit: bytes of the header slice; 0: the destination address alone
+    unsigned slice = 0;            ///< pktpit: bytes of the header slice; 0: the destination address alone
+    bool relaxed_payload = false;  ///< frames are written to peers with relaxed ordering, not descriptors
+    std::string payload_memory{};  ///< bounce: the topology's memory with the buffers; empty: main memory
     std::optional<OperationsSettings> operations;  ///< p2pnic by peer operations, transfer write
     /// Programs look up in it, and destinations are drawn from it; p2pnic has part of it on the NIC and
     /// leaves the rest to the CPU. Null: destinations are ports.
@@ -64,6 +66,7 @@ struct OperationsResult {
 struct ExperimentResult {
     Time measured = 0;
     TrafficCounters traffic;
+    std::vector<FlowCounters> flows;  ///< as the settings'; after draining where that was asked for
     double packets_per_second = 0;
     double bits_per_second = 0;  ///< of frames, without preamble and gap
     double latency_median_ns = 0, latency_p99_ns = 0, latency_mean_ns = 0;
@@ -74,6 +77,7 @@ struct ExperimentResult {
     double cpu_utilisation = 0;  ///< of all cores
     double busiest_core = 0;
     RootCounters root;  ///< since the beginning
+    LlcCounters llc;    ///< while measured; none without a cache
     OperationsResult operations;
     size_t nic_fib_blocks = 0;  ///< blocks of addresses in a NIC's own FIB
     bool nic_fib_full = false;  ///< there were more
@@ -88,7 +92,8 @@ struct ExperimentResult {
     [[nodiscard]] const LinkResult* link(const std::string& from, const std::string& to) const;
 };
 
-/// Errors: a flow names a NIC or port that the topology has not; a size or load that cannot be.
+/// Errors: a flow names a NIC or port that the topology has not; a size or load that cannot be, or a port
+/// that would send more than its line rate.
 Result<ExperimentResult> run_experiment(const Topology& topology, const Profile& profile,
                                         const ExperimentSettings& settings);
 

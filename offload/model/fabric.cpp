@@ -86,6 +86,7 @@ void Fabric::trace(Tracer* tracer) {
 }
 
 void Fabric::clear_counters() {
+    if (root_) root_->memory().clear_counters();
     for (const auto& node : nodes_)
         for (size_t i = 0; i < node->ports(); i++)
             node->port(i).clear_counters();

@@ -53,7 +53,8 @@ void HostCpu::poll(size_t index) {
         if (core.count == 0) continue;
         core.ring = ring;
         core.begin = fabric_.events().now();
-        const Time cost = settings_.burst_time + core.count * settings_.packet_time;
+        const Time cost = settings_.burst_time + core.count * settings_.packet_time +
+                          misses(ring, core.count) * settings_.miss_time;
         core.busy += cost;
         fabric_.events().schedule(core.begin + cost, *this, burst_event, index);
         return;

@@ -27,6 +27,7 @@ struct CpuSettings {
     Time burst_time = 0;   ///< for each burst that has something in it
     Time packet_time = 0;  ///< for each packet
     Time poll_time = 0;    ///< until a core that found nothing sees what has come
+    Time miss_time = 0;    ///< for each line that is not in the last-level cache
 };
 
 struct CpuCounters {
@@ -53,6 +54,8 @@ class HostCpu : public MemoryWatcher, public Actor {
   protected:
     /// Packets at the head of a receive ring, at most `most`.
     virtual size_t ready(size_t ring, size_t most) = 0;
+    /// Lines that the core has to wait for, of so many packets at its head.
+    virtual size_t misses(size_t /*ring*/, size_t /*count*/) { return 0; }
     /// Takes that many from it.
     virtual void process(size_t ring, size_t count) = 0;
 
@@ -62,6 +65,10 @@ class HostCpu : public MemoryWatcher, public Actor {
     /// That of a NIC for the core that polls `ring`.
     [[nodiscard]] size_t ring_to(size_t nic, size_t ring) const { return nic * queues_ + ring % queues_; }
     void trace(uint64_t packet, const char* step);
+    /// The core looks at these bytes, or fills them: lines it has to wait for.
+    unsigned touch(uint64_t address, uint32_t bytes, bool writes = false) {
+        return fabric_.root().memory().cpu_misses(fabric_.events().now(), address, bytes, writes);
+    }
     [[nodiscard]] std::byte* memory(uint64_t address) { return fabric_.root().memory().at(address); }
 
     Fabric& fabric_;

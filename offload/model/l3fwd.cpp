@@ -11,7 +11,9 @@ namespace {
 
 enum Cookie : uint64_t { slot_written = 1, rx_fetched, tx_fetched, frame_read };
 constexpr unsigned kind_shift = 56;
-constexpr uint64_t receive_event = 0;
+constexpr uint32_t receive_event = 0;
+constexpr uint32_t writeback_event = 1;
+constexpr uint32_t header_bytes = 34;  // Ethernet and IPv4: what forwarding looks at
 
 constexpr unsigned queue_shift = 32;
 
@@ -37,7 +39,8 @@ void L3fwdFirmware::frame(uint32_t slot) {
     nic_.fabric().events().schedule(nic_.fabric().events().now() + latency, nic_, receive_event, slot);
 }
 
-void L3fwdFirmware::computed(uint32_t, uint64_t argument) {
+void L3fwdFirmware::computed(uint32_t what, uint64_t argument) {
+    if (what == writeback_event) return look_at_deadline(argument);
     const auto slot = static_cast<uint32_t>(argument);
     const size_t queue =
         rss_queue({nic_.frame_of(slot), nic_.meta(slot).length}, static_cast<uint32_t>(queues_.size()));
@@ -48,6 +51,7 @@ void L3fwdFirmware::computed(uint32_t, uint64_t argument) {
 void L3fwdFirmware::deliver_waiting(size_t index) {
     Queue& queue = queues_[index];
     Fetched& rx = queue.rx;
+    const Time now = nic_.fabric().events().now();
     while (!queue.waiting.empty() && rx.used < rx.got) {
         const uint32_t slot = queue.waiting.pop();
         const uint64_t entry = rx.used++ & (queue.rings.entries - 1);
@@ -59,11 +63,41 @@ void L3fwdFirmware::deliver_waiting(size_t index) {
         descriptor.port = static_cast<uint8_t>(meta.port);
         descriptor.done = 1;
         descriptor.packet = static_cast<uint32_t>(meta.packet);
-        nic_.dma().write_copy(queue.rings.rx + entry * sizeof(descriptor),
-                              std::as_bytes(std::span(&descriptor, 1)),
-                              {Requester::no_cookie, meta.packet, false, TlpType::memory_write});
+        if (queue.written_back + 1 == rx.used) queue.deadline = now + settings_.writeback_wait;
+        rx.copy[entry] = descriptor;
+        if (rx.used % settings_.writeback_batch == 0) {
+            write_back(queue);
+        } else if (!queue.timer) {
+            queue.timer = true;
+            nic_.fabric().events().schedule(queue.deadline, nic_, writeback_event, index);
+        }
     }
     fetch(index, rx, queue.rings.rx, rx_fetched, settings_.prefetched);
+}
+
+/// The copies are what is written: the host gives none of them out again before it has seen it.
+void L3fwdFirmware::write_back(Queue& queue) {
+    const uint64_t entries = queue.rings.entries;
+    while (queue.written_back < queue.rx.used) {
+        const uint64_t entry = queue.written_back & (entries - 1);
+        const uint64_t count = std::min(queue.rx.used - queue.written_back, entries - entry);
+        queue.written_back += count;
+        nic_.dma().write(
+            queue.rings.rx + entry * HostRings::descriptor_bytes,
+            reinterpret_cast<const std::byte*>(&queue.rx.copy[entry]),
+            static_cast<uint32_t>(count * HostRings::descriptor_bytes),
+            {Requester::no_cookie, queue.rx.copy[entry + count - 1].packet, false, TlpType::memory_write});
+    }
+}
+
+void L3fwdFirmware::look_at_deadline(size_t index) {
+    Queue& queue = queues_[index];
+    queue.timer = false;
+    if (queue.written_back == queue.rx.used) return;
+    if (queue.deadline <= nic_.fabric().events().now()) return write_back(queue);
+    // That line has gone; another has begun since.
+    queue.timer = true;
+    nic_.fabric().events().schedule(queue.deadline, nic_, writeback_event, index);
 }
 
 /// Whole batches: a ring's end or its tail alone make smaller ones.
@@ -206,7 +240,9 @@ void L3fwdHost::post(size_t ring, uint64_t entry) {
     descriptor.address = free_.back();
     free_.pop_back();
     rx_buffers_[ring][entry] = descriptor.address;
-    std::memcpy(memory(rings_[ring].rx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
+    const uint64_t place = rings_[ring].rx + entry * sizeof(descriptor);
+    std::memcpy(memory(place), &descriptor, sizeof(descriptor));
+    touch(place, sizeof(descriptor), true);
 }
 
 size_t L3fwdHost::ready(size_t index, size_t most) {
@@ -219,6 +255,18 @@ size_t L3fwdHost::ready(size_t index, size_t most) {
         if (!descriptor.done) break;
     }
     return count;
+}
+
+/// A descriptor and the frame's header for each.
+size_t L3fwdHost::misses(size_t index, size_t count) {
+    if (!fabric_.root().memory().llc().there()) return 0;
+    size_t misses = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t entry = (rings_of_[index].taken + i) & (rings_[index].entries - 1);
+        misses += touch(rings_[index].rx + entry * HostRings::descriptor_bytes, HostRings::descriptor_bytes);
+        misses += touch(rx_buffers_[index][entry], header_bytes);
+    }
+    return misses;
 }
 
 void L3fwdHost::process(size_t index, size_t count) {
@@ -263,7 +311,10 @@ bool L3fwdHost::send(size_t to, const Egress& egress, const HostDescriptor& rece
     const HostDescriptor descriptor{buffer, received.length, static_cast<uint8_t>(egress.port), 0,
                                     received.packet};
     queue.tx_buffers[entry] = buffer;
-    std::memcpy(memory(ring.tx + entry * sizeof(descriptor)), &descriptor, sizeof(descriptor));
+    const uint64_t place = ring.tx + entry * sizeof(descriptor);
+    std::memcpy(memory(place), &descriptor, sizeof(descriptor));
+    touch(place, sizeof(descriptor), true);
+    touch(buffer, header_bytes, true);
     return true;
 }
 

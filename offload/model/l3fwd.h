@@ -19,9 +19,11 @@ struct HostDescriptor {
 static_assert(sizeof(HostDescriptor) == HostRings::descriptor_bytes);
 
 struct L3fwdSettings {
-    unsigned fetch = 16;       ///< descriptors read at once, at most
-    unsigned prefetched = 64;  ///< receive descriptors that the NIC keeps
-    unsigned head_batch = 32;  ///< frames sent until the CPU is told
+    unsigned fetch = 16;           ///< descriptors read at once, at most
+    unsigned prefetched = 64;      ///< receive descriptors that the NIC keeps
+    unsigned head_batch = 32;      ///< frames sent until the CPU is told
+    unsigned writeback_batch = 1;  ///< receive descriptors of a line, which is written back when it is full
+    Time writeback_wait = 0;       ///< or when the first of it has waited so long
 };
 
 class L3fwdFirmware : public Firmware {
@@ -47,7 +49,12 @@ class L3fwdFirmware : public Firmware {
         Ring<uint32_t> waiting;      ///< received slots without a descriptor
         std::vector<uint64_t> read;  ///< by transmit entry: slot that has been read into, plus one
         uint64_t head = 0, told = 0;
+        uint64_t written_back = 0;  ///< receive entries
+        Time deadline = 0;          ///< of the first that has not been
+        bool timer = false;
     };
+    void write_back(Queue& queue);
+    void look_at_deadline(size_t queue);
     void deliver_waiting(size_t queue);
     void fetch(size_t queue, Fetched& ring, uint64_t base, uint64_t kind, uint64_t most, uint64_t packet = 0);
     void start_sending();
@@ -75,6 +82,7 @@ class L3fwdHost : public HostCpu {
         std::vector<uint64_t> tx_buffers;
     };
     size_t ready(size_t ring, size_t most) override;
+    size_t misses(size_t ring, size_t count) override;
     void process(size_t ring, size_t count) override;
     void post(size_t ring, uint64_t entry);
     bool send(size_t to, const Egress& egress, const HostDescriptor& received, uint64_t buffer);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Main memory as devices see it: bytes, a latency, and a bandwidth that devices share with the CPU's own
-/// loads and stores. A background load takes part of it, by factors of the profile. One thread.
+/// loads and stores. A background load takes part of it, by factors of the profile. With a last-level cache
+/// (llc.h) only what misses it, or has to make room, costs bandwidth. One thread.
 #pragma once
 
+#include <algorithm>
+
 #include "offload/model/flat_memory.h"
+#include "offload/model/llc.h"
 #include "offload/model/time.h"
 
 namespace pktpit::model {
@@ -22,6 +26,7 @@ struct MemorySettings {
     double write_by_read_load = 0;
     double read_by_write_load = 0;
     double read_by_read_load = 0;
+    LlcSettings llc;
 };
 
 class MainMemory {
@@ -37,10 +42,21 @@ class MainMemory {
     /// in part costs more, since it is read before.
     Time write(Time now, uint64_t address, uint32_t bytes);
     Time read(Time now, uint64_t address, uint32_t bytes);
+    /// The CPU looks at these bytes, or fills them: lines that it has to wait for. 0 without a cache.
+    unsigned cpu_misses(Time now, uint64_t address, uint32_t bytes, bool writes);
+    [[nodiscard]] const Llc& llc() const { return llc_; }
+    void clear_counters() { llc_.clear_counters(); }
     [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }
     [[nodiscard]] uint64_t bytes_read() const { return bytes_read_; }
 
   private:
+    Time write_cached(Time now, uint64_t address, uint32_t bytes);
+    Time read_cached(Time now, uint64_t address, uint32_t bytes);
+    void write_back(Time now) {
+        write_free_ = std::max(write_free_, now) + static_cast<Time>(write_line_ps_);
+    }
+    Time fetch(Time now) { return read_free_ = std::max(read_free_, now) + static_cast<Time>(read_line_ps_); }
+
     MemorySettings settings_;
     FlatMemory bytes_;
     double write_line_ps_;
@@ -49,6 +65,7 @@ class MainMemory {
     Time read_free_ = 0;
     uint64_t bytes_written_ = 0;
     uint64_t bytes_read_ = 0;
+    Llc llc_;
 };
 
 }  // namespace pktpit::model

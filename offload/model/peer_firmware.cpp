@@ -14,6 +14,7 @@ enum Cookie : uint64_t {
     landing_sent,      ///< transmitted from a landing slot
     slot_sent,         ///< transmitted from a slot of ours
     frames_pushed,     ///< bounce: the read behind them has been answered
+    descriptors_sent,  ///< towards a NIC
 };
 
 uint64_t make_cookie(Cookie kind, uint64_t value) {
@@ -39,6 +40,9 @@ PeerFirmware::PeerFirmware(Nic& nic, const PeerTransferSettings& settings, std::
       held_(nic.settings().slots) {
     for (Outgoing& to : outgoing_)
         to.slots.resize(nic.layout().window);
+    for (unsigned to = 0; to < bars_.size(); to++)
+        rings_.emplace_back(nic, bars_[to] + nic.layout().ring_entry(nic.index(), 0), nic.layout().window,
+                            settings.descriptor_batch, make_cookie(descriptors_sent, to));
     for (Incoming& from : incoming_) {
         from.done.resize(nic.layout().window);
         from.filled.resize(nic.layout().window);
@@ -91,10 +95,8 @@ void PeerFirmware::push(uint32_t slot, Egress egress) {
 }
 
 void PeerFirmware::announce(const Announcement& announcement) {
-    nic_.dma().write_copy(
-        bars_[announcement.nic] + nic_.layout().ring_entry(nic_.index(), announcement.entry),
-        std::as_bytes(std::span(&announcement.descriptor, 1)),
-        {Requester::no_cookie, announcement.descriptor.packet, false, TlpType::memory_write});
+    rings_[announcement.nic].put(std::as_bytes(std::span(&announcement.descriptor, 1)),
+                                 announcement.descriptor.packet);
 }
 
 void PeerFirmware::push_frames() {
@@ -111,14 +113,17 @@ PeerFirmware::Descriptor PeerFirmware::read_descriptor(unsigned from, uint32_t e
     return descriptor;
 }
 
-void PeerFirmware::written(uint64_t offset, uint32_t, uint64_t packet) {
+void PeerFirmware::written(uint64_t offset, uint32_t length, uint64_t packet) {
     const NicLayout& layout = nic_.layout();
     if (offset >= layout.credits) return credit_in(static_cast<unsigned>((offset - layout.credits) / 8));
-    const uint64_t index = (offset - layout.rings) / NicLayout::descriptor_bytes;
-    nic_.compute(
-        settings_.egress_time, descriptor_event,
-        pack(static_cast<unsigned>(index / layout.window), static_cast<uint32_t>(index % layout.window)),
-        packet, "firmware: descriptor");
+    const uint64_t first = (offset - layout.rings) / NicLayout::descriptor_bytes;
+    const uint64_t count = length / NicLayout::descriptor_bytes;
+    for (uint64_t index = first; index < first + count; index++) {
+        const auto from = static_cast<unsigned>(index / layout.window);
+        const auto entry = static_cast<uint32_t>(index % layout.window);
+        nic_.compute(settings_.egress_time, descriptor_event, pack(from, entry),
+                     count == 1 ? packet : read_descriptor(from, entry).packet, "firmware: descriptor");
+    }
 }
 
 void PeerFirmware::computed(uint32_t what, uint64_t argument) {
@@ -163,7 +168,9 @@ void PeerFirmware::fetch_waiting() {
 
 void PeerFirmware::dma_done(uint64_t cookie, DmaResult result) {
     const auto slot = static_cast<uint32_t>(cookie);
-    if (cookie >> kind_shift == frames_pushed) {
+    if (cookie >> kind_shift == descriptors_sent) {
+        rings_[slot].done();
+    } else if (cookie >> kind_shift == frames_pushed) {
         for (; pushing_ > 0; pushing_--)
             announce(unpushed_.pop());
         push_frames();

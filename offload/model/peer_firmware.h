@@ -12,7 +12,7 @@
 
 #include <functional>
 
-#include "offload/model/nic.h"
+#include "offload/model/descriptor_writer.h"
 
 namespace pktpit::model {
 
@@ -21,9 +21,10 @@ std::string_view to_string(Transfer transfer);
 
 struct PeerTransferSettings {
     Transfer transfer = Transfer::write;
-    Time egress_time = 0;          ///< firmware, for a descriptor that has come in
-    uint64_t bounce_buffers = 0;   ///< main memory: window × nics slots for each NIC
-    bool relaxed_payload = false;  ///< frames are written with relaxed ordering
+    Time egress_time = 0;           ///< firmware, for a descriptor that has come in
+    uint64_t bounce_buffers = 0;    ///< main memory: window × nics slots for each NIC
+    bool relaxed_payload = false;   ///< frames are written with relaxed ordering
+    unsigned descriptor_batch = 1;  ///< descriptors in one write, where they wait for the link anyway
 };
 
 class PeerFirmware : public Firmware {
@@ -91,6 +92,7 @@ class PeerFirmware : public Firmware {
     PeerTransferSettings settings_;
     std::vector<uint64_t> bars_;
     std::vector<Outgoing> outgoing_;
+    std::vector<DescriptorWriter> rings_;  ///< by egress NIC: ours there
     std::vector<Incoming> incoming_;
     std::vector<Announcement> held_;     ///< bounce, by slot: until the frame is on its way
     Ring<Announcement> unpushed_;        ///< bounce: until the frame is in main memory

@@ -12,15 +12,17 @@ namespace {
 constexpr size_t ethernet_header = 14;
 constexpr size_t ipv4_header = 20;
 constexpr size_t ipv4_destination = ethernet_header + 16;
-constexpr unsigned queue_shift = 32;  // in cookies and arguments, above counts and entries
+constexpr unsigned place_shift = 32;                  // in cookies and arguments, above counts and entries
+constexpr uint64_t slices_sent = uint64_t{17} << 56;  // and the queue: the cookie behind first_own_cookie's
 
 }  // namespace
 
 PktpitFirmware::PktpitFirmware(Nic& nic, const PeerTransferSettings& transfer, std::vector<uint64_t> bars,
                                const std::vector<HostRings>& rings, const PktpitSettings& settings)
-    : PeerFirmware(nic, transfer, std::move(bars)), settings_(settings), queues_(rings.size()) {
+    : PeerFirmware(nic, transfer, std::move(bars)), settings_(settings) {
     for (size_t i = 0; i < rings.size(); i++) {
-        queues_[i].rings = rings[i];
+        queues_.emplace_back(rings[i], DescriptorWriter(nic, rings[i].rx, rings[i].entries,
+                                                        settings.descriptor_batch, slices_sent | i));
         queues_[i].answers.resize(size_t{rings[i].entries} * settings.answer_stride());
     }
 }
@@ -55,7 +57,7 @@ void PktpitFirmware::computed(uint32_t what, uint64_t argument) {
         queue.waiting.push(slot);
         ask_host(queue);
     } else if (what == first_own_event + 1) {
-        answered(queues_[argument >> queue_shift], static_cast<uint32_t>(argument));
+        answered(queues_[argument >> place_shift], static_cast<uint32_t>(argument));
     } else if (what == first_own_event + 2) {
         look_up(static_cast<uint32_t>(argument));
     } else {
@@ -74,12 +76,14 @@ void PktpitFirmware::ask_host(Queue& queue) {
         if (meta.length >= ethernet_header + ipv4_header)
             std::memcpy(descriptor.destination.data(), frame + ipv4_destination, 4);
         const uint64_t entry = rings.rx + (queue.told++ & (rings.entries - 1)) * rings.rx_stride;
+        if (settings_.slice == 0) {
+            queue.slices.put(std::as_bytes(std::span(&descriptor, 1)), meta.packet);
+            continue;
+        }
         const Requester::Options options{Requester::no_cookie, meta.packet, false, TlpType::memory_write};
         // The descriptor last: what the CPU sees of it says that the slice is there. The slot is ours until
         // the answer.
-        if (settings_.slice > 0)
-            nic_.dma().write(entry + sizeof(descriptor), frame, std::min(settings_.slice, meta.length),
-                             options);
+        nic_.dma().write(entry + sizeof(descriptor), frame, std::min(settings_.slice, meta.length), options);
         nic_.dma().write_copy(entry, std::as_bytes(std::span(&descriptor, 1)), options);
     }
 }
@@ -111,18 +115,19 @@ void PktpitFirmware::fetch_answers(size_t index, uint64_t packet) {
         const uint32_t stride = settings_.answer_stride();
         nic_.dma().read(rings.tx + entry * stride, &queue.answers[entry * stride],
                         static_cast<uint32_t>(count * stride),
-                        {first_own_cookie | uint64_t{index} << queue_shift | count, packet, false,
+                        {first_own_cookie | uint64_t{index} << place_shift | count, packet, false,
                          TlpType::memory_write});
     }
 }
 
 void PktpitFirmware::dma_done(uint64_t cookie, DmaResult result) {
     if (cookie < first_own_cookie) return PeerFirmware::dma_done(cookie, result);
-    const uint64_t index = (cookie - first_own_cookie) >> queue_shift;
+    if (cookie >= slices_sent) return queues_[cookie - slices_sent].slices.done();
+    const uint64_t index = (cookie - first_own_cookie) >> place_shift;
     Queue& queue = queues_[index];
     for (auto left = static_cast<uint32_t>(cookie); left > 0; left--) {
         const uint64_t entry = queue.answers_got++ & (queue.rings.entries - 1);
-        nic_.compute(settings_.answer_time, first_own_event + 1, index << queue_shift | entry,
+        nic_.compute(settings_.answer_time, first_own_event + 1, index << place_shift | entry,
                      answer_at(queue, entry).packet, "firmware: egress descriptor");
     }
 }
@@ -188,6 +193,16 @@ Egress PktpitHost::decide(size_t nic, const SliceDescriptor& descriptor, uint64_
     return decider_.decide(index, descriptor.port, header.data(), descriptor.length);
 }
 
+size_t PktpitHost::misses(size_t index, size_t count) {
+    if (!fabric_.root().memory().llc().there()) return 0;
+    const HostRings& ring = rings_[index];
+    size_t misses = 0;
+    for (size_t i = 0; i < count; i++)
+        misses +=
+            touch(ring.rx + ((taken_[index] + i) & (ring.entries - 1)) * ring.rx_stride, ring.rx_stride);
+    return misses;
+}
+
 void PktpitHost::process(size_t index, size_t count) {
     const HostRings& ring = rings_[index];
     uint64_t last = 0;
@@ -207,9 +222,12 @@ void PktpitHost::process(size_t index, size_t count) {
                                   descriptor.packet,
                                   0,
                                   0};
-        std::memcpy(memory(ring.tx + entry * program_.answer_stride()), &answer, sizeof(answer));
+        const uint64_t place = ring.tx + entry * program_.answer_stride();
+        std::memcpy(memory(place), &answer, sizeof(answer));
+        touch(place, sizeof(answer), true);
         descriptor.valid = 0;
         std::memcpy(memory(address), &descriptor, sizeof(descriptor));
+        touch(address, sizeof(descriptor), true);
     }
     doorbell(index, tx_tail_register, taken_[index], last);
     doorbell(index, rx_tail_register, taken_[index] + ring.entries);

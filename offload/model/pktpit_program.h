@@ -37,11 +37,12 @@ static_assert(sizeof(EgressAnswer) == HostRings::descriptor_bytes);
 struct PktpitSettings {
     unsigned slice = 0;  ///< bytes of the frame that go to the CPU; 0: the destination address alone
     Time ingress_time = 0;
-    Time answer_time = 0;      ///< firmware, for an answer
-    unsigned fetch = 16;       ///< answers read at once, at most
-    unsigned header_room = 0;  ///< bytes of a new header behind each answer, at most
-    Decider* own = nullptr;    ///< a FIB on the NIC, asked first; null: the CPU decides all
-    Time lookup_time = 0;      ///< firmware, for parsing and looking up there
+    Time answer_time = 0;           ///< firmware, for an answer
+    unsigned fetch = 16;            ///< answers read at once, at most
+    unsigned header_room = 0;       ///< bytes of a new header behind each answer, at most
+    unsigned descriptor_batch = 1;  ///< without a slice: descriptors in one write, where they wait anyway
+    Decider* own = nullptr;         ///< a FIB on the NIC, asked first; null: the CPU decides all
+    Time lookup_time = 0;           ///< firmware, for parsing and looking up there
     [[nodiscard]] uint32_t stride() const {
         return (static_cast<uint32_t>(sizeof(SliceDescriptor)) + slice + 15) & ~15U;
     }
@@ -67,8 +68,10 @@ class PktpitFirmware : public PeerFirmware {
 
   private:
     struct Queue {
+        Queue(const HostRings& of, DescriptorWriter writer) : rings(of), slices(std::move(writer)) {}
         HostRings rings;
-        Ring<uint32_t> waiting;  ///< slots that the host's ring has no room for
+        DescriptorWriter slices;  ///< of those that are descriptors alone
+        Ring<uint32_t> waiting;   ///< slots that the host's ring has no room for
         uint64_t told = 0, room = 0;
         std::vector<std::byte> answers;  ///< a copy of the host's ring
         uint64_t answers_posted = 0, answers_asked = 0, answers_got = 0;
@@ -93,6 +96,7 @@ class PktpitHost : public HostCpu {
 
   private:
     size_t ready(size_t ring, size_t most) override;
+    size_t misses(size_t ring, size_t count) override;
     void process(size_t ring, size_t count) override;
     [[nodiscard]] Egress decide(size_t nic, const SliceDescriptor& descriptor, uint64_t entry_address);
 

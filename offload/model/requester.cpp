@@ -77,6 +77,9 @@ void Requester::start_writes() {
     in_writes_ = true;
     while (!writes_.empty() && posted_waiting_ < settings_.backlog) {
         Write& write = writes_.front();
+        if (write.options.type == TlpType::memory_write &&
+            !translated(write.address + write.sent, Waiting::writes))
+            break;
         if (write.sent == 0 && !may_start(next_write_, write_wake_, write_event, settings_.write_issue))
             break;
         send_piece(write);
@@ -96,6 +99,8 @@ void Requester::send_piece(Write& write) {
     tlp->target =
         write.options.type == TlpType::memory_write ? fabric_.owner_of(address, piece) : fabric_.root_id();
     tlp->address = address;
+    if (settings_.atc_entries > 0 && write.options.type == TlpType::memory_write)
+        tlp->address_type = AddressType::translated;
     tlp->relaxed = write.options.relaxed;
     tlp->packet = write.options.packet;
     const std::byte* from = write.source ? write.source : write.copied.data();
@@ -111,6 +116,7 @@ void Requester::start_reads() {
     in_reads_ = true;
     while (!reads_.empty() && reads_waiting_ < settings_.backlog && !free_tags_.empty()) {
         const uint32_t index = reads_.front();
+        if (!translated(read_slots_[index].address + read_slots_[index].asked, Waiting::reads)) break;
         if (read_slots_[index].asked == 0 &&
             !may_start(next_read_, read_wake_, read_event, settings_.read_issue))
             break;
@@ -148,13 +154,53 @@ void Requester::ask_piece(uint32_t index) {
     tlp->target = fabric_.owner_of(address, piece);
     tlp->tag = static_cast<uint16_t>(number | tag.generation << tag_bits);
     tlp->address = address;
+    if (settings_.atc_entries > 0) tlp->address_type = AddressType::translated;
     tlp->relaxed = read.options.relaxed;
     tlp->packet = read.options.packet;
     reads_waiting_++;
     port_.push(tlp);
 }
 
+/// In the device's own cache; else it has been asked for, and what waits for it begins when it comes.
+bool Requester::translated(uint64_t address, Waiting who) {
+    if (settings_.atc_entries == 0) return true;
+    const uint64_t page = address / settings_.atc_page;
+    for (Translation& kept : atc_) {
+        if (kept.page != page) continue;
+        kept.used = ++atc_clock_;
+        return true;
+    }
+    const auto place = static_cast<size_t>(who);
+    if (asking_[place]) return false;
+    asking_[place] = true;
+    asked_page_[place] = page;
+    counters_.translations++;
+    Tlp* tlp = fabric_.tlps().take(TlpType::memory_read, 8);
+    tlp->requester = node_;
+    tlp->target = fabric_.root_id();
+    tlp->tag = static_cast<uint16_t>(who);
+    tlp->address = page * settings_.atc_page;
+    tlp->address_type = AddressType::translation_request;
+    reads_waiting_++;
+    port_.push(tlp);
+    return false;
+}
+
+/// A refusal counts as an answer: what waits for it is refused itself then.
+void Requester::translation_came(const Tlp& tlp) {
+    const size_t place = tlp.tag & 1;
+    if (!asking_[place]) return;
+    asking_[place] = false;
+    const Translation made{asked_page_[place], ++atc_clock_};
+    if (atc_.size() < settings_.atc_entries)
+        atc_.push_back(made);
+    else
+        *std::ranges::min_element(atc_, {}, &Translation::used) = made;
+    place == 0 ? start_writes() : start_reads();
+}
+
 void Requester::completed(const Tlp& tlp) {
+    if (tlp.address_type == AddressType::translation_request) return translation_came(tlp);
     const uint32_t number = tlp.tag & ((1U << tag_bits) - 1);
     if (number >= tags_.size() || tags_[number].read == none ||
         tags_[number].generation != tlp.tag >> tag_bits) {

@@ -35,13 +35,16 @@ struct RequesterSettings {
     Time read_issue = 0;
     unsigned backlog = 4;  ///< TLPs of a class that may wait for the link
     Time completion_timeout = 50 * millisecond;
+    unsigned atc_entries = 0;  ///< translations that the device keeps (ATS); 0: it asks for none
+    uint64_t atc_page = 4096;
 };
 
 struct RequesterCounters {
     uint64_t writes = 0, reads = 0;  ///< operations
     uint64_t bytes_written = 0, bytes_read = 0;
     uint64_t unsupported_requests = 0, timeouts = 0, unexpected_completions = 0;
-    Time tag_time = 0;  ///< of all tags together, in use; up to the last change
+    uint64_t translations = 0;  ///< that it asked for
+    Time tag_time = 0;          ///< of all tags together, in use; up to the last change
 };
 
 class Requester : public Actor {
@@ -103,8 +106,16 @@ class Requester : public Actor {
     static constexpr uint32_t none = ~0U;
     static constexpr unsigned tag_bits = 10;
 
+    /// Who waits for a translation: writes in their order, and reads in theirs.
+    enum class Waiting : uint16_t { writes, reads };
+    struct Translation {
+        uint64_t page = 0;
+        uint64_t used = 0;
+    };
     void start_writes();
     void start_reads();
+    bool translated(uint64_t address, Waiting who);
+    void translation_came(const Tlp& tlp);
     bool may_start(Time& next, Time& wake, uint32_t what, Time issue);
     void send_piece(Write& write);
     void ask_piece(uint32_t index);
@@ -127,6 +138,10 @@ class Requester : public Actor {
     std::vector<uint32_t> free_tags_;
     size_t outstanding_ = 0;  ///< tags in use
     Time tags_changed_ = 0;
+    std::vector<Translation> atc_;  ///< least recently used goes
+    uint64_t atc_clock_ = 0;
+    std::array<bool, 2> asking_{};  ///< by Waiting
+    std::array<uint64_t, 2> asked_page_{};
     size_t posted_waiting_ = 0;
     size_t reads_waiting_ = 0;
     Time next_write_ = 0, next_read_ = 0;

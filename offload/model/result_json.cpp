@@ -113,6 +113,15 @@ json to_json(const ExperimentResult& result) {
                                  {"fib_hits", nic.fib_hits},
                                  {"fib_misses", nic.fib_misses},
                                  {"stale_descriptors", nic.stale_descriptors}});
+    if (const LlcCounters& llc = result.llc; llc.write_hits + llc.write_misses + llc.read_misses > 0)
+        value["llc"] = {{"write_hits", llc.write_hits},    {"write_misses", llc.write_misses},
+                        {"read_hits", llc.read_hits},      {"read_misses", llc.read_misses},
+                        {"cpu_hits", llc.cpu_hits},        {"cpu_misses", llc.cpu_misses},
+                        {"written_back", llc.written_back}};
+    value["flows"] = json::array();
+    for (const FlowCounters& flow : result.flows)
+        value["flows"].push_back(
+            {{"offered", flow.offered}, {"accepted", flow.accepted}, {"delivered", flow.delivered}});
     value["nic_loads"] = json::array();
     for (const NicLoad& load : result.nic_loads)
         value["nic_loads"].push_back({{"name", load.name},
@@ -137,8 +146,10 @@ json to_json(const CheckReport& report) {
     for (const auto& [name, text] : report.plots)
         value["plots"][name] = {{"title", text.title}, {"x", text.x}, {"y", text.y}};
     for (const CheckPlotSeries& series : report.series)
-        value["series"].push_back(
-            {{"plot", series.plot}, {"series", series.series}, {"points", series.points}});
+        value["series"].push_back({{"plot", series.plot},
+                                   {"series", series.series},
+                                   {"points", series.points},
+                                   {"measured", series.measured}});
     return value;
 }
 

@@ -2,6 +2,7 @@
 #include "offload/model/root_complex.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -49,7 +50,7 @@ void RootComplex::arrive(Port& in, Tlp* tlp, Time, Time tail) {
     const FlowClass flow = flow_class(tlp->type);
     Time ready = tail + settings_.latency;
     if (flow != FlowClass::completion) {
-        ready = iommu_.translate(ready, tlp->address);
+        if (tlp->address_type != AddressType::translated) ready = iommu_.translate(ready, tlp->address);
         // Posted requests stay in order, and reads behind them; relaxed ordering lets go on what has been
         // translated.
         Time& until = posted_until_[in.index()];
@@ -72,6 +73,7 @@ void RootComplex::on_event(uint32_t what, uint64_t argument) {
 void RootComplex::handle(Tlp* tlp) {
     tlp->through_root = true;
     if (tlp->type == TlpType::msi || tlp->type == TlpType::message) return handle_message(tlp);
+    if (tlp->address_type == AddressType::translation_request) return answer_translation(tlp);
     const bool completion = flow_class(tlp->type) == FlowClass::completion;
     if (tlp->target == id()) {
         if (completion)
@@ -94,12 +96,30 @@ void RootComplex::handle_message(Tlp* tlp) {
     finish(tlp);
 }
 
+/// Eight bytes that say where the page is: where it was, since translation is the identity.
+void RootComplex::answer_translation(Tlp* tlp) {
+    static constexpr std::array<std::byte, 8> entry{};
+    counters_.translations++;
+    tlp->address = 0;
+    tlp->length = entry.size();
+    complete_read(fabric_.tlps(), port(tlp->ingress), own_source(), *tlp, entry.data(),
+                  settings_.completions);
+    finish(tlp);
+}
+
+/// CXL.mem moves lines, whatever this root complex does with other peers' requests.
+unsigned RootComplex::split_for(size_t out) const {
+    return port(out).settings().cxl ? 64 : settings_.peer_split;
+}
+
 void RootComplex::to_memory(Tlp* tlp) {
     if (!memory_.contains(tlp->address, tlp->length)) return refuse(tlp);
     const Time now = fabric_.events().now();
     if (tlp->type == TlpType::memory_write) {
         counters_.memory_writes++;
-        const Time done = memory_.write(now, tlp->address, tlp->length);
+        // What hits the cache is there sooner than what missed it before, and is seen behind it all the same.
+        Time done = memory_.write(now, tlp->address, tlp->length);
+        if (!tlp->relaxed) done = std::max(done, written_until_[tlp->ingress]);
         written_until_[tlp->ingress] = std::max(written_until_[tlp->ingress], done);
         fabric_.events().schedule(done, *this, write_done, as_argument(tlp));
     } else if (tlp->type == TlpType::memory_read) {
@@ -126,8 +146,9 @@ void RootComplex::memory_read_done(Tlp* tlp) {
 }
 
 void RootComplex::to_peer(Tlp* tlp, size_t out) {
-    const bool split = settings_.peer_split > 0 && tlp->length > settings_.peer_split;
-    if (tlp->type == TlpType::memory_read && settings_.peer_split > 0) {
+    const unsigned at = split_for(out);
+    const bool split = at > 0 && tlp->address % at + tlp->length > at;
+    if (tlp->type == TlpType::memory_read && at > 0) {
         tlp->rest = tlp->length;
         split_reads_.push(tlp);
         ask_pieces();
@@ -140,10 +161,10 @@ void RootComplex::to_peer(Tlp* tlp, size_t out) {
 
 void RootComplex::split_write(Tlp* tlp, size_t out) {
     const uint16_t ingress = tlp->ingress;
+    const unsigned at = split_for(out);
     for (uint32_t done = 0; done < tlp->length;) {
         const uint64_t address = tlp->address + done;
-        const auto piece = static_cast<uint32_t>(
-            std::min<uint64_t>(tlp->length - done, settings_.peer_split - address % settings_.peer_split));
+        const auto piece = static_cast<uint32_t>(std::min<uint64_t>(tlp->length - done, at - address % at));
         Tlp* part = fabric_.tlps().take(TlpType::memory_write, piece);
         std::byte* payload = part->payload;
         *part = *tlp;
@@ -165,8 +186,9 @@ void RootComplex::ask_pieces() {
         Tlp* request = split_reads_.front();
         const uint32_t offset = request->length - request->rest;
         const uint64_t address = request->address + offset;
-        const auto bytes = static_cast<uint32_t>(
-            std::min<uint64_t>(request->rest, settings_.peer_split - address % settings_.peer_split));
+        const auto out = static_cast<size_t>(fabric_.port_to(id(), request->target));
+        const unsigned at = split_for(out);
+        const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(request->rest, at - address % at));
         const uint16_t tag = free_pieces_.back();
         free_pieces_.pop_back();
         pieces_[tag] = {request->requester, request->tag, offset, bytes, request->packet};
@@ -177,7 +199,6 @@ void RootComplex::ask_pieces() {
         part->address = address;
         part->length = bytes;
         request->rest -= bytes;
-        const auto out = static_cast<size_t>(fabric_.port_to(id(), request->target));
         const uint16_t ingress = request->ingress;
         if (request->rest == 0) {
             split_reads_.pop();

@@ -29,6 +29,7 @@ struct RootSettings {
 struct RootCounters {
     uint64_t memory_writes = 0, memory_reads = 0;  ///< TLPs
     uint64_t peer_requests = 0, peer_completions = 0;
+    uint64_t translations = 0;  ///< that devices asked for (ATS)
     uint64_t interrupts = 0, messages = 0;
     uint64_t configured = 0;  ///< configuration writes that devices have answered
     uint64_t unsupported_requests = 0;
@@ -78,7 +79,9 @@ class RootComplex : public Node {
     };
     void handle(Tlp* tlp);
     void handle_message(Tlp* tlp);
+    void answer_translation(Tlp* tlp);
     void to_memory(Tlp* tlp);
+    [[nodiscard]] unsigned split_for(size_t out) const;
     void to_peer(Tlp* tlp, size_t out);
     void split_write(Tlp* tlp, size_t out);
     void ask_pieces();

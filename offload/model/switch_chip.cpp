@@ -22,7 +22,8 @@ int SwitchChip::route(uint16_t in, const Tlp& tlp) const {
     if (out <= 0) return 0;
     const uint64_t redirect = flow_class(tlp.type) == FlowClass::completion ? settings_.redirect_completions
                                                                             : settings_.redirect_requests;
-    const bool redirected = !tlp.through_root && (redirect >> (in - 1) & 1);
+    const bool direct = settings_.direct_translated && tlp.address_type == AddressType::translated;
+    const bool redirected = !tlp.through_root && !direct && (redirect >> (in - 1) & 1);
     // Whoever asks its own port for itself is answered by nobody: it goes up, as all that is not for a peer.
     return redirected || out == in ? 0 : out;
 }

@@ -15,6 +15,8 @@ struct SwitchSettings {
     /// Bit i: requests (completions) that come in by downstream port i + 1 go up even if they are for a peer.
     uint64_t redirect_requests = 0;
     uint64_t redirect_completions = 0;
+    /// Translated requests go to peers all the same (ACS Direct Translated P2P, PCIe Base 5.0, 6.12.1).
+    bool direct_translated = false;
 };
 
 class SwitchChip : public Node {

@@ -54,10 +54,14 @@ constexpr bool has_data(TlpType type) {
 
 enum class CompletionStatus : uint8_t { successful, unsupported_request, completer_abort };
 
+/// PCIe's address type (Base 5.0, section 10.2): who has translated, or asks for it.
+enum class AddressType : uint8_t { untranslated, translation_request, translated };
+
 struct Tlp {
     TlpType type = TlpType::memory_write;
     CompletionStatus status = CompletionStatus::successful;
-    bool relaxed = false;       ///< the relaxed ordering attribute
+    AddressType address_type = AddressType::untranslated;  ///< of a completion: its request's
+    bool relaxed = false;                                  ///< the relaxed ordering attribute
     bool through_root = false;  ///< the root complex has seen it: ACS does not send it up again
     NodeId requester = no_node;
     NodeId target = no_node;     ///< node that it is for; no_node: an address of nobody

@@ -37,6 +37,7 @@ TopologyDevice read_device(const json& value) {
     device.latency_ns = value.value("latency_ns", -1.0);
     if (value.contains("gbps")) device.gbps = value.at("gbps").get<std::vector<double>>();
     device.mib = value.value("mib", 16U);
+    device.cxl = value.value("protocol", "pcie") == "cxl";
     if (value.contains("below"))
         for (const json& below : value.at("below"))
             device.below.push_back(read_device(below));
@@ -53,6 +54,7 @@ json to_json(const TopologyDevice& device) {
                   {"link", {{"gen", generation + 1}, {"lanes", device.link.lanes}}}};
     if (device.kind == Kind::nic) value["gbps"] = device.gbps;
     if (device.kind == Kind::memory) value["mib"] = device.mib;
+    if (device.cxl) value["protocol"] = "cxl";
     if (device.kind != Kind::switch_chip) return value;
     if (device.acs_redirect != Redirect::off)
         value["acs_redirect"] = redirects.at(static_cast<size_t>(device.acs_redirect));
@@ -76,7 +78,7 @@ struct Meaning {
     size_t devices = 0;
     size_t nics = 0;
 
-    void check(const TopologyDevice& device, const std::string& where) {
+    void check(const TopologyDevice& device, const std::string& where, bool at_root) {
         devices++;
         nics += device.kind == Kind::nic;
         if (!names.insert(device.name).second)
@@ -86,8 +88,13 @@ struct Meaning {
             errors.push_back({where, "a NIC without ports", "\"gbps\": the line rate of each port", ""});
         if (device.kind != Kind::switch_chip && !device.below.empty())
             errors.push_back({where + "/below", "nothing can hang below this", "\"kind\": \"switch\"", ""});
+        if (device.cxl && (device.kind != Kind::memory || !at_root))
+            errors.push_back({where + "/protocol", "only a memory at a root port speaks CXL here",
+                              "\"kind\": \"memory\", in \"root_ports\"", ""});
+        if (device.cxl && device.link.gigatransfers < 32)
+            errors.push_back({where + "/link/gen", "too slow for CXL", "5 or 6", ""});
         for (size_t i = 0; i < device.below.size(); i++)
-            check(device.below[i], where + "/below/" + std::to_string(i));
+            check(device.below[i], where + "/below/" + std::to_string(i), false);
     }
 };
 
@@ -100,6 +107,7 @@ tl::expected<Topology, Errors> Topology::parse(std::string_view json_text) {
     topology.name = document->at("name");
     topology.about = document->value("about", "");
     topology.iommu = document->value("iommu", false);
+    topology.ats = document->value("ats", false);
     topology.peer_to_peer = document->value("peer_to_peer", true);
     const json pcie = document->value("pcie", json::object());
     topology.mps = pcie.value("mps", 256U);
@@ -118,12 +126,14 @@ tl::expected<Topology, Errors> Topology::parse(std::string_view json_text) {
     Meaning meaning;
     meaning.names.insert("root");
     for (size_t i = 0; i < topology.root_ports.size(); i++)
-        meaning.check(topology.root_ports[i], "/root_ports/" + std::to_string(i));
+        meaning.check(topology.root_ports[i], "/root_ports/" + std::to_string(i), true);
+    if (topology.ats && !topology.iommu)
+        meaning.errors.push_back({"/ats", "nobody translates", "\"iommu\": true", ""});
     if (meaning.devices > most_devices)
         meaning.errors.push_back({"", std::to_string(meaning.devices) + " devices",
                                   "at most " + std::to_string(most_devices), ""});
-    if (meaning.nics > 32)
-        meaning.errors.push_back({"", std::to_string(meaning.nics) + " NICs", "at most 32", ""});
+    if (meaning.nics > 64)
+        meaning.errors.push_back({"", std::to_string(meaning.nics) + " NICs", "at most 64", ""});
     if (!meaning.errors.empty()) return tl::unexpected(std::move(meaning.errors));
     return topology;
 }
@@ -142,6 +152,7 @@ std::string Topology::to_json_text() const {
     json document = {{"name", name},
                      {"about", about},
                      {"iommu", iommu},
+                     {"ats", ats},
                      {"peer_to_peer", peer_to_peer},
                      {"pcie",
                       {{"mps", mps},

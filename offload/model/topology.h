@@ -23,6 +23,7 @@ struct TopologyDevice {
     double latency_ns = -1;      ///< of a switch; negative: the profile's
     std::vector<double> gbps{};  ///< of a NIC's ports
     unsigned mib = 16;           ///< of a memory
+    bool cxl = false;            ///< a memory that speaks CXL.mem
     std::vector<TopologyDevice> below{};
 };
 
@@ -30,6 +31,7 @@ struct Topology {
     std::string name;
     std::string about;
     bool iommu = false;
+    bool ats = false;  ///< devices ask for translations, keep them, and go straight to peers with them
     bool peer_to_peer = true;
     unsigned mps = 256;
     unsigned mrrs = 512;

@@ -23,6 +23,11 @@ struct Stamp {
 };
 constexpr size_t stamp_bytes = 18;
 
+// Events. The first is of a stream alone on its wire.
+constexpr uint32_t last_bit = 0;
+constexpr uint32_t wants_wire_event = 1;
+constexpr uint32_t last_bit_of_wire = 2;  // the argument is the wire
+
 void put16(std::byte* at, uint32_t value) {
     at[0] = static_cast<std::byte>(value >> 8);
     at[1] = static_cast<std::byte>(value);
@@ -60,14 +65,30 @@ Traffic::Traffic(Fabric& fabric, std::vector<Nic*> nics, const TrafficSettings& 
         stream.seen.resize(remembered);
         stream.last.resize(settings.destinations ? settings.destinations->addresses().size()
                                                  : std::max(settings.conversations, 1U));
-        stream.ps_per_byte = 8000 / nics_[flow.from_nic]->settings().gbps[flow.from_port] / flow.load;
+        const double line = 8000 / nics_[flow.from_nic]->settings().gbps[flow.from_port];
+        stream.ps_per_byte = line / flow.load;
+        const auto same = std::ranges::find_if(wires_, [&](const Wire& wire) {
+            return wire.nic == flow.from_nic && wire.port == flow.from_port;
+        });
+        stream.wire = static_cast<size_t>(same - wires_.begin());
+        if (same == wires_.end()) {
+            Wire& wire = wires_.emplace_back();
+            wire.nic = flow.from_nic;
+            wire.port = flow.from_port;
+            wire.ps_per_byte = line;
+        }
+        wires_[stream.wire].streams++;
     }
     for (Nic* nic : nics_)
         nic->set_sink(this);
     latencies_.reserve(most_latencies);
 }
 
-uint32_t Traffic::next_size() {
+uint32_t Traffic::next_size(const Stream& stream) {
+    if (settings_.recording) {
+        const auto& frames = settings_.recording->frames();
+        return frames[stream.number % frames.size()].size;
+    }
     if (settings_.size > 0) return settings_.size;
     const uint64_t which = random_() % 12;
     return which < 7 ? 64 : which < 11 ? 576 : 1518;
@@ -75,39 +96,92 @@ uint32_t Traffic::next_size() {
 
 void Traffic::start() {
     for (size_t i = 0; i < streams_.size(); i++) {
-        streams_[i].size = next_size();
+        streams_[i].size = next_size(streams_[i]);
         // Streams do not run in step.
         streams_[i].next = fabric_.events().now() + settings_.start + random_() % 10000;
         schedule(i);
     }
 }
 
-/// The event is the last bit of the frame, on a port that runs at its line rate.
+/// The event is the last bit of the frame, on a port that runs at its line rate; or, where others send by the
+/// same port, the time at which it could begin.
 void Traffic::schedule(size_t index) {
     const Stream& stream = streams_[index];
-    const double line = stream.ps_per_byte * stream.flow.load;
-    fabric_.events().schedule(stream.next + static_cast<Time>((stream.size + 8) * line), *this, 0, index);
+    if (shares_wire(stream)) return fabric_.events().schedule(stream.next, *this, wants_wire_event, index);
+    const double line = wires_[stream.wire].ps_per_byte;
+    fabric_.events().schedule(stream.next + static_cast<Time>((stream.size + 8) * line), *this, last_bit,
+                              index);
 }
 
-void Traffic::on_event(uint32_t, uint64_t index) {
+void Traffic::on_event(uint32_t what, uint64_t index) {
+    if (what == wants_wire_event) return wants_wire(index);
+    if (what == last_bit) return came_in(index, streams_[index].next);
+    const Frame frame = wires_[index].coming.pop();
+    came_in(frame.stream, frame.begin);
+}
+
+/// First come, first served. The stream goes on when its frame has come in.
+void Traffic::wants_wire(size_t index) {
+    const Stream& stream = streams_[index];
+    Wire& wire = wires_[stream.wire];
+    const Time begin = std::max(stream.next, wire.free_at);
+    wire.free_at = begin + static_cast<Time>((stream.size + 20) * wire.ps_per_byte);
+    wire.coming.push({index, begin});
+    fabric_.events().schedule(begin + static_cast<Time>((stream.size + 8) * wire.ps_per_byte), *this,
+                              last_bit_of_wire, stream.wire);
+}
+
+void Traffic::came_in(size_t index, Time begin) {
     Stream& stream = streams_[index];
     Nic& nic = *nics_[stream.flow.from_nic];
     counters_.offered++;
+    stream.counters.offered++;
     const std::span<std::byte> room = nic.begin_receive(stream.flow.from_port, stream.size, ++packets_);
     if (!room.empty()) {
         counters_.accepted++;
-        write_frame(stream, index, room, stream.next);
+        stream.counters.accepted++;
+        write_frame(stream, index, room, begin);
         nic.received();
     }
     stream.number++;
+    go_on(stream);
+    const Time begins =
+        shares_wire(stream) ? std::max(stream.next, wires_[stream.wire].free_at) : stream.next;
+    if (begins < settings_.stop && stream.number < settings_.most) schedule(index);
+}
+
+/// When the next frame comes, and how long it is.
+void Traffic::go_on(Stream& stream) {
+    if (settings_.recording) {
+        const Recording& recording = *settings_.recording;
+        const auto& frames = recording.frames();
+        const uint64_t number = stream.number;
+        const double from_first =
+            static_cast<double>(frames[number % frames.size()].at) +
+            static_cast<double>(number / frames.size()) * static_cast<double>(recording.span());
+        stream.next = settings_.start + static_cast<Time>(from_first / settings_.recording_speed);
+        stream.size = next_size(stream);
+        return;
+    }
     const double interval = (stream.size + 20) * stream.ps_per_byte;
-    stream.carry +=
-        settings_.poisson ? std::exponential_distribution<double>(1 / interval)(random_) : interval;
+    double step = settings_.poisson && settings_.burst <= 1
+                      ? std::exponential_distribution<double>(1 / interval)(random_)
+                      : interval;
+    if (settings_.burst > 1) {
+        const double back_to_back = (stream.size + 20) * wires_[stream.wire].ps_per_byte;
+        stream.behind += interval - back_to_back;
+        step = back_to_back;
+        if (stream.number % settings_.burst == 0 && stream.behind > 0) {
+            step += settings_.poisson ? std::exponential_distribution<double>(1 / stream.behind)(random_)
+                                      : stream.behind;
+            stream.behind = 0;
+        }
+    }
+    stream.carry += step;
     const auto whole = static_cast<Time>(stream.carry);
     stream.carry -= static_cast<double>(whole);
     stream.next += whole;
-    stream.size = next_size();
-    if (stream.next < settings_.stop && stream.number < settings_.most) schedule(index);
+    stream.size = next_size(stream);
 }
 
 void Traffic::write_frame(const Stream& stream, size_t index, std::span<std::byte> frame, Time begin) {
@@ -127,7 +201,7 @@ void Traffic::write_frame(const Stream& stream, size_t index, std::span<std::byt
     }
     if (!settings_.destinations)
         put16(&frame[source_port],
-              first_port + static_cast<uint32_t>(conversation_of(stream.number, stream.last.size())));
+              first_port + static_cast<uint32_t>(conversation(stream.number, stream.last.size())));
     const Stamp stamp{stream.number, begin, static_cast<uint16_t>(index)};
     std::memcpy(&frame[headers], &stamp, stamp_bytes);
     std::memcpy(&frame[headers + stamp_bytes], &pattern_[pattern_start(stream.number)],
@@ -153,7 +227,7 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
         here = egress.forward && egress.nic == nic && egress.port == port;
         last = &stream.last[where];
     } else {
-        last = &stream.last[conversation_of(stamp.number, stream.last.size())];
+        last = &stream.last[conversation(stamp.number, stream.last.size())];
     }
     const bool same = !settings_.check_bytes ||
                       std::memcmp(&frame[headers + stamp_bytes], &pattern_[pattern_start(stamp.number)],
@@ -171,6 +245,7 @@ void Traffic::frame_sent(unsigned nic, unsigned port, std::span<const std::byte>
     for (; stream.delivered <= stamp.number; stream.delivered++)
         stream.seen[stream.delivered % remembered] = false;
     stream.seen[stamp.number % remembered] = true;
+    stream.counters.delivered++;
     if (stamp.begin < measured_from_) return;
     if (latencies_.size() < most_latencies)
         latencies_.push_back(now - stamp.begin);
@@ -183,8 +258,23 @@ void Traffic::begin_measurement() {
     counters_ = {};
     counters_.damaged = before.damaged;
     counters_.doubled = before.doubled;
+    for (Stream& stream : streams_)
+        stream.counters = {};
     latencies_.clear();
     measured_from_ = fabric_.events().now();
+}
+
+std::vector<FlowCounters> Traffic::flows() const {
+    std::vector<FlowCounters> flows;
+    for (const Stream& stream : streams_)
+        flows.push_back(stream.counters);
+    return flows;
+}
+
+size_t Traffic::conversation(uint64_t number, size_t of) const {
+    if (!settings_.recording) return conversation_of(number, of);
+    const auto& frames = settings_.recording->frames();
+    return frames[number % frames.size()].flow % of;
 }
 
 std::vector<Time> Traffic::latencies() const {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "offload/model/nic.h"
+#include "offload/model/recording.h"
 #include "offload/model/route_table.h"
 
 namespace pktpit::model {
@@ -21,6 +22,11 @@ struct TrafficSettings {
     std::vector<Flow> flows;
     uint32_t size = 64;    ///< bytes from Ethernet header to FCS; 0: IMIX (7 × 64, 4 × 576, 1 × 1518)
     bool poisson = false;  ///< else evenly spaced
+    /// Frames that come back to back, at line rate; then a gap that makes up for it.
+    unsigned burst = 1;
+    /// Each flow has its frames instead, at their times, over and over; not with a size, load or burst.
+    std::shared_ptr<const Recording> recording;
+    double recording_speed = 1;  ///< times are divided by it
     uint64_t seed = 1;
     Time start = 0;
     Time stop = never;
@@ -50,6 +56,12 @@ struct TrafficCounters {
     uint64_t reordered = 0;  ///< came out behind a later one of its conversation, or to its destination
 };
 
+/// What became of a flow.
+struct FlowCounters {
+    uint64_t offered = 0, accepted = 0, delivered = 0;
+};
+
+/// Flows that share an ingress port wait for each other's frames: there is one wire.
 class Traffic : public Actor, public FrameSink {
   public:
     Traffic(Fabric& fabric, std::vector<Nic*> nics, const TrafficSettings& settings);
@@ -61,6 +73,8 @@ class Traffic : public Actor, public FrameSink {
     void frame_sent(unsigned nic, unsigned port, std::span<const std::byte> frame, uint64_t packet) override;
 
     [[nodiscard]] const TrafficCounters& counters() const { return counters_; }
+    /// In the order of the settings' flows.
+    [[nodiscard]] std::vector<FlowCounters> flows() const;
     /// Ascending, picoseconds, from the first bit into the ingress port to the last bit out; a sample of
     /// them.
     [[nodiscard]] std::vector<Time> latencies() const;
@@ -75,17 +89,40 @@ class Traffic : public Actor, public FrameSink {
         Time next = 0;               ///< when the next frame's first bit comes in
         uint32_t size = 0;           ///< of that frame
         double ps_per_byte = 0;
-        double carry = 0;  ///< fractions of picoseconds
+        double carry = 0;   ///< fractions of picoseconds
+        double behind = 0;  ///< picoseconds that a burst came too early
+        size_t wire = 0;
+        FlowCounters counters;
     };
-    uint32_t next_size();
+    struct Frame {
+        size_t stream = 0;
+        Time begin = 0;
+    };
+    /// Of an ingress port.
+    struct Wire {
+        unsigned nic = 0, port = 0;
+        size_t streams = 0;
+        double ps_per_byte = 0;
+        Time free_at = 0;
+        Ring<Frame> coming;
+    };
+    uint32_t next_size(const Stream& stream);
     void write_frame(const Stream& stream, size_t index, std::span<std::byte> frame, Time begin);
     void schedule(size_t index);
+    void wants_wire(size_t index);
+    void came_in(size_t index, Time begin);
+    void go_on(Stream& stream);
+    [[nodiscard]] size_t conversation(uint64_t number, size_t of) const;
+    [[nodiscard]] bool shares_wire(const Stream& stream) const {
+        return settings_.recording || wires_[stream.wire].streams > 1;
+    }
 
     Fabric& fabric_;
     std::vector<Nic*> nics_;
     TrafficSettings settings_;
     std::mt19937_64 random_;
     std::vector<Stream> streams_;
+    std::vector<Wire> wires_;
     std::vector<std::byte> pattern_;
     TrafficCounters counters_;
     Time measured_from_ = 0;

@@ -40,14 +40,15 @@ std::string data_link_words(const LinkSettings& settings) {
            "; SKP ordered sets " + text(100 * skp_share, 1) + " %";
 }
 
-WireFormat::WireFormat(const LinkSettings& settings) {
-    const double rate = tlp_bytes_per_second(settings);
+WireFormat::WireFormat(const LinkSettings& settings) : cxl_(settings.cxl) {
+    const double rate = settings.cxl ? offload::raw_rate(settings.link) : tlp_bytes_per_second(settings);
     if (rate <= 0) return;
     ps_per_byte_ = static_cast<uint64_t>(std::llround(1e12 / rate * (1 << fraction)));
     const bool flits = settings.link.gigatransfers >= flit_speed;
     // A flit carries its own CRC; TLPs in it have neither STP nor LCRC (PCIe Base 6.0, section 4.2.3).
     around_ = (flits ? 0 : framing) + (settings.ecrc ? ecrc_bytes : 0);
     if (flits) flit_time_ = time(236);
+    if (settings.cxl) return;
     if (settings.data_link == DataLink::dllps && !flits) {
         const double symbols = offload::ack_interval_symbols(settings.link, settings.mps);
         const double symbol_ps = 1e12 * settings.link.lanes / offload::raw_rate(settings.link);
@@ -56,6 +57,11 @@ WireFormat::WireFormat(const LinkSettings& settings) {
 }
 
 uint32_t WireFormat::bytes(const Tlp& tlp) const {
+    // A request or a response is a slot; each line of data is four.
+    if (cxl_) {
+        const auto lines = static_cast<uint32_t>((tlp.address % 64 + tlp.length + 63) / 64);
+        return cxl_slot_bytes * (1 + (has_data(tlp.type) ? 4 * lines : 0));
+    }
     uint32_t header = 12;
     if (tlp.type == TlpType::message) header = 16;
     const bool by_address =

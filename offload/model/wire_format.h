@@ -37,6 +37,7 @@ struct LinkSettings {
     offload::PcieLink link{8, 8};
     unsigned mps = 256;
     bool ecrc = false;
+    bool cxl = false;  ///< CXL.mem: lines of 64 bytes in slots of flits, instead of TLPs
     DataLink data_link = DataLink::share;
     Time propagation = 0;     ///< wire and SerDes, one way
     Time credit_latency = 0;  ///< from room in the receiver's buffer to the transmitter's knowing of it
@@ -56,6 +57,9 @@ class WireFormat {
     WireFormat() = default;
     explicit WireFormat(const LinkSettings& settings);
 
+    /// What a slot of 16 bytes takes of a CXL link: 4 in a flit of 68 bytes (CXL 2.0, section 4.2.2); with
+    /// flits of 256 bytes, of 64 GT/s, it is 15 in 256 (CXL 3.0, section 4.3.1), 0.4 % more.
+    static constexpr uint32_t cxl_slot_bytes = 17;
     /// All of it, from STP to LCRC. An address from 4 GiB on takes a 4-DW header (section 2.2.4.1).
     [[nodiscard]] uint32_t bytes(const Tlp& tlp) const;
     [[nodiscard]] Time time(uint64_t wire_bytes) const { return wire_bytes * ps_per_byte_ >> fraction; }
@@ -72,6 +76,7 @@ class WireFormat {
     Time ack_interval_ = 0;
     Time flit_time_ = 0;
     unsigned around_ = 0;  ///< framing and ECRC
+    bool cxl_ = false;
 };
 
 }  // namespace pktpit::model

@@ -41,9 +41,10 @@ uint64_t plan_bounce_buffers(MemoryPlan& plan, const Profile& profile, size_t ni
     return plan.take(uint64_t{nics} * nics * profile.count("nic.window") * slot_bytes);
 }
 
-uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues) {
+uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues,
+                       bool bounce) {
     MemoryPlan plan(0);
-    plan_bounce_buffers(plan, profile, nics);
+    if (bounce) plan_bounce_buffers(plan, profile, nics);
     plan_rings(plan, nics, shape, queues);
     return plan.end();
 }
@@ -54,6 +55,7 @@ PktpitSettings pktpit_settings(const Profile& profile, unsigned slice) {
     settings.ingress_time = profile.ns("nic.slice_ns");
     settings.answer_time = profile.ns("nic.answer_ns");
     settings.fetch = profile.count("nic.descriptor_fetch");
+    settings.descriptor_batch = profile.count("nic.descriptor_batch");
     return settings;
 }
 
@@ -64,6 +66,8 @@ CpuSettings cpu_settings(const Profile& profile, const char* packet_time) {
     settings.burst_time = profile.ns("cpu.burst_ns");
     settings.poll_time = profile.ns("cpu.poll_ns");
     settings.packet_time = profile.ns(packet_time);
+    settings.miss_time =
+        from_ns(profile.value("memory.read_latency_ns") / profile.value("cpu.misses_at_once"));
     return settings;
 }
 
@@ -72,6 +76,7 @@ PeerTransferSettings transfer_settings(const Profile& profile, Transfer transfer
     settings.transfer = transfer;
     settings.egress_time = profile.ns("nic.egress_ns");
     settings.bounce_buffers = bounce_buffers;
+    settings.descriptor_batch = profile.count("nic.descriptor_batch");
     return settings;
 }
 

@@ -46,8 +46,9 @@ RingShape ring_shape(const Profile& profile, const PktpitSettings& program);
 /// `queues` of each NIC, NIC by NIC.
 std::vector<HostRings> plan_rings(MemoryPlan& plan, size_t nics, const RingShape& shape, size_t queues = 1);
 uint64_t plan_bounce_buffers(MemoryPlan& plan, const Profile& profile, size_t nics);
-/// Main memory that both take.
-uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues = 1);
+/// Main memory that both take; without `bounce` only the rings.
+uint64_t planned_bytes(const Profile& profile, size_t nics, const RingShape& shape, size_t queues = 1,
+                       bool bounce = true);
 
 /// `slice`: bytes of a frame that go to the CPU.
 PktpitSettings pktpit_settings(const Profile& profile, unsigned slice);

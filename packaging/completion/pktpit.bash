@@ -41,12 +41,14 @@ _pktpit() {
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                         return
                     fi ;;
-                "model ") words="run explain sweep check plot import constants list" ;;
+                "model ") words="run explain sweep merge answer check plot import constants list" ;;
                 "model run" | "model explain" | "model sweep")
                     words="--topology --profile --program --transfer --size --slice --ports --load --write-load
-                           --read-load --duration --poisson --seed --set --parameter --values" ;;
-                "model check") words="--row --set --table" ;;
-                "model import") words="--tree --gbps" ;;
+                           --read-load --duration --poisson --seed --set --parameter --values --traffic --matrix --burst
+                           --pcap --pcap-speed --relaxed-ordering --payload-memory --csv --parameter2 --values2 --part --jobs" ;;
+                "model check") words="--row --set --table --csv" ;;
+                "model answer") words="--topology --tree --lspci --gbps --profile --cores" ;;
+                "model import") words="--tree --lspci --gbps" ;;
                 "model constants") words="--profile" ;;
                 "model plot")
                     words="--out --format"

@@ -13,7 +13,11 @@ class ModelCommands {
           options_(options),
           choose_(choose) {
         model_->require_subcommand(1);
-        add_experiment(add("run", "one experiment: rates, latencies, what is busy", model_run));
+        CLI::App* run = add("run", "one experiment: rates, latencies, what is busy", model_run);
+        add_experiment(run);
+        add_csv(run);
+        add_merge();
+        add_answer();
         add_experiment(add("explain", "the journey of one packet, TLP by TLP", model_explain));
         CLI::App* sweep = add("sweep", "an experiment for each of several values", model_sweep);
         add_experiment(sweep);
@@ -26,6 +30,7 @@ class ModelCommands {
             ->required()
             ->delimiter(',')
             ->type_name("A,B,…");
+        add_sweep(sweep);
         CLI::App* check = add("check", "the model against the measurements of the research", model_check);
         check
             ->add_option("--table", options_.table,
@@ -40,6 +45,7 @@ class ModelCommands {
                          "NAME=VALUE: a constant that differs in all profiles; repeatable. Shows what moves")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
+        add_csv(check);
         CLI::App* plot =
             add("plot", "draws what `sweep --json` and `check --json` found (with gnuplot)", model_plot);
         plot->add_option("FILE", options_.file, "their output")->required();
@@ -48,6 +54,8 @@ class ModelCommands {
             ->check(CLI::IsMember({"svg", "png"}));
         CLI::App* import = add("import", "makes a topology of this machine's PCI tree", model_import);
         import->add_option("--tree", options_.tree, "of a recorded machine (doctor --record) instead")
+            ->type_name("FILE");
+        import->add_option("--lspci", options_.lspci, "of what `lspci -vvv` printed, as root, instead")
             ->type_name("FILE");
         import->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
             ->check(CLI::Range(0.001, 1600.0));
@@ -74,6 +82,72 @@ class ModelCommands {
                         "routes for real lookups: a file (text, JSON lines, MRT), or generated")
             ->type_name("FILE");
         app->add_option("--routes", options_.routes, "at most so many of its IPv4 routes; 0: all [0]");
+    }
+
+    void add_csv(CLI::App* app) { app->add_flag("--csv", options_.csv, "comma-separated values (RFC 4180)"); }
+
+    void add_sweep(CLI::App* sweep) {
+        CLI::Option* second = sweep->add_option("--parameter2", options_.parameter2, "another: all with all");
+        second->type_name("NAME");
+        sweep->add_option("--values2", options_.values2, "what to set that to")
+            ->needs(second)
+            ->delimiter(',')
+            ->type_name("A,B,…");
+        second->needs(sweep->get_option("--values2"));
+        sweep
+            ->add_option("--part", options_.part,
+                         "only the K-th of N parts of the points, for other machines or a job array to run "
+                         "the others; `model merge` puts them together")
+            ->type_name("K/N");
+        sweep->add_option("--jobs", options_.jobs, "threads [as many as there are CPUs]")
+            ->check(CLI::Range(1U, 1024U));
+        add_csv(sweep);
+    }
+
+    void add_answer() {
+        CLI::App* answer =
+            add("answer", "what would P2P bring on my server? Bands, from a PCI tree", model_answer);
+        CLI::Option* topology = answer->add_option("--topology", options_.topology,
+                                                   "topology or file, instead of this machine's");
+        CLI::Option* tree =
+            answer->add_option("--tree", options_.tree, "a recorded machine's (doctor --record)");
+        tree->type_name("FILE")->excludes(topology);
+        answer->add_option("--lspci", options_.lspci, "what `lspci -vvv` printed there, as root")
+            ->type_name("FILE")
+            ->excludes(topology)
+            ->excludes(tree);
+        answer->add_option("--gbps", options_.gbps, "line rate to assume for each port [10]")
+            ->check(CLI::Range(0.001, 1600.0));
+        answer->add_option("--profile", options_.profile, "hardware profile or file [generic]");
+        answer->add_option("--cores", options_.cores, "that forward [1]")->check(CLI::Range(1U, 64U));
+    }
+
+    void add_merge() {
+        CLI::App* merge = add("merge", "parts of a sweep, as one", model_merge);
+        merge->add_option("FILE", options_.files, "what `sweep --part K/N --json` wrote, of all parts")
+            ->required();
+        add_csv(merge);
+    }
+
+    void add_traffic(CLI::App* app) {
+        CLI::Option* pattern = app->add_option("--traffic", options_.traffic,
+                                               "who sends to whom: one-way (NIC 0 to 1), both-ways, ring, "
+                                               "all-to-all, incast (all to NIC 0) [one-way]");
+        app->add_option("--matrix", options_.matrix,
+                        "instead: a row for each NIC, shares of line rate that it sends to each")
+            ->type_name("FILE")
+            ->excludes(pattern);
+        CLI::Option* burst =
+            app->add_option("--burst", options_.burst, "frames back to back at line rate [1]")
+                ->check(CLI::Range(1U, 1000000U))
+                ->type_name("N");
+        CLI::Option* pcap =
+            app->add_option("--pcap", options_.pcap, "sizes, times and conversations of recorded frames")
+                ->type_name("FILE")
+                ->excludes(burst);
+        app->add_option("--pcap-speed", options_.pcap_speed, "so many times as fast as recorded [1]")
+            ->check(CLI::Range(1e-6, 1e6))
+            ->needs(pcap);
     }
 
     void add_experiment(CLI::App* app) {
@@ -111,11 +185,17 @@ class ModelCommands {
                         "the second NIC is added after so many microseconds; until then no route leads to it")
             ->check(CLI::Range(0.0, 1e9))
             ->type_name("US");
-        app->add_flag("--relaxed-ordering", options_.relaxed, "peer operations: of all their writes");
+        app->add_flag("--relaxed-ordering", options_.relaxed,
+                      "of frames that are written to peers; peer operations: of all their writes");
+        app->add_option("--payload-memory", options_.payload_memory,
+                        "bounce: a memory of the topology instead of main memory")
+            ->type_name("NAME");
         app->add_flag("--no-fence", options_.no_fence, "peer operations: what happens without it");
-        app->add_option("--ports", options_.ports, "ports of the first NIC that send to the second's [1]")
+        add_traffic(app);
+        app->add_option("--ports", options_.ports, "ports of each NIC that send [1]")
             ->check(CLI::Range(1U, 8U));
-        app->add_option("--load", options_.load, "share of line rate [1]")->check(CLI::Range(0.0001, 1.0));
+        app->add_option("--load", options_.load, "share of line rate that each port sends [1]")
+            ->check(CLI::Range(0.0001, 1.0));
         app->add_option("--write-load", options_.write_load, "CPU's stores to main memory, 0 to 1 [0]")
             ->check(CLI::Range(0.0, 1.0));
         app->add_option("--read-load", options_.read_load, "CPU's loads, 0 to 1 [0]")

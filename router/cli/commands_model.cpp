@@ -12,15 +12,16 @@
 #include "offload/model/result_json.h"
 #include "router/cli/format.h"
 #include "router/cli/model_experiment.h"
+#include "router/cli/model_sweep.h"
 
 namespace pktpit::router::cli {
-namespace {
-
 int print_errors(const Session& session, const model::Errors& errors) {
     for (const Error& error : errors)
         session.terminal.print_error(error);
     return exit_wrong;
 }
+
+namespace {
 
 /// Filled up with blanks; an arrow is three bytes and one column.
 std::string column(std::string text, size_t width) {
@@ -49,6 +50,20 @@ void print_links(std::ostream& out, const model::ExperimentResult& result) {
         }
         out << '\n';
     }
+}
+
+/// Of several flows: from the one that got least of what it sent to the one that got most.
+void print_flows(std::ostream& out, const model::ExperimentResult& result) {
+    if (result.flows.size() < 2) return;
+    double least = 1, most = 0;
+    for (const model::FlowCounters& flow : result.flows) {
+        const double share =
+            static_cast<double>(flow.delivered) / static_cast<double>(std::max<uint64_t>(flow.offered, 1));
+        least = std::min(least, share);
+        most = std::max(most, share);
+    }
+    out << result.flows.size() << " flows: " << model::fixed(least * 100, 1) << " to "
+        << model::fixed(std::min(most, 1.0) * 100, 1) << " % of each delivered\n";
 }
 
 void print_drops(std::ostream& out, const model::ExperimentResult& result) {
@@ -124,6 +139,10 @@ int model_run(const Session& session, const ModelOptions& options) {
     if (!experiment) return print_errors(session, experiment.error());
     const auto result = run_experiment(experiment->topology, experiment->profile, experiment->settings);
     if (!result) return print_failure(session, result.error(), exit_wrong);
+    if (options.csv) {
+        session.terminal.out << result_csv_header() << "\r\n" << result_csv(to_json(*result)) << "\r\n";
+        return exit_ok;
+    }
     if (session.json) {
         nlohmann::json value = to_json(*result);
         value["profile"] = to_json(experiment->profile);
@@ -135,6 +154,7 @@ int model_run(const Session& session, const ModelOptions& options) {
     std::ostream& out = session.terminal.out;
     print_rates(out, *result);
     out << "\n";
+    print_flows(out, *result);
     if (!options.operations.empty()) print_operations(out, *result);
     if (experiment->settings.table) print_table(out, *result, *experiment);
     if (options.program != "p2pnic" || result->cpu.packets > 0) print_cpu(out, *result, *experiment);
@@ -190,46 +210,6 @@ int model_explain(const Session& session, const ModelOptions& options) {
     return exit_ok;
 }
 
-int model_sweep(const Session& session, const ModelOptions& options) {
-    auto experiment = read_experiment(options);
-    if (!experiment) return print_errors(session, experiment.error());
-    nlohmann::json results = nlohmann::json::array();
-    nlohmann::json points = nlohmann::json::array();
-    size_t done = 0;
-    for (const std::string& value : options.values) {
-        if (session.terminal.interactive)
-            session.terminal.err << '\r' << ++done << " of " << options.values.size() << std::flush;
-        if (auto good = set_parameter(*experiment, options.parameter, value); !good)
-            return print_failure(session, good.error(), exit_wrong);
-        const auto result = run_experiment(experiment->topology, experiment->profile, experiment->settings);
-        if (!result) return print_failure(session, result.error(), exit_wrong);
-        if (session.json) {
-            results.push_back({{options.parameter, value}, {"result", to_json(*result)}});
-            double x = static_cast<double>(points.size());
-            std::istringstream(value) >> x;
-            points.push_back({x, result->packets_per_second / 1e6});
-            continue;
-        }
-        if (session.terminal.interactive) session.terminal.err << '\r';
-        session.terminal.out << options.parameter << ' ' << printable(value) << ": ";
-        print_rates(session.terminal.out, *result);
-        session.terminal.out << std::endl;
-    }
-    if (session.json) {
-        const std::string name = options.program + (options.program == "l3fwd" ? "" : " " + options.transfer);
-        print_json(
-            session,
-            {{"results", results},
-             {"plots",
-              {{"sweep-" + options.parameter,
-                {{"title", name + ", profile " + experiment->profile.name() + " (simulated)"},
-                 {"x", options.parameter},
-                 {"y", "million packets/s"}}}}},
-             {"series", {{{"plot", "sweep-" + options.parameter}, {"series", name}, {"points", points}}}}});
-    }
-    return exit_ok;
-}
-
 namespace {
 
 std::string format_plain(double value) {
@@ -262,6 +242,25 @@ void print_check_line(const Session& session, const model::CheckLine& line) {
     out << "]\n";
 }
 
+std::string check_csv(const model::CheckReport& report) {
+    std::string text =
+        "row,what,expected,got,value,tolerance,unit,band_least,band_most,origin,verdict,source\r\n";
+    for (const model::CheckLine& line : report.lines) {
+        text += std::to_string(line.row) + "," + csv_field(line.what) + "," + csv_field(line.expected) + "," +
+                csv_field(line.got) + ",";
+        if (line.value) text += format_plain(*line.value);
+        text += ",";
+        if (line.tolerance)
+            text += format_plain(line.tolerance->value) + "," + csv_field(line.tolerance->unit);
+        text += line.tolerance ? "," : ",,";
+        if (line.band) text += format_plain(line.band->first) + "," + format_plain(line.band->second);
+        text += line.band ? "," : ",,";
+        text += std::string(to_string(line.origin)) + "," + std::string(to_string(line.verdict)) + "," +
+                csv_field(line.source) + "\r\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 int model_check(const Session& session, const ModelOptions& options) {
@@ -281,6 +280,10 @@ int model_check(const Session& session, const ModelOptions& options) {
     bool all = true;
     for (const model::CheckLine& line : report.lines)
         all &= line.verdict != model::Verdict::unmet;
+    if (options.csv) {
+        session.terminal.out << check_csv(report);
+        return all ? exit_ok : exit_wrong;
+    }
     if (session.json) {
         print_json(session, to_json(report));
         return all ? exit_ok : exit_wrong;

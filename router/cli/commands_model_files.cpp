@@ -12,6 +12,7 @@
 #include <ostream>
 
 #include "config/read_file.h"
+#include "offload/model/lspci.h"
 #include "offload/model/result_json.h"
 #include "offload/model/topology.h"
 #include "router/cli/commands_model.h"
@@ -23,6 +24,7 @@ using nlohmann::json;
 
 struct Series {
     std::string name;
+    bool measured = false;
     std::vector<std::pair<double, double>> points;
 };
 
@@ -40,7 +42,8 @@ Result<std::map<std::string, Plot>> read_plots(const std::string& path) {
         const json document = json::parse(*text);
         for (const json& series : document.at("series"))
             plots[series.at("plot")].series.push_back(
-                {series.at("series"), series.at("points").get<std::vector<std::pair<double, double>>>()});
+                {series.at("series"), series.value("measured", false),
+                 series.at("points").get<std::vector<std::pair<double, double>>>()});
         for (auto& [name, plot] : plots) {
             const json around = document.value("plots", json::object()).value(name, json::object());
             plot.text = {around.value("title", name), around.value("x", ""), around.value("y", "")};
@@ -72,7 +75,10 @@ std::string script(const std::string& name, const Plot& plot, const ModelOptions
          << quoted(plot.text.y)
          << " noenhanced\nset yrange [0:]\nset grid\nset key outside below noenhanced\nplot ";
     for (size_t i = 0; i < series.size(); i++)
-        text << (i ? ", " : "") << "'-' with linespoints title " << quoted(series[i].name);
+        text << (i ? ", " : "") << "'-' with "
+             << (series[i].measured ? "points pointtype 7 pointsize 1.5 linecolor rgb 'black'"
+                                    : "linespoints")
+             << " title " << quoted(series[i].name);
     text << '\n';
     for (const Series& one : series) {
         for (const auto& [x, y] : one.points)
@@ -131,20 +137,26 @@ int model_plot(const Session& session, const ModelOptions& options) {
     return exit_ok;
 }
 
+Result<offload::PciTree> read_tree(const ModelOptions& options) {
+    if (options.tree.empty()) return offload::PciTree::live();
+    const auto text = config::read_file(options.tree);
+    if (!text) return tl::unexpected(text.error());
+    const auto snapshot = offload::parse_snapshot(*text);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    return offload::PciTree(*snapshot);
+}
+
 int model_import(const Session& session, const ModelOptions& options) {
-    offload::PciTree tree;
-    if (options.tree.empty()) {
-        auto live = offload::PciTree::live();
-        if (!live) return print_failure(session, live.error(), exit_wrong);
-        tree = std::move(*live);
-    } else {
-        const auto text = config::read_file(options.tree);
-        if (!text) return print_failure(session, text.error(), exit_wrong);
-        const auto snapshot = offload::parse_snapshot(*text);
-        if (!snapshot) return print_failure(session, snapshot.error(), exit_wrong);
-        tree = offload::PciTree(*snapshot);
-    }
-    const auto topology = model::import_topology(tree, options.gbps);
+    const auto topology = [&]() -> Result<model::Topology> {
+        if (!options.lspci.empty()) {
+            const auto text = config::read_file(options.lspci);
+            if (!text) return tl::unexpected(text.error());
+            return model::import_lspci(*text, options.gbps);
+        }
+        const auto tree = read_tree(options);
+        if (!tree) return tl::unexpected(tree.error());
+        return model::import_topology(*tree, options.gbps);
+    }();
     if (!topology) return print_failure(session, topology.error(), exit_wrong);
     session.terminal.out << topology->to_json_text();
     return exit_ok;

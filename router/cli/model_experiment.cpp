@@ -5,6 +5,8 @@
 
 #include "config/read_file.h"
 #include "offload/model/cpu_times.h"
+#include "offload/model/traffic_pattern.h"
+#include "router/cli/model_recording.h"
 
 namespace pktpit::router::cli {
 namespace {
@@ -69,6 +71,27 @@ Result<void> set_cpu_times(model::Profile& profile, const std::string& path) {
     return model::take_cpu_times(profile, *text, path);
 }
 
+Result<void> set_traffic(ModelExperiment& experiment, const ModelOptions& options) {
+    model::TrafficSettings& traffic = experiment.settings.traffic;
+    if (options.matrix.empty()) {
+        auto flows = model::pattern_flows(options.traffic, experiment.topology, options.ports, options.load);
+        if (!flows) return tl::unexpected(flows.error());
+        traffic.flows = std::move(*flows);
+    } else {
+        const auto text = config::read_file(options.matrix);
+        if (!text) return tl::unexpected(text.error());
+        auto flows = model::read_matrix(*text, experiment.topology, options.matrix);
+        if (!flows) return tl::unexpected(flows.error());
+        traffic.flows = std::move(*flows);
+    }
+    if (options.pcap.empty()) return {};
+    const auto recording = read_recording(options.pcap);
+    if (!recording) return tl::unexpected(recording.error());
+    traffic.recording = *recording;
+    traffic.recording_speed = options.pcap_speed;
+    return {};
+}
+
 }  // namespace
 
 Result<std::pair<std::string, double>> read_constant(const std::string& setting) {
@@ -100,8 +123,11 @@ Result<void> set_parameter(ModelExperiment& experiment, const std::string& name,
     if (name == "load")
         return assign(0.0001, 1, [&](double good) {
             for (model::Flow& flow : settings.traffic.flows)
-                flow.load = good;
+                flow.load = std::min(1.0, flow.load * good / experiment.load);
+            experiment.load = good;
         });
+    if (name == "burst")
+        return assign(1, 1e6, [&](double good) { settings.traffic.burst = static_cast<unsigned>(good); });
     return experiment.profile.set(name, *value, "set on the command line");
 }
 
@@ -119,8 +145,10 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     settings.build.read_load = options.read_load;
     settings.warm_up = model::from_ns(options.warm_up_microseconds * 1e3);
     settings.duration = model::from_ns(options.milliseconds * 1e6);
-    for (unsigned port = 0; port < options.ports; port++)
-        settings.traffic.flows.push_back({0, port, 1, port, options.load});
+    experiment.load = options.matrix.empty() ? options.load : 1;
+    settings.traffic.burst = options.burst;
+    settings.relaxed_payload = options.relaxed && options.operations.empty();
+    settings.payload_memory = options.payload_memory;
     if (options.hot_add_microseconds >= 0)
         settings.hot_add = {1, model::from_ns(options.hot_add_microseconds * 1e3)};
     if (!options.operations.empty()) {
@@ -136,6 +164,7 @@ tl::expected<ModelExperiment, model::Errors> read_experiment(const ModelOptions&
     const auto note = [&](const Result<void>& result) {
         if (!result) errors.push_back(result.error());
     };
+    note(set_traffic(experiment, options));
     if (!options.table.empty()) note(set_table(settings, options));
     if (!options.cpu_times.empty()) note(set_cpu_times(experiment.profile, options.cpu_times));
     note(set_size(settings, options.size));

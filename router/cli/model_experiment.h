@@ -11,6 +11,7 @@ struct ModelExperiment {
     model::Topology topology;
     model::Profile profile;
     model::ExperimentSettings settings;
+    double load = 1;  ///< that the flows' loads were made for
 };
 
 /// Errors: those of topology and profile; a word that cannot be.

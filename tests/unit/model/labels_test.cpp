@@ -174,6 +174,13 @@ TEST(Labels, ALeadBelowTheToleranceIsATie) {
     EXPECT_EQ(limit_of_all({line, {}}).origin, Origin::emergent);
 }
 
+TEST(Labels, ABandMeetsOnlyWhatLiesInIt) {
+    EXPECT_EQ(within(34, 36, 5, {0, 0}), Verdict::holds);
+    EXPECT_EQ(within(12, 36, 5, {12, 40}), Verdict::in_band);
+    EXPECT_EQ(within(12, 36, 5, {12, 35}), Verdict::unmet);
+    EXPECT_EQ(within(50, 36, 5, {40, 60}), Verdict::unmet);
+}
+
 // One core each: the ratio is that of two CPU times that were put in, and the line says so.
 TEST(Labels, ARatioOfTwoTimesThatWerePutInIsPutIn) {
     const Profile gen5 = own_profile("gen5");

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors that are written several at once: lines that a NIC fills before it writes them back, and what
+// firmware gathers while the link is busy.
+#include <gtest/gtest.h>
+
+#include "offload/model/experiment.h"
+
+namespace pktpit::model {
+namespace {
+
+using Constants = std::vector<std::pair<const char*, double>>;
+
+Profile with(const Constants& constants) {
+    Profile profile = *Profile::open("kakenhi");
+    for (const auto& [name, value] : constants)
+        EXPECT_TRUE(profile.set(name, value, "test")) << name;
+    return profile;
+}
+
+ExperimentSettings one_way(Program program, Transfer transfer, double load, uint32_t size, uint64_t packets) {
+    ExperimentSettings settings;
+    settings.program = program;
+    settings.transfer = transfer;
+    settings.traffic.size = size;
+    settings.traffic.flows = {{0, 0, 1, 0, load}};
+    settings.traffic.most = packets;
+    settings.warm_up = 0;
+    settings.duration = 1000 * microsecond;
+    settings.drain = true;
+    return settings;
+}
+
+ExperimentResult run(const Profile& profile, const ExperimentSettings& settings) {
+    auto result = run_experiment(*Topology::open("two-nics"), profile, settings);
+    EXPECT_TRUE(result) << result.error().to_string();
+    EXPECT_TRUE(result->at_rest);
+    EXPECT_EQ(result->tlps_left, 0U);
+    // Read: a slot is free when the credit has come back, and credits come in batches.
+    EXPECT_LT(result->slots_lost,
+              settings.transfer == Transfer::read ? profile.count("nic.credit_batch") : 1);
+    EXPECT_EQ(result->after_draining.damaged, 0U);
+    EXPECT_EQ(result->after_draining.reordered, 0U);
+    return std::move(*result);
+}
+
+uint64_t writes(const ExperimentResult& result, const char* from, const char* to) {
+    return result.link(from, to)->counters.tlps[static_cast<size_t>(TlpType::memory_write)];
+}
+uint64_t written_bytes(const ExperimentResult& result, const char* from, const char* to) {
+    return result.link(from, to)->counters.payload_bytes[static_cast<size_t>(TlpType::memory_write)];
+}
+
+// A frame of 64 B at 1/40 of 40 GbE comes each 672 ns. The k-th of a line of n waits for n - 1 - k others.
+TEST(WriteBack, AFrameWaitsForItsLine) {
+    constexpr double frame_interval = 84 * 8 / 40.0 * 40;
+    const double alone =
+        run(with({}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 512)).latency_mean_ns;
+    for (const unsigned line : {2U, 4U, 8U}) {
+        const ExperimentResult result = run(with({{"nic.writeback_batch", line}}),
+                                            one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 512));
+        // A burst's part of the CPU's time is shared by what it has: a few nanoseconds.
+        EXPECT_NEAR(result.latency_mean_ns - alone, frame_interval * (line - 1) / 2,
+                    0.1 * frame_interval * line)
+            << line;
+        // Each frame is a TLP, and each line of descriptors.
+        EXPECT_EQ(writes(result, "nic0", "switch"), 512 + 512 / line) << line;
+        EXPECT_EQ(written_bytes(result, "nic0", "switch"), 512 * (64 + 16)) << line;
+    }
+}
+
+// Three frames and no fourth: the timer.
+TEST(WriteBack, NoLongerThanItMay) {
+    const ExperimentResult result = run(with({{"nic.writeback_batch", 4}, {"nic.writeback_wait_ns", 5000}}),
+                                        one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 3));
+    EXPECT_EQ(result.after_draining.delivered, 3U);
+    EXPECT_EQ(writes(result, "nic0", "switch"), 3 + 1U);
+    const ExperimentResult alone = run(with({}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 1));
+    // The first waits for 5 us, the last for 5 us less two intervals.
+    EXPECT_NEAR(result.latency_mean_ns - alone.latency_mean_ns, 5000 - 672, 100);
+}
+
+class Gathering : public testing::TestWithParam<std::tuple<Program, Transfer>> {};
+
+// The same bytes in fewer TLPs, and the link carries more frames.
+TEST_P(Gathering, SavesHeadersWhereTheLinkIsFull) {
+    const auto [program, transfer] = GetParam();
+    const Constants fast = {{"nic.threads", 4096}, {"cpu.slice_packet_ns", 5}};
+    Constants gathered = fast;
+    gathered.emplace_back("nic.descriptor_batch", 4);
+    ExperimentSettings settings = one_way(program, transfer, 1, 64, 20000);
+    const ExperimentResult each = run(with(fast), settings), four = run(with(gathered), settings);
+    const auto of = [](const ExperimentResult& result, const auto& count) {
+        return static_cast<double>(count(result, "nic0", "switch")) /
+               static_cast<double>(result.after_draining.delivered);
+    };
+    EXPECT_NEAR(of(each, written_bytes), of(four, written_bytes), 0.02) << "bytes";
+    EXPECT_LT(of(four, writes), of(each, writes) - 0.05) << "TLPs";
+    EXPECT_GE(static_cast<double>(four.after_draining.delivered),
+              0.99 * static_cast<double>(each.after_draining.delivered));
+}
+
+// Nothing is held back: alone on the link, frames take as long as ever.
+TEST_P(Gathering, TakesNoTimeWhereTheLinkIsFree) {
+    const auto [program, transfer] = GetParam();
+    const ExperimentSettings settings = one_way(program, transfer, 0.02, 64, 500);
+    const double each = run(with({}), settings).latency_mean_ns;
+    EXPECT_NEAR(run(with({{"nic.descriptor_batch", 8}}), settings).latency_mean_ns, each, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Gathering,
+                         testing::Values(std::tuple(Program::p2pnic, Transfer::write),
+                                         std::tuple(Program::p2pnic, Transfer::read),
+                                         std::tuple(Program::p2pnic, Transfer::bounce),
+                                         std::tuple(Program::pktpit, Transfer::write),
+                                         std::tuple(Program::pktpit, Transfer::read)),
+                         [](const auto& test) {
+                             return std::string(to_string(std::get<0>(test.param))) + "_" +
+                                    std::string(to_string(std::get<1>(test.param)));
+                         });
+
+}  // namespace
+}  // namespace pktpit::model
