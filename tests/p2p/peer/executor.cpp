@@ -172,7 +172,7 @@ void Executor::take(const PeerOperation& operation, uint64_t place, Packet& pack
     PeerDescriptor descriptor;
     std::memcpy(&descriptor, bus_.at(place, operation.bytes), sizeof descriptor);
     packet.header = place + sizeof descriptor;
-    packet.header_room = operation.bytes - sizeof descriptor;
+    packet.header_room = operation.bytes - offload::peer_descriptor_bytes;
     packet.header_length = descriptor.length;
     packet.payload_length = 0;
     packet.to_lane = descriptor.port;
