@@ -16,6 +16,7 @@ from lib.waiting import wait_for
 
 PROGRAM = BUILD / "tests" / "p2p" / "peer" / "simulated-peer"
 BUS_ADDRESS, SERIAL, GENERATION, TURNS, LOADED, REFUSED, REFUSAL = 8, 16, 24, 256, 264, 272, 280
+WINDOWS, WINDOWS_AT, WINDOW_ENTRY = 32, 0x2000, 64
 PROGRAMS, PROGRAMS_AT, PROGRAM_ENTRY = 36, 0x4000, 32
 COUNTERS, LANE_BYTES = 0x5000, 128
 NAMES = ("rx_packets", "rx_bytes", "tx_packets", "tx_bytes", "forwarded", "handed_over", "queue_full", "egress_full",
@@ -74,6 +75,38 @@ class PeerDevice:
             if (self.memory[at + 18], self.memory[at + 19]) == (lane, ROLES[role]):
                 return offset, size
         raise AssertionError(f"there is no program {role} of lane {lane}")
+
+    def window(self, name):
+        """(address on the bus, bytes, where the entry lies) of a window that the host has registered."""
+        count = struct.unpack_from("<I", self.memory, WINDOWS)[0]
+        for number in range(count):
+            at = WINDOWS_AT + number * WINDOW_ENTRY
+            if self.memory[at + 20:at + 64].split(b"\0")[0].decode() == name:
+                return *struct.unpack_from("<QQ", self.memory, at), at
+        raise AssertionError(f"there is no window {name}")
+
+    def ring(self, name):
+        """The bytes of a window of its own memory."""
+        address, size, _ = self.window(name)
+        start = address - self.word(BUS_ADDRESS)
+        return self.memory[start:start + size]
+
+    def waiting(self, lane):
+        """Frames that a NIC has received and that lie in its ring."""
+        ring = self.ring(f"p{lane} receive ring")
+        return sum(ring[at + 8] & 1 for at in range(0, len(ring), 32))
+
+    def end_of_hosts_part(self):
+        """Behind it lie rings, headers and payloads alone."""
+        return min(self.window(f"p{port} receive ring")[0] for port in range(topology.PORTS)) - self.word(BUS_ADDRESS)
+
+    def change(self, offset, content):
+        """Another table, as a host would write it that means ill."""
+        serial = self.word(SERIAL)
+        self.set_word(SERIAL, serial + 1)
+        self.memory[offset:offset + len(content)] = content
+        self.set_word(SERIAL, serial + 2)
+        wait_for(self.ready, 10, "the peer device has loaded the table")
 
     def turn(self, deadline=10):
         """A whole turn of the device has passed."""

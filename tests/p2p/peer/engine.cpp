@@ -53,6 +53,7 @@ void Engine::load() {
         lane.present = false;
         lane.receive = lane.refill = lane.transmit = lane.sent = nullptr;
     }
+    refuse_what_was_before();
     for (const LoadedProgram& one : table_.programs)
         place(one);
     const std::string& why = table_.refusal;
@@ -60,6 +61,19 @@ void Engine::load() {
     std::memcpy(control().refusal, why.data(), std::min(why.size(), sizeof control().refusal - 1));
     offload::store_shared(control().refused, table_.refused);
     offload::store_shared(control().loaded, table_.serial);
+}
+
+// Where in their rings the NICs are a device that was reset does not know; the host has to begin anew.
+void Engine::refuse_what_was_before() {
+    if (std::exchange(was_reset_, false))
+        for (const LoadedProgram& one : table_.programs)
+            known_from_ = std::max(known_from_, one.entry.incarnation + 1);
+    const size_t before = std::erase_if(table_.programs, [this](const LoadedProgram& one) {
+        return one.entry.incarnation < known_from_;
+    });
+    if (before == 0) return;
+    table_.refused += before;
+    table_.refusal = "the device was reset: it does not know where in their rings the NICs are";
 }
 
 void Engine::place(const LoadedProgram& loaded) {

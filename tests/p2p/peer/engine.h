@@ -20,7 +20,11 @@ class Engine {
     static constexpr size_t batch = 20;
 
     Engine(std::span<std::byte> memory, Doorbells& doorbells, std::vector<Reach> reach)
-        : memory_(memory), reach_(std::move(reach)), bus_(memory, doorbells), executor_(bus_) {}
+        : memory_(memory),
+          reach_(std::move(reach)),
+          bus_(memory, doorbells),
+          executor_(bus_),
+          was_reset_(offload::load_shared(control().loaded) != 0) {}
 
     /// Returns how many frames there were.
     size_t turn();
@@ -61,6 +65,7 @@ class Engine {
     };
 
     void load();
+    void refuse_what_was_before();
     void place(const LoadedProgram& loaded);
     void restart(Lane& lane, const offload::PeerProgramEntry& entry);
     [[nodiscard]] uint64_t generation() const;
@@ -87,11 +92,13 @@ class Engine {
     std::vector<Reach> reach_;
     Bus bus_;
     Executor executor_;
+    bool was_reset_;  ///< and the host goes by what the device knew before
     Table table_;
     std::array<Lane, offload::most_peer_lanes> lanes_;
     const offload::PeerProgram* take_ = nullptr;
     const offload::PeerProgram* hand_over_ = nullptr;
     uint32_t queues_incarnation_ = 0;
+    uint32_t known_from_ = 0;  ///< incarnations before that are of this process's earlier life: it knows no rings
     Source host_;
     uint64_t handed_over_ = 0;
     uint64_t handed_over_committed_ = 0;
