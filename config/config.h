@@ -185,6 +185,15 @@ struct PayloadMemory {
     bool operator==(const PayloadMemory&) const = default;
 };
 
+/// A peer device that forwards in the daemon's place (docs/peer.md).
+struct Peer {
+    static constexpr size_t most_ports = 16;
+
+    uint32_t queue_frames = 256;  ///< between it and the daemon, each way: a power of two
+    uint32_t patience_ms = 1000;  ///< it has stood still for so long: what it has read counts no more
+    bool operator==(const Peer&) const = default;
+};
+
 /// The vfio dataplane.
 struct Vfio {
     /// Of the payload memory, for each port: what its NIC receives into while as many are looked up and sent.
@@ -194,6 +203,7 @@ struct Vfio {
     uint32_t slot_bytes = 2048;  ///< a multiple of 1,024
     uint32_t rx_descriptors = 256;
     uint32_t tx_descriptors = 512;
+    std::optional<Peer> peer;
     bool operator==(const Vfio&) const = default;
 };
 

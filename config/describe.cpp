@@ -102,6 +102,12 @@ std::string text(const PayloadMemory& memory) {
     return out + (memory.size_mib ? ", " + std::to_string(memory.size_mib) + " MiB" : "");
 }
 
+std::string text(const std::optional<Peer>& peer) {
+    if (!peer) return "none";
+    return "queues of " + std::to_string(peer->queue_frames) + " frames, waited for " +
+           std::to_string(peer->patience_ms) + " ms";
+}
+
 /// What the dataplanes that run NICs themselves have in common.
 template <class Settings>
 void describe_rings(Lines& out, const Settings& running, const Settings& wanted) {
@@ -278,6 +284,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
     compare(out, "whole table in auto ports", running.offload.whole_table, wanted.offload.whole_table);
     describe_rings(out, running.vfio, wanted.vfio);
+    if (running.vfio.peer != wanted.vfio.peer)
+        out.push_back("peer device: " + text(running.vfio.peer) + " → " + text(wanted.vfio.peer));
     describe_dpdk(out, running.dpdk, wanted.dpdk);
     describe_model(out, running.model, wanted.model);
     compare(out, "user", running.user, wanted.user);

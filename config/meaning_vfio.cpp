@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <bit>
 #include <map>
 
 #include "base/json/pointer.h"
@@ -36,6 +37,32 @@ void check_port(const PlacedInterface& port, const Draft& draft,
     check_mtu_fits(port, draft.settings.vfio.slot_bytes, "/vfio", errors);
 }
 
+// The peer executes programs on rings, headers and payloads that all lie in its own memory.
+void check_peer(const Draft& draft, Errors& errors) {
+    const Vfio& settings = draft.settings.vfio;
+    if (!settings.peer) return;
+    if (!std::has_single_bit(settings.peer->queue_frames))
+        errors.push_back({"/vfio/peer/queue_frames", "found " + std::to_string(settings.peer->queue_frames),
+                          "a power of two from 16 to 4096",
+                          "take " + std::to_string(std::bit_ceil(settings.peer->queue_frames))});
+    const MemoryKind kind = settings.payload_memory.kind;
+    if (kind == MemoryKind::hugepages || kind == MemoryKind::p2pmem)
+        errors.push_back({"/vfio/payload_memory/kind",
+                          in_quotes(to_string(kind)) + " is not the memory of a peer device",
+                          "\"pci_bar\", \"nvme_cmb\" or \"vfio_region\" with \"peer\"", ""});
+    size_t ports = 0;
+    for (const PlacedInterface& one : draft.interfaces) {
+        if (one.value.parent) continue;
+        ports++;
+        if (one.value.payload == PayloadPlace::bounce)
+            errors.push_back({at(one.where, "payload"), "\"bounce\", beside /vfio/peer",
+                              "\"auto\": a peer device forwards what lies in its own memory", ""});
+    }
+    if (ports > Peer::most_ports)
+        errors.push_back({"/vfio/peer", std::to_string(ports) + " ports",
+                          "at most " + std::to_string(Peer::most_ports) + " with a peer device", ""});
+}
+
 void check_no_vfio_keys(const PlacedInterface& one, const char* why, Errors& errors) {
     if (!one.value.pci.empty())
         errors.push_back({at(one.where, "pci"), why, "\"pci\" at ports of \"dataplane\": \"vfio\" only", ""});
@@ -65,6 +92,7 @@ void check_vfio(const Draft& draft, Errors& errors) {
     }
     const Vfio& settings = draft.settings.vfio;
     check_payload_memory(settings.payload_memory, draft.has_memory_bar, "/vfio/payload_memory", errors);
+    if (vfio) check_peer(draft, errors);
     check_ring_sizes(settings.rx_descriptors, settings.tx_descriptors, settings.slot_bytes, "/vfio", errors);
 }
 

@@ -31,6 +31,13 @@ void read_vfio(const json& node, Draft& draft) {
         out.rx_descriptors = found->get<uint32_t>();
     if (auto found = node.find("tx_descriptors"); found != node.end())
         out.tx_descriptors = found->get<uint32_t>();
+    if (auto peer = node.find("peer"); peer != node.end()) {
+        out.peer.emplace();
+        if (auto found = peer->find("queue_frames"); found != peer->end())
+            out.peer->queue_frames = found->get<uint32_t>();
+        if (auto found = peer->find("patience_ms"); found != peer->end())
+            out.peer->patience_ms = found->get<uint32_t>();
+    }
 }
 
 }  // namespace pktpit::config

@@ -53,10 +53,13 @@ json dpdk_json(const Dpdk& dpdk) {
 }
 
 json vfio_json(const Vfio& vfio) {
-    return {{"payload_memory", payload_memory_json(vfio.payload_memory)},
-            {"slot_bytes", vfio.slot_bytes},
-            {"rx_descriptors", vfio.rx_descriptors},
-            {"tx_descriptors", vfio.tx_descriptors}};
+    json out = {{"payload_memory", payload_memory_json(vfio.payload_memory)},
+                {"slot_bytes", vfio.slot_bytes},
+                {"rx_descriptors", vfio.rx_descriptors},
+                {"tx_descriptors", vfio.tx_descriptors}};
+    if (vfio.peer)
+        out["peer"] = {{"queue_frames", vfio.peer->queue_frames}, {"patience_ms", vfio.peer->patience_ms}};
+    return out;
 }
 
 json model_json(const Model& model) {

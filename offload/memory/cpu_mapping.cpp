@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/errno_text.h"
 
@@ -67,6 +69,15 @@ CpuMapping& CpuMapping::operator=(CpuMapping&& other) noexcept {
         bytes_ = std::exchange(other.bytes_, {});
     }
     return *this;
+}
+
+bool CpuMapping::become_private() {
+    const std::vector<std::byte> content(bytes_.begin(), bytes_.end());
+    void* at = mmap(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (at == MAP_FAILED) return false;
+    std::memcpy(at, content.data(), content.size());
+    return true;
 }
 
 void CpuMapping::reset() {

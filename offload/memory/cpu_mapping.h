@@ -30,6 +30,9 @@ class CpuMapping {
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     /// Of the pages that hold [offset, offset + length). False: the kernel refused.
     bool protect(size_t offset, size_t length, CpuAccess access) const;
+    /// From now on memory of the process's own at the same place, with what was read there last: for when
+    /// what is mapped goes away and somebody still reads. False: the kernel refused.
+    bool become_private();
     void reset();
 
   private:

@@ -65,6 +65,11 @@ Result<void> PeerMemory::seal(bool readable) {
     return protect(readable ? CpuAccess::read : CpuAccess::none);
 }
 
+Result<CpuMapping> PeerMemory::map_part(uint64_t offset, uint64_t bytes) const {
+    if (revoked()) return fail(source_.to_string(), "has been taken away", "a device that is there", "");
+    return CpuMapping::of_file(backing_.file.get(), backing_.offset + offset, bytes, source_.to_string());
+}
+
 void PeerMemory::unmap() {
     for (const Mapped& at : mapped_)
         if (const auto domain = at.domain.lock()) (void)domain->unmap(at.iova, mapping_.bytes().size());

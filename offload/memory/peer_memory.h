@@ -51,6 +51,10 @@ class PeerMemory {
     void on_revoke(std::function<void()> stop_use) { users_.push_back(std::move(stop_use)); }
     [[nodiscard]] bool revoked() const { return revoked_.load(std::memory_order_acquire); }
 
+    /// A mapping more of a part (whole pages), which the CPU may read and write whatever seal() says. Error:
+    /// it cannot be mapped, or was revoked.
+    [[nodiscard]] Result<CpuMapping> map_part(uint64_t offset, uint64_t bytes) const;
+
     /// Copies payload for the slow path. False: revoked, beyond the end, or it cannot be opened.
     [[nodiscard]] bool read(uint64_t offset, std::span<uint8_t> to) const;
     /// The same for a bounce: only on memory that was sealed readable.

@@ -6,6 +6,7 @@
 #endif
 #ifdef PKTPIT_VFIO
 #include "router/vfio/dataplane.h"
+#include "router/vfio/peer_dataplane.h"
 #endif
 #ifdef PKTPIT_DPDK
 #include "router/dpdk/open.h"
@@ -24,6 +25,8 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
                                   std::move(on_punt));
 #endif
 #ifdef PKTPIT_VFIO
+    if (config.dataplane == "vfio" && config.vfio.peer)
+        return PeerDataplane::open(config, capacity, std::move(on_punt));
     if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
 #endif
 #ifdef PKTPIT_DPDK

@@ -61,7 +61,13 @@ Result<void> StagelessDataplane::set_up_image(const fib::Capacity& capacity) {
     auto image = HugeMemory::map(geometry_.image_bytes);
     if (!image) return tl::unexpected(image.error());
     image_ = std::move(*image);
+    image_bytes_ = image_.bytes();
     return {};
+}
+
+void StagelessDataplane::set_up_image(const pp_fib_geometry& geometry, std::span<std::byte> memory) {
+    geometry_ = geometry;
+    image_bytes_ = memory;
 }
 
 Worker& StagelessDataplane::add_worker(std::unique_ptr<PortIo> io) {
@@ -69,7 +75,7 @@ Worker& StagelessDataplane::add_worker(std::unique_ptr<PortIo> io) {
     auto thread = std::make_unique<Thread>();
     thread->queues.for_daemon_wakeup = Fd(fcntl(for_daemon_.get(), F_DUPFD_CLOEXEC, 0));
     thread->io = std::move(io);
-    thread->worker = std::make_unique<Worker>(*thread->io, ImageView{image_.bytes().data(), &geometry_},
+    thread->worker = std::make_unique<Worker>(*thread->io, ImageView{image_bytes_.data(), &geometry_},
                                               epochs_, counters_.of(index), thread->queues, workers_.polling,
                                               Worker::placement(workers_, index));
     threads_.push_back(std::move(thread));

@@ -23,7 +23,7 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
   public:
     ~StagelessDataplane() override;
 
-    [[nodiscard]] std::span<std::byte> image_memory() const override { return image_.bytes(); }
+    [[nodiscard]] std::span<std::byte> image_memory() const override { return image_bytes_; }
     [[nodiscard]] const pp_fib_geometry& geometry() const override { return geometry_; }
     [[nodiscard]] fib::Reclamation reclamation() override { return fib::Reclamation(epochs_); }
     [[nodiscard]] OwnDevices* own_devices() override { return this; }
@@ -54,6 +54,9 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     static Result<Fd> lock(const config::Config& config);
     StagelessDataplane(const config::Config& config, Fd lock, PuntHandler on_punt);
     Result<void> set_up_image(const fib::Capacity& capacity);
+    /// The same in memory of the caller's, which outlives end().
+    void set_up_image(const pp_fib_geometry& geometry, std::span<std::byte> memory);
+    [[nodiscard]] fib::Epochs& epochs() { return epochs_; }
     /// The next worker, paused; it owns `io`.
     Worker& add_worker(std::unique_ptr<PortIo> io);
     /// For the destructor: workers and ports end before what they were made of.
@@ -110,6 +113,7 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
 
     // In order of construction: each is used by what comes after it.
     HugeMemory image_;
+    std::span<std::byte> image_bytes_;  ///< of it, or of memory that somebody else keeps
     pp_fib_geometry geometry_{};
     fib::Epochs epochs_;
     WorkerCounterSet counters_;

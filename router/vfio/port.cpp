@@ -86,6 +86,14 @@ Result<void> NicPort::start(const config::Vfio& settings, config::Polling pollin
     return done;
 }
 
+Result<void> NicPort::start_in(const config::Vfio& settings, offload::DmaBuffer place) {
+    if (auto mastering = device->set_bus_master(true); !mastering) return mastering;
+    auto done = nic->start(layout(settings), place, false);
+    started = done.has_value();
+    if (!done) done.error().where = "/interfaces/" + name;
+    return done;
+}
+
 void NicPort::stop(std::vector<offload::Slot>& left) {
     if (!std::exchange(started, false)) return;
     nic->set_interrupts(false);

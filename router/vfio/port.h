@@ -25,6 +25,8 @@ class NicPort : public TapPort {
 
     /// Lets the NIC receive and send. `rings`: memory for them that it reaches.
     Result<void> start(const config::Vfio& settings, config::Polling polling, SlotMemory::Shared memory);
+    /// The same with rings that somebody else keeps, and fills: a peer device.
+    Result<void> start_in(const config::Vfio& settings, offload::DmaBuffer place);
     [[nodiscard]] size_t ring_bytes(const config::Vfio& settings) const;
     /// Ends it; the NIC does no DMA any more. Appends the slots that were in its rings. Worker paused.
     void stop(std::vector<offload::Slot>& left);

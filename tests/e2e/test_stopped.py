@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.m
 
 HEARTBEAT = 0.020  # seconds, the default
 RATE = 20000
+MILLION = 1_000_000
 BURST = 32  # frames that a stream sends at once
 
 
@@ -148,6 +149,16 @@ def test_hung_daemon_inline(build_net, stream):
     with standing_still(net):
         running.flows_again(RATE)
     running.flows_again(RATE // 4)
+    assert_nothing_lost(running.finish())
+
+
+@requirement("a million packets go through inline ports while the daemon stands still, none lost")
+@pytest.mark.timeout(180)
+def test_a_million_while_the_daemon_stands_still(build_net, stream):
+    net = start(build_net, "inline")
+    running = stream(net.a, net.b, rate=MILLION // 10)
+    with standing_still(net):
+        running.flows_again(MILLION, deadline=150)
     assert_nothing_lost(running.finish())
 
 

@@ -52,6 +52,6 @@ class Accesses:
         assert len(found) == 1, f"megabyte {mebibyte} of the BAR is counted at {sorted(found)}"
         return found.pop()
 
-    def total(self):
-        """Loads and stores so far."""
-        return sum(self._table()[self.first:self.end])
+    def total(self, behind=0):
+        """Loads and stores so far, behind the BAR's first `behind` bytes (whole megabytes)."""
+        return sum(self._table()[self.first + behind // MEGABYTE:self.end])

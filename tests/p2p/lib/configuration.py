@@ -15,12 +15,14 @@ MEMORIES = {
     "hugepages": {"payload_memory": {"kind": "hugepages"}},
     "bounce": {"payload_memory": BAR},
     "jumbo": {"payload_memory": BAR, "slot_bytes": 9216},
+    "peer": {"payload_memory": BAR, "peer": {}},
     "small": {"payload_memory": {**BAR, "size_mib": 1}},
     "small-jumbo": {"payload_memory": {**BAR, "size_mib": 4}, "slot_bytes": 9216},
 }
 POLLING = {"hugepages": "busy", "bounce": "interrupt"}  # adaptive with the others
 BOUNCED_PORT = 3  # of "bounce": takes its payloads to and from main memory, the others do not
 JUMBO_MTU = 9000
+PEER_TABLE_MIB = 8
 
 
 def configuration(memory, world):
@@ -39,6 +41,8 @@ def configuration(memory, world):
     }
     if memory == "bounce":
         made["interfaces"][f"p{BOUNCED_PORT}"]["payload"] = "bounce"
+    if memory == "peer":
+        made["fib"] = {"table_memory_mib": PEER_TABLE_MIB}  # the image lies in the BAR
     if memory in ("jumbo", "small-jumbo"):
         for interface in made["interfaces"].values():
             interface["mtu"] = JUMBO_MTU

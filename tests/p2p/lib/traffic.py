@@ -94,12 +94,13 @@ class Burst:
         return tag if start and tag in self.frames else None
 
 
-def exchange(wires, burst, window=192, patience=8.0, progress=None):
+def exchange(wires, burst, window=192, patience=8.0, progress=None, sent=False):
     """Sends a burst, at most `window` frames in flight, and takes what comes until all is there or nothing has come
-    for `patience` seconds."""
+    for `patience` seconds. `sent`: it is on its way already."""
     began = latest = time.monotonic()
     outcome, waiting = Outcome(), dict(burst.frames)
-    queue = list(burst.frames.values())[::-1]
+    queue = [] if sent else list(burst.frames.values())[::-1]
+    outcome.sent = len(burst.frames) if sent else 0
     while waiting and time.monotonic() - latest < patience:
         while queue and outcome.sent - outcome.good < window and wires[queue[-1].ingress].try_send(queue[-1].sent):
             queue.pop()

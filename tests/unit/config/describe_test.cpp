@@ -119,14 +119,16 @@ TEST(Describe, VfioDataplane) {
     const Config before = at(R"({})", R"({"pci": "0000:03:00.0"})");
     const Config after =
         at(R"({"payload_memory": {"kind": "pci_bar", "pci": "0000:06:00.0", "bar": 2, "size_mib": 8},
-                                "slot_bytes": 3072, "rx_descriptors": 64, "tx_descriptors": 128})",
-           R"({"pci": "0000:04:00.0", "payload": "bounce"})");
+                                "slot_bytes": 3072, "rx_descriptors": 64, "tx_descriptors": 128, "peer": {"patience_ms": 200}})",
+           R"({"pci": "0000:04:00.0"})");
     EXPECT_THAT(describe_difference(before, after),
                 ElementsAre("interface p0: port, NIC 0000:03:00.0 → port, NIC 0000:04:00.0",
-                            "interface p0: payloads: auto → bounce",
                             "payload memory: hugepages → pci_bar of 0000:06:00.0, BAR 2, 8 MiB",
                             "bytes of a slot: 2048 → 3072", "receive descriptors: 256 → 64",
-                            "transmit descriptors: 512 → 128"));
+                            "transmit descriptors: 512 → 128",
+                            "peer device: none → queues of 256 frames, waited for 200 ms"));
+    const Config bounced = at(R"({})", R"({"pci": "0000:03:00.0", "payload": "bounce"})");
+    EXPECT_THAT(describe_difference(before, bounced), ElementsAre("interface p0: payloads: auto → bounce"));
 }
 
 TEST(Describe, DpdkDataplane) {

@@ -53,6 +53,19 @@ TEST(Meaning, PortsOfTheVfioDataplane) {
             {R"("interfaces": {"p0": {"pci": "0000:03:00.0"}, "v": {"parent": "p0", "vlan": [5], "payload": "auto"}})",
              "/interfaces/v/payload", "a VLAN interface is no NIC", "", ""},
             {port + R"(, "workers": {"count": 2})", "/workers/count", "found 2", "1 with", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "pci_bar", "pci": "0000:05:00.0", "bar": 2},
+                                  "peer": {}})",
+             "", "", "", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "nvme_cmb", "pci": "0000:05:00.0"},
+                                  "peer": {"queue_frames": 100}})",
+             "/vfio/peer/queue_frames", "found 100", "a power of two", "take 128"},
+            {port + R"(, "vfio": {"peer": {}})", "/vfio/payload_memory/kind",
+             "\"hugepages\" is not the memory of a peer device", "\"nvme_cmb\"", ""},
+            {port + R"(, "vfio": {"payload_memory": {"kind": "p2pmem", "pci": "0000:05:00.0"}, "peer": {}})",
+             "/vfio/payload_memory/kind", "\"p2pmem\" is not the memory", "\"pci_bar\"", ""},
+            {R"("interfaces": {"p0": {"pci": "0000:03:00.0", "payload": "bounce"}},
+                "vfio": {"payload_memory": {"kind": "nvme_cmb", "pci": "0000:05:00.0"}, "peer": {}})",
+             "/interfaces/p0/payload", "beside /vfio/peer", "\"auto\"", ""},
             {port + R"(, "vfio": {"rx_descriptors": 100})", "/vfio/rx_descriptors", "found 100",
              "a power of two", "take 128"},
             {port + R"(, "vfio": {"slot_bytes": 2100})", "/vfio/slot_bytes", "found 2100",
@@ -74,6 +87,14 @@ TEST(Meaning, PortsOfTheVfioDataplane) {
                                     "is a Linux device, not a NIC of our own", "", ""}});
     EXPECT_THAT(errors_of(with_vfio(port), [](std::string_view) { return false; }), testing::IsEmpty())
         << "the device is made by the daemon";
+    std::string many = R"("interfaces": {)";
+    for (int i = 0; i < 17; i++)
+        many += (i ? ", " : "") +
+                ("\"p" + std::to_string(i) + R"(": {"pci": "0000:)" + std::to_string(10 + i) + R"(:00.0"})");
+    expect_one(errors_of(with_vfio(
+                   many + R"(}, "vfio": {"payload_memory": {"kind": "nvme_cmb", "pci": "0000:05:00.0"},
+                                   "peer": {}})")),
+               "/vfio/peer", "17 ports");
 }
 
 std::string with_model(const std::string& rest) {

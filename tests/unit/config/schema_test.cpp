@@ -292,7 +292,9 @@ TEST(Schema, DocumentsItselfAndLeavesNothingOpen) {
 }
 
 TEST(Schema, DefaultsAreThoseOfTheProgram) {
-    json minimal = {{"interfaces", {{"eth0", json::object()}}}, {"fpm", {{"listen", "127.0.0.1"}}}};
+    json minimal = {{"interfaces", {{"eth0", json::object()}}},
+                    {"fpm", {{"listen", "127.0.0.1"}}},
+                    {"vfio", {{"peer", json::object()}}}};
     Config config = *parse(minimal.dump(), "");
     json values = to_json(config);
     int compared = 0;
@@ -307,7 +309,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 49);
+    EXPECT_EQ(compared, 51);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);

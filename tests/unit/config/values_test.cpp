@@ -31,7 +31,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.hash_seed, 4294967295U);
     EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
-    EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024}));
+    EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024, Peer{512, 500}}));
     EXPECT_EQ(c.heartbeat, (Heartbeat{50, OnDaemonLoss::kernel, 7}));
     EXPECT_EQ(c.offload.fib_entries, 1000U);
     EXPECT_FALSE(c.offload.whole_table);
@@ -201,11 +201,13 @@ class Generator {
             c.dataplane = "vfio";
             const auto kind = static_cast<MemoryKind>(pick(5));
             const bool has_bar = kind == MemoryKind::pci_bar || kind == MemoryKind::vfio_region;
-            c.vfio = {{kind, kind == MemoryKind::hugepages ? "" : "0000:ff:1f.7",
-                       static_cast<uint8_t>(has_bar ? pick(6) : 0), pick(65537)},
-                      2048 + 1024 * pick(14),
-                      64U << pick(7),
-                      64U << pick(7)};
+            c.vfio = {
+                {kind, kind == MemoryKind::hugepages ? "" : "0000:ff:1f.7",
+                 static_cast<uint8_t>(has_bar ? pick(6) : 0), pick(65537)},
+                2048 + 1024 * pick(14),
+                64U << pick(7),
+                64U << pick(7),
+                has_bar && pick(2) ? std::optional(Peer{16U << pick(9), 100 + pick(59901)}) : std::nullopt};
         } else {
             c.workers.count = 1 + pick(64);
             if (pick(2) == 0)
@@ -250,7 +252,7 @@ class Generator {
         one.addresses = {{v4(i, 1), static_cast<uint8_t>(16 + pick(8))}, {v6(i, 1), 64}};
         if (c.dataplane == "vfio") {
             one.pci = "0000:0" + std::to_string(i) + ":00.0";
-            one.payload = static_cast<PayloadPlace>(pick(2));
+            if (!c.vfio.peer) one.payload = static_cast<PayloadPlace>(pick(2));
         } else if (c.dataplane == "dpdk") {
             one.device = "net_ring" + std::to_string(i) + ",nodeaction=x";
         } else if (c.dataplane == "model") {

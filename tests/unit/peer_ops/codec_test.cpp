@@ -47,8 +47,8 @@ INSTANTIATE_TEST_SUITE_P(All, DamagedProgram,
                          testing::Values(Damage{0, 0, "header"}, Damage{4, 2, "header"},
                                          Damage{6, 0, "header"}, Damage{7, 2, "header"},
                                          Damage{18, 5, "header"}, Damage{20, 1, "header"},
-                                         Damage{24, 0, "operation 0"}, Damage{24, 9, "operation 0"},
-                                         Damage{25, 3, "operation 0"}, Damage{26, 2, "operation 0"},
+                                         Damage{24, 0, "operation 0"}, Damage{24, 16, "operation 0"},
+                                         Damage{25, 8, "operation 0"}, Damage{26, 2, "operation 0"},
                                          Damage{27, 1, "operation 0"}, Damage{24 + 32, 99, "operation 1"}));
 
 }  // namespace
