@@ -147,6 +147,21 @@ void describe_fpm(Lines& out, const Fpm& running, const Fpm& wanted) {
     compare(out, "FPM: seconds until stale routes go", running.stale_hold_s, wanted.stale_hold_s);
 }
 
+void describe_service(Lines& out, const std::string& name, const TcpService& running,
+                      const TcpService& wanted) {
+    const auto place = [](const TcpService& one) { return one.enabled ? one.listen() : "off"; };
+    const auto sources = [](const TcpService& one) {
+        std::vector<std::string> prefixes;
+        for (const Prefix& prefix : one.from)
+            prefixes.push_back(prefix.to_string());
+        return prefixes.empty() ? "loopback" : list(prefixes);
+    };
+    compare(out, name, place(running), place(wanted));
+    compare(out, name + ": who may connect", sources(running), sources(wanted));
+    if (running.hosts != wanted.hosts)
+        out.push_back(name + ": names of this machine: " + list(running.hosts) + " → " + list(wanted.hosts));
+}
+
 void describe_model(Lines& out, const Model& running, const Model& wanted) {
     compare(out, "topology of the model", running.topology, wanted.topology);
     compare(out, "profile of the model", running.profile, wanted.profile);
@@ -255,6 +270,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
             uint32_t{new_kernel.preference});
     compare(out, "routes installed in the kernel", old_kernel.install, new_kernel.install);
     describe_fpm(out, running.fpm, wanted.fpm);
+    describe_service(out, "metrics", running.metrics, wanted.metrics);
+    describe_service(out, "web", running.web, wanted.web);
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
     if (running.hash_seed != wanted.hash_seed)

@@ -120,6 +120,13 @@ json fpm_json(const Fpm& fpm) {
     return out;
 }
 
+json tcp_service_json(const TcpService& service) {
+    json out = {{"listen", service.listen()}, {"hosts", service.hosts}};
+    for (const Prefix& prefix : service.from)
+        out["from"].push_back(prefix.to_string());
+    return out;
+}
+
 void append_next_hops(std::string& out, const char* key, const std::vector<NextHop>& hops) {
     if (hops.empty()) return;
     out.append(",\"").append(key).append("\":[");
@@ -192,6 +199,8 @@ json to_json(const Config& config) {
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
     if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
+    if (config.metrics.enabled) out["metrics"] = tcp_service_json(config.metrics);
+    if (config.web.enabled) out["web"] = tcp_service_json(config.web);
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;

@@ -68,6 +68,15 @@ struct ReloadRefusal {
     Why why = Why::wrong;
 };
 
+/// Everything that the daemon counts, as it was read in one go on its thread. Making text of it takes longer,
+/// and is any thread's.
+class MetricsReading {
+  public:
+    virtual ~MetricsReading() = default;
+    /// Prometheus' text format: families of samples, each with its help and type.
+    [[nodiscard]] virtual std::string text() const = 0;
+};
+
 class Control {
   public:
     virtual ~Control() = default;
@@ -107,6 +116,7 @@ class Control {
     virtual nlohmann::json offload() = 0;
     virtual nlohmann::json offload_entries() = 0;
     virtual nlohmann::json running_config() = 0;
+    virtual std::unique_ptr<MetricsReading> metrics() = 0;
     /// Begins to observe packets, for one client; what that yields comes by the stream.
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.

@@ -444,8 +444,10 @@ void Daemon::take_reloads(const config::Config& config) {
         config.api.reload_from.empty() ? std::vector{config.base_directory} : config.api.reload_from;
     const auto note_refusal = [&loop = loop_, here = std::weak_ptr(here_)](const std::string& what) {
         loop.post([here, what] {
-            if (const auto daemon = here.lock())
+            if (const auto daemon = here.lock()) {
                 (*daemon)->control_->events().add(EventKind::reload, "of " + what);
+                (*daemon)->note_reload(false);
+            }
         });
     };
     // What it takes is its own: it may outlive the daemon, while it reads from a disk that has gone.
@@ -472,6 +474,11 @@ void Daemon::take_reloads(const config::Config& config) {
         [&loop = loop_](std::function<void()> call) { loop.post(std::move(call)); }});
 }
 
+void Daemon::note_reload(bool good) {
+    (good ? reload_counts_.applied : reload_counts_.refused)++;
+    reload_counts_.last_good = good;
+}
+
 Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
     const auto refuse = [&](const config::Errors& errors, const config::Errors& left = {}) {
         if (!dry_run)
@@ -480,11 +487,15 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
         if (!dry_run && !errors.empty())
             control_->events().add(EventKind::reload,
                                    "of " + wanted.file + " refused: " + errors.front().to_string());
+        if (!dry_run) note_reload(false);
         ReloadRefusal refusal{errors, left.empty()};
         refusal.errors.insert(refusal.errors.end(), left.begin(), left.end());
         return tl::unexpected(std::move(refusal));
     };
     if (const auto errors = control_->fixed_settings(wanted.config); !errors.empty()) return refuse(errors);
+    // Of a dry run, too: whether the ports are free.
+    auto services = services_->open(wanted.config);
+    if (!services) return refuse({services.error()});
     json changes = config::describe_difference(control_->config(), wanted.config);
     for (const auto& item : control_->find_drift())
         if (item.mended_by_reload &&
@@ -493,6 +504,8 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
     if (!dry_run) {
         if (const auto done = control_->apply(wanted.config, wanted.routes, false); !done)
             return refuse(done.error().errors, done.error().left);
+        services_->commit(std::move(*services));
+        note_reload(true);
         applied();
         {
             const std::lock_guard lock(last_file_->mutex);

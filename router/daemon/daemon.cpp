@@ -39,8 +39,11 @@ Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& pr
 }
 
 tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
+    auto services = services_->open(prepared.config);
+    if (!services) return tl::unexpected(config::Errors{services.error()});
     if (auto applied = control_->apply(prepared.config, prepared.routes, true); !applied)
         return tl::unexpected(applied.error().all());
+    services_->commit(std::move(*services));
     applied();
     watch();
     return {};
@@ -80,6 +83,7 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
                                             config.neighbours_unresolved);
     observations_ =
         std::make_unique<Observations>(*dataplane_, routing, control_->ports(), *slow_path_, *environment_);
+    services_ = std::make_unique<TcpServices>(loop_, *this);
     return control_->read_kernel();
 }
 

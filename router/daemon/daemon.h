@@ -17,10 +17,12 @@
 #include "router/control/host_switches.h"
 #include "router/daemon/event_loop.h"
 #include "router/daemon/hot_ports.h"
+#include "router/daemon/metrics_reading.h"
 #include "router/daemon/observations.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/reloads.h"
 #include "router/daemon/slow_path_environment.h"
+#include "router/daemon/tcp_services.h"
 #include "router/dataplane/dataplane.h"
 #include "router/slow_path/slow_path.h"
 
@@ -63,6 +65,7 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json offload() override;
     nlohmann::json offload_entries() override;
     nlohmann::json running_config() override;
+    std::unique_ptr<MetricsReading> metrics() override;
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         return observations_->begin(request);
     }
@@ -76,6 +79,8 @@ class Daemon : public Control, private SlowPathControl {
     void reload_soon(std::function<void()> done) { reloads_->reload_soon(std::move(done)); }
     /// False: a file is still being read, see Reloads.
     bool stop_reloads() { return reloads_->stop(); }
+    /// The TCP ports answer no more.
+    void stop_services() { services_->stop(); }
 
   private:
     /// Of the configuration that was applied last; the reloads' thread reads it, too.
@@ -91,6 +96,9 @@ class Daemon : public Control, private SlowPathControl {
     void watch();
     void take_reloads(const config::Config& config);
     Reloads::Answer apply(const Prepared& wanted, bool dry_run);
+    [[nodiscard]] MetricsValues::PortValues port_metrics(const std::string& name,
+                                                         const Ports::Port& port) const;
+    void note_reload(bool good);
     /// The control plane has a new configuration.
     void applied();
     void tick();
@@ -124,6 +132,11 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<SlowPath> slow_path_;
     std::unique_ptr<Observations> observations_;
     std::unique_ptr<Reloads> reloads_;
+    std::unique_ptr<TcpServices> services_;
+    struct {
+        uint64_t applied = 0, refused = 0;
+        bool last_good = true;
+    } reload_counts_;
 };
 
 }  // namespace pktpit::router

@@ -102,6 +102,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     }
     sd_notify(0, "STOPPING=1");
     (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
+    daemon.stop_services();
     api.stop();
     if (options.detach) {
         spdlog::info("stopped; the data path goes on without the daemon");

@@ -171,6 +171,13 @@ class FakeControl final : public Control {
     nlohmann::json offload() override { return note("offload"); }
     nlohmann::json offload_entries() override { return note("offload_entries"); }
     nlohmann::json running_config() override { return note("config"); }
+    struct FakeMetrics final : MetricsReading {
+        [[nodiscard]] std::string text() const override { return "fake_metric 1"; }
+    };
+    std::unique_ptr<MetricsReading> metrics() override {
+        note("metrics");
+        return std::make_unique<FakeMetrics>();
+    }
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         observed = request;
         note("observe");
