@@ -68,7 +68,6 @@ struct Interface {
     GenericVlan generic_vlan = GenericVlan::refuse;
     std::string vrf{};          ///< in whose routes its packets are looked up; empty: the default VRF
     std::string description{};  ///< for people
-    uint32_t sample = 0;        ///< of a port: one packet in so many that come in is sampled (sFlow); 0: none
     bool operator==(const Interface&) const = default;
 };
 
@@ -255,20 +254,6 @@ struct TcpService {
     [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:9100" or "[::1]:9100"; empty: off
 };
 
-/// Where samples of packets and counters of ports are sent (sFlow version 5, over UDP).
-struct Sflow {
-    struct Collector {
-        IpAddress address;
-        uint16_t port = 6343;
-        bool operator==(const Collector&) const = default;
-    };
-    std::vector<Collector> collectors;  ///< empty: nothing is sampled
-    std::optional<IpAddress> agent;     ///< by which collectors know this router; absent: its lowest address
-    uint32_t counters_s = 30;           ///< between two readings of each port's counters; 0: none
-    uint32_t header_bytes = 128;        ///< of a sampled frame
-    bool operator==(const Sflow&) const = default;
-};
-
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -291,9 +276,8 @@ struct Config {
     Dpdk dpdk;
     Model model;
     Api api;
-    TcpService metrics;  ///< for Prometheus
-    TcpService web;      ///< the page to look at
-    Sflow sflow;
+    TcpService metrics;             ///< for Prometheus
+    TcpService web;                 ///< the page to look at
     std::string user;               ///< that the daemon becomes; empty: stays who started it
     bool seccomp = true;            ///< system calls by an allow-list
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher

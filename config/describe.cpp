@@ -71,8 +71,13 @@ std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
     return out;
 }
 
+std::string words(const std::string& description) {
+    return description.empty() ? "none" : '"' + description + '"';
+}
+
 void describe_interface(Lines& out, const Interface& running, const Interface& wanted) {
     std::string name = "interface " + wanted.name + ": ";
+    compare(out, name + "description", words(running.description), words(wanted.description));
     if (place(running) != place(wanted)) out.push_back(name + place(running) + " → " + place(wanted));
     for (const InterfaceAddress& one : wanted.addresses)
         if (std::ranges::find(running.addresses, one) == running.addresses.end())

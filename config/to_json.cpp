@@ -95,6 +95,7 @@ json interface_json(const Interface& interface) {
     out["addresses"] = json::array();
     for (const InterfaceAddress& address : interface.addresses)
         out["addresses"].push_back(address.to_string());
+    if (!interface.description.empty()) out["description"] = interface.description;
     if (interface.mtu) out["mtu"] = *interface.mtu;
     out["vrf"] = vrf_name(interface.vrf);
     return out;

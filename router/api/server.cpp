@@ -25,6 +25,7 @@ constexpr size_t max_body = size_t{1} << 20;
 /// A batch of routes; beside it a request has its head (ConnectionLimits::request_bytes).
 constexpr size_t max_batch_body = size_t{7} << 20;
 constexpr size_t most_errors = 20;
+constexpr uint64_t longest_confirm = 86'400;  // seconds
 
 tl::expected<json, Answer> parse_body(const Request& request) {
     const bool may_be_batch = request.path == "/v1/routes";
@@ -66,12 +67,13 @@ bool pass_on(ObservationStream& stream, httplib::DataSink& sink) {
     return bytes->empty() || sink.write(bytes->data(), bytes->size());
 }
 
-tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body) {
+tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body, bool rollback) {
     if (!body.is_object()) return tl::unexpected(config::Errors{{"", "not an object", "an object", ""}});
     ReloadOrder request;
+    if (rollback) request.back = 1;
     config::Errors errors;
     for (const auto& [name, value] : body.items()) {
-        if (name == "path") {
+        if (name == "path" && !rollback) {
             if (value.is_string() && value.get_ref<const std::string&>().starts_with('/') &&
                 value.get_ref<const std::string&>().find('\0') == std::string::npos) {
                 request.path = value.get<std::string>();
@@ -84,8 +86,24 @@ tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body) {
             } else {
                 errors.push_back({"/dry_run", "not a boolean", "true or false", ""});
             }
+        } else if (name == "confirm") {
+            if (value.is_number_unsigned() && value.get<uint64_t>() >= 1 &&
+                value.get<uint64_t>() <= longest_confirm) {
+                request.confirm_s = value.get<uint32_t>();
+            } else if (!value.is_null()) {
+                errors.push_back(
+                    {"/confirm", "not a number of seconds", "1 to " + std::to_string(longest_confirm), ""});
+            }
+        } else if (name == "back" && rollback) {
+            if (value.is_number_unsigned() && value.get<uint64_t>() <= 1000) {
+                request.back = value.get<size_t>();
+            } else {
+                errors.push_back(
+                    {"/back", "not a number of configurations", "1: the one before the running one", ""});
+            }
         } else {
-            errors.push_back({"", "unknown member \"" + name.substr(0, 60) + "\"", "path or dry_run", ""});
+            errors.push_back({"", "unknown member \"" + name.substr(0, 60) + "\"",
+                              rollback ? "back, dry_run or confirm" : "path, dry_run or confirm", ""});
         }
     }
     if (!errors.empty()) return tl::unexpected(std::move(errors));
@@ -298,14 +316,38 @@ struct ApiServer::State : Answers {
         add_change("POST", RouteEdit::add);
         add_change("PUT", RouteEdit::replace);
         add_change("DELETE", RouteEdit::remove);
-        add_audited("POST", "/v1/reload", [this](const json& body) {
-            auto order = parse_reload(body);
-            if (!order) return refusal(400, order.error());
-            order->by = HttpServer::peer();
-            auto done = control.reload(*order);
-            if (done) return Answer{200, std::move(*done)};
-            return refusal(status_of(done.error()), done.error().errors);
+        add_audited("POST", "/v1/reload", [this](const json& body) { return reload(body, false); });
+        add_audited("POST", "/v1/rollback", [this](const json& body) { return reload(body, true); });
+        add_audited("POST", "/v1/confirm", [this](const json& body) {
+            if (!body.is_object() || !body.empty())
+                return refusal(400, Error{"", "not an empty object", "{}", ""});
+            return ask([&] {
+                auto done = control.confirm();
+                return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
+            });
         });
+        for (const bool difference : {false, true})
+            add("GET", difference ? "/v1/configs/diff" : "/v1/configs",
+                [this, difference](const Request& request) {
+                    const auto back = parse_back_query(request.params);
+                    if (!back) return refusal(400, back.error());
+                    if (difference && !*back)
+                        return refusal(400, Error{"?back", "is missing", "how many configurations ago", ""});
+                    return found(control.configs({*back, difference}));
+                });
+    }
+
+    Answer reload(const json& body, bool rollback) {
+        auto order = parse_reload(body, rollback);
+        if (!order) return refusal(400, order.error());
+        order->by = HttpServer::peer();
+        auto done = control.reload(*order);
+        if (done) return {200, std::move(*done)};
+        const ReloadRefusal& refused = done.error();
+        Answer answer = refusal(status_of(refused), refused.errors);
+        for (size_t i = 0; i < refused.lines.size() && i < refused.errors.size(); i++)
+            if (refused.lines[i] != 0) answer.body["errors"][i]["line"] = refused.lines[i];
+        return answer;
     }
 
     void add_change(const std::string& method, RouteEdit change) {

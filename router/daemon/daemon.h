@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include "router/daemon/observations.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/reloads.h"
+#include "router/daemon/saved_configs.h"
 #include "router/daemon/slow_path_environment.h"
 #include "router/daemon/tcp_services.h"
 #include "router/dataplane/dataplane.h"
@@ -75,6 +77,8 @@ class Daemon : public Control, private SlowPathControl {
     tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
         return reloads_->reload(order);
     }
+    Result<nlohmann::json> confirm() override;
+    Result<nlohmann::json> configs(const ConfigsQuery& query) override;
     /// Of the file that was loaded last. Logs what became of it.
     void reload_soon(std::function<void()> done) { reloads_->reload_soon(std::move(done)); }
     /// False: a file is still being read, see Reloads.
@@ -99,6 +103,10 @@ class Daemon : public Control, private SlowPathControl {
     [[nodiscard]] MetricsValues::PortValues port_metrics(const std::string& name,
                                                          const Ports::Port& port) const;
     void note_reload(bool good);
+    // saved.cpp
+    /// What has been applied is the newest, from now on; and waits to be confirmed, perhaps.
+    void keep(const Prepared& applied);
+    void go_back_if_due();
     /// The control plane has a new configuration.
     void applied();
     void tick();
@@ -133,6 +141,10 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<Observations> observations_;
     std::unique_ptr<Reloads> reloads_;
     std::unique_ptr<TcpServices> services_;
+    std::shared_ptr<const SavedConfigs> saved_files_;  ///< for reading; the reloads' thread reads, too
+    std::unique_ptr<SavedConfigs> saved_;
+    std::optional<std::chrono::steady_clock::time_point> confirm_until_;
+    std::atomic<int64_t> confirm_by_ = 0;  ///< the same in seconds since 1970; 0: nothing waits
     struct {
         uint64_t applied = 0, refused = 0;
         bool last_good = true;

@@ -210,6 +210,17 @@ class FakeControl final : public Control {
             return tl::unexpected(ReloadRefusal{refuse_reload, reload_unchanged, reload_why});
         return answer;
     }
+    Result<nlohmann::json> confirm() override {
+        note("confirm");
+        if (refuse) return tl::unexpected(*refuse);
+        return answer;
+    }
+    Result<nlohmann::json> configs(const ConfigsQuery& query) override {
+        calls.push_back(std::string(query.difference ? "diff " : "configs ") +
+                        (query.back ? std::to_string(*query.back) : "-"));
+        if (refuse) return tl::unexpected(*refuse);
+        return answer;
+    }
     ReloadRefusal::Why reload_why = ReloadRefusal::Why::wrong;
 };
 
