@@ -66,7 +66,8 @@ struct Interface {
     std::optional<Wire> wire;  ///< of a port of `model`
     std::string nic_port;      ///< of a port of `model`: "nic0/1"; empty: the next that is free
     GenericVlan generic_vlan = GenericVlan::refuse;
-    std::string vrf{};  ///< in whose routes its packets are looked up; empty: the default VRF
+    std::string vrf{};          ///< in whose routes its packets are looked up; empty: the default VRF
+    std::string description{};  ///< for people
     bool operator==(const Interface&) const = default;
 };
 
@@ -252,6 +253,18 @@ struct Api {
     bool operator==(const Api&) const = default;
 };
 
+/// A TCP port at which the daemon only answers questions: /metrics, /web.
+struct TcpService {
+    bool enabled = false;  ///< it is there
+    IpAddress address;     ///< to listen at
+    uint16_t port = 0;
+    std::vector<Prefix> from;        ///< who may ask; empty: this machine, by loopback
+    std::vector<std::string> hosts;  ///< names that requests may be for, beside addresses and localhost
+    bool operator==(const TcpService&) const = default;
+
+    [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:9100" or "[::1]:9100"; empty: off
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -274,6 +287,8 @@ struct Config {
     Dpdk dpdk;
     Model model;
     Api api;
+    TcpService metrics;             ///< for Prometheus
+    TcpService web;                 ///< the page to look at
     std::string user;               ///< that the daemon becomes; empty: stays who started it
     bool seccomp = true;            ///< system calls by an allow-list
     bool xdp_dispatcher = false;    ///< share the device with other XDP programs through libxdp's dispatcher
@@ -291,8 +306,8 @@ using Errors = std::vector<Error>;
 /// Is there a Linux device of this name? Left out (empty function): not asked.
 using InterfaceExists = std::function<bool(std::string_view)>;
 
-/// JSON text → plain values. Steps: syntax, schema, meaning; later ones run only if the earlier found
-/// nothing. `base_directory`: what relative paths in it start from. Does not read routes files.
+/// JSON text → plain values. Steps: syntax, and if that is right schema and meaning, whose errors are
+/// told together. `base_directory`: what relative paths in it start from. Does not read routes files.
 tl::expected<Config, Errors> parse(std::string_view json_text, std::string base_directory,
                                    const InterfaceExists& interface_exists = {});
 

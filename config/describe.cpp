@@ -71,8 +71,13 @@ std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
     return out;
 }
 
+std::string words(const std::string& description) {
+    return description.empty() ? "none" : '"' + description + '"';
+}
+
 void describe_interface(Lines& out, const Interface& running, const Interface& wanted) {
     std::string name = "interface " + wanted.name + ": ";
+    compare(out, name + "description", words(running.description), words(wanted.description));
     if (place(running) != place(wanted)) out.push_back(name + place(running) + " → " + place(wanted));
     for (const InterfaceAddress& one : wanted.addresses)
         if (std::ranges::find(running.addresses, one) == running.addresses.end())
@@ -151,6 +156,21 @@ void describe_fpm(Lines& out, const Fpm& running, const Fpm& wanted) {
     compare(out, "FPM: table", running.table, wanted.table);
     compare(out, "FPM: preference", uint32_t{running.preference}, uint32_t{wanted.preference});
     compare(out, "FPM: seconds until stale routes go", running.stale_hold_s, wanted.stale_hold_s);
+}
+
+void describe_service(Lines& out, const std::string& name, const TcpService& running,
+                      const TcpService& wanted) {
+    const auto place = [](const TcpService& one) { return one.enabled ? one.listen() : "off"; };
+    const auto sources = [](const TcpService& one) {
+        std::vector<std::string> prefixes;
+        for (const Prefix& prefix : one.from)
+            prefixes.push_back(prefix.to_string());
+        return prefixes.empty() ? "loopback" : list(prefixes);
+    };
+    compare(out, name, place(running), place(wanted));
+    compare(out, name + ": who may connect", sources(running), sources(wanted));
+    if (running.hosts != wanted.hosts)
+        out.push_back(name + ": names of this machine: " + list(running.hosts) + " → " + list(wanted.hosts));
 }
 
 void describe_model(Lines& out, const Model& running, const Model& wanted) {
@@ -261,6 +281,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
             uint32_t{new_kernel.preference});
     compare(out, "routes installed in the kernel", old_kernel.install, new_kernel.install);
     describe_fpm(out, running.fpm, wanted.fpm);
+    describe_service(out, "metrics", running.metrics, wanted.metrics);
+    describe_service(out, "web", running.web, wanted.web);
     compare(out, "next hops resolved over the default route", running.routing.resolve_via_default,
             wanted.routing.resolve_via_default);
     if (running.hash_seed != wanted.hash_seed)

@@ -50,6 +50,10 @@ Draft read_draft(const json& document, Errors& errors) {
         read_model(*found, draft.settings.model);
     if (auto found = document.find("fpm"); found != document.end())
         read_fpm(*found, draft.settings.fpm, errors);
+    if (auto found = document.find("metrics"); found != document.end())
+        read_tcp_service(*found, "/metrics", draft.settings.metrics, errors);
+    if (auto found = document.find("web"); found != document.end())
+        read_tcp_service(*found, "/web", draft.settings.web, errors);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

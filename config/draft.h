@@ -96,6 +96,8 @@ void read_vfio(const nlohmann::json& node, Draft& draft);
 void read_dpdk(const nlohmann::json& node, Draft& draft);
 void read_model(const nlohmann::json& node, Model& out);
 void read_fpm(const nlohmann::json& node, Fpm& out, Errors& errors);
+/// `where`: its JSON pointer.
+void read_tcp_service(const nlohmann::json& node, const std::string& where, TcpService& out, Errors& errors);
 Wire read_wire(const nlohmann::json& node, const std::string& where, Errors& errors);
 /// Returns whether a BAR is named.
 bool read_payload_memory(const nlohmann::json& node, PayloadMemory& out);

@@ -4,6 +4,7 @@
 
 #include "base/json/pointer.h"
 #include "config/meaning.h"
+#include "config/prune.h"
 #include "config/read_file.h"
 #include "config/syntax.h"
 #include "config/validate.h"
@@ -69,14 +70,22 @@ tl::expected<Config, Errors> parse_all(std::string_view text, std::string base_d
     Errors errors = std::move(document.errors);
     for (Error& error : validate(document.value))
         errors.push_back(std::move(error));
-    if (!errors.empty()) return refused(std::move(errors));
+    const bool good_form = errors.empty();
+    // Their meaning is looked at beside errors of form, too, as far as it can be told.
+    const Pruned pruned(document.value, errors);
+    if (!good_form && !validate(document.value).empty()) return refused(std::move(errors));
 
-    Draft draft = read_draft(document.value, errors);
+    Errors meant;
+    Draft draft = read_draft(document.value, meant);
+    for (PlacedInterface& one : draft.interfaces)
+        one.addresses_broken = one.addresses_broken || pruned.has_doubtful_addresses(one.value.name);
     draft.settings.base_directory = std::move(base_directory);
-    check_meaning(draft, exists, errors);
-    if (check_files) check_files_exist(draft, errors);
-    if (!errors.empty()) return refused(std::move(errors));
-    return finish(std::move(draft));
+    check_meaning(draft, exists, meant);
+    if (check_files) check_files_exist(draft, meant);
+    if (good_form && meant.empty()) return finish(std::move(draft));
+    for (Error& error : good_form ? std::move(meant) : pruned.those_of_the_whole(std::move(meant)))
+        errors.push_back(std::move(error));
+    return refused(std::move(errors));
 }
 
 }  // namespace

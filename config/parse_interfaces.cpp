@@ -14,6 +14,8 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
     out.where = at("/interfaces", name);
     Interface& value = out.value;
     value.name = name;
+    if (auto found = node.find("description"); found != node.end())
+        value.description = found->get<std::string>();
     if (auto found = node.find("parent"); found != node.end()) value.parent = found->get<std::string>();
     if (auto found = node.find("vlan"); found != node.end())
         for (const json& vid : *found)

@@ -18,6 +18,16 @@ std::optional<InterfaceAddress> read_interface_address(const std::string& text, 
                                                        Errors& errors);
 std::optional<MacAddress> read_mac(const std::string& text, const std::string& where, Errors& errors);
 
+struct Endpoint {
+    IpAddress address;
+    uint16_t port = 0;
+};
+/// "ADDRESS" (where there is a default port), "IPV4:PORT" or "[IPV6]:PORT". `forms`: what was expected.
+std::optional<Endpoint> read_endpoint(const std::string& text, std::optional<uint16_t> default_port,
+                                      const std::string& where, const std::string& forms, Errors& errors);
+/// What read_endpoint() reads.
+std::string endpoint_text(const IpAddress& address, uint16_t port);
+
 /// ASCII letters only, as PCI addresses have them.
 std::string lower_case(std::string text);
 

@@ -98,6 +98,7 @@ json interface_json(const Interface& interface) {
     out["addresses"] = json::array();
     for (const InterfaceAddress& address : interface.addresses)
         out["addresses"].push_back(address.to_string());
+    if (!interface.description.empty()) out["description"] = interface.description;
     if (interface.mtu) out["mtu"] = *interface.mtu;
     out["vrf"] = vrf_name(interface.vrf);
     return out;
@@ -119,6 +120,13 @@ json fpm_json(const Fpm& fpm) {
                 {"preference", fpm.preference},
                 {"stale_hold_s", fpm.stale_hold_s}};
     for (const Prefix& prefix : fpm.from)
+        out["from"].push_back(prefix.to_string());
+    return out;
+}
+
+json tcp_service_json(const TcpService& service) {
+    json out = {{"listen", service.listen()}, {"hosts", service.hosts}};
+    for (const Prefix& prefix : service.from)
         out["from"].push_back(prefix.to_string());
     return out;
 }
@@ -197,6 +205,8 @@ json to_json(const Config& config) {
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
     if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
+    if (config.metrics.enabled) out["metrics"] = tcp_service_json(config.metrics);
+    if (config.web.enabled) out["web"] = tcp_service_json(config.web);
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;

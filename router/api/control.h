@@ -53,7 +53,12 @@ enum class RouteEdit { add, replace, remove };  ///< add: an error if the CLI's 
 struct ReloadOrder {
     std::optional<std::string> path{};  ///< absolute; none: the file that was loaded last
     bool dry_run = false;               ///< only says what would change
-    std::optional<Peer> by{};           ///< none: the machine's own administrator, by a signal
+    std::optional<uint32_t>
+        confirm_s{};  ///< goes back by itself unless it is confirmed within so many seconds
+    /// One that was applied before, instead of a file: 1 is the one before the running one.
+    std::optional<size_t> back{};
+    std::optional<uint64_t> number{};  ///< the same by its number: the daemon's own way back
+    std::optional<Peer> by{};          ///< none: the machine's own administrator, by a signal
 };
 
 /// A reload that was not made.
@@ -66,6 +71,23 @@ struct ReloadRefusal {
     config::Errors errors;
     bool unchanged = true;  ///< false: something could not be put back as it was, which `errors` say
     Why why = Why::wrong;
+    std::vector<size_t>
+        lines{};  ///< of the file, one for each of `errors` where it is known, else 0; or none at all
+};
+
+/// Everything that the daemon counts, as it was read in one go on its thread. Making text of it takes longer,
+/// and is any thread's.
+class MetricsReading {
+  public:
+    virtual ~MetricsReading() = default;
+    /// Prometheus' text format: families of samples, each with its help and type.
+    [[nodiscard]] virtual std::string text() const = 0;
+};
+
+/// What is asked about configurations that were applied.
+struct ConfigsQuery {
+    std::optional<size_t> back;  ///< one of them: 0 is the newest; none: which there are
+    bool difference = false;     ///< from that one to the newest, instead of its text
 };
 
 class Control {
@@ -107,6 +129,7 @@ class Control {
     virtual nlohmann::json offload() = 0;
     virtual nlohmann::json offload_entries() = 0;
     virtual nlohmann::json running_config() = 0;
+    virtual std::unique_ptr<MetricsReading> metrics() = 0;
     /// Begins to observe packets, for one client; what that yields comes by the stream.
     virtual Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) = 0;
     /// Changes a route of source `cli`.
@@ -118,6 +141,10 @@ class Control {
     /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on
     /// neither that thread nor the loop's.
     virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) = 0;
+    /// The reload that waits to be confirmed stays. Error: none does.
+    virtual Result<nlohmann::json> confirm() = 0;
+    /// As reload(), on a thread of the API's. Error: that one is not kept.
+    virtual Result<nlohmann::json> configs(const ConfigsQuery& query) = 0;
 };
 
 }  // namespace pktpit::router

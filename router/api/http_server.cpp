@@ -25,6 +25,10 @@ thread_local Served current;
 
 constexpr const char* too_many_of_user =
     R"({"errors":[{"where":"","message":"this user has too many connections","expected":"at most /api/connections_per_user","hint":"end one of them: a trace, a capture"}]})";
+constexpr const char* too_many_of_address =
+    R"({"errors":[{"where":"","message":"this address has too many connections","expected":"","hint":"end one of them"}]})";
+constexpr const char* not_allowed =
+    R"({"errors":[{"where":"","message":"this address may not connect","expected":"one of `from` in the configuration","hint":""}]})";
 constexpr const char* too_many =
     R"({"errors":[{"where":"","message":"the daemon has too many connections","expected":"","hint":"try again"}]})";
 
@@ -84,10 +88,30 @@ class HttpServer::Refused {
     std::vector<Kept> kept_;
 };
 
-HttpServer::HttpServer(const ConnectionLimits& limits, size_t connections_per_user)
-    : limits_(limits),
-      connections_per_user_(connections_per_user),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+/// How many connections are taken in a second: a bucket of tokens, as deep as two seconds. The accepting
+/// thread's.
+class HttpServer::Pace {
+  public:
+    explicit Pace(double a_second) : a_second_(a_second), tokens_(a_second * depth_s) {}
+    [[nodiscard]] bool has() {
+        if (a_second_ <= 0) return true;
+        const auto now = Clock::now();
+        const std::chrono::duration<double> passed = now - last_;
+        tokens_ = std::min(a_second_ * depth_s, tokens_ + passed.count() * a_second_);
+        last_ = now;
+        return tokens_ >= 1;
+    }
+    void take() { tokens_ -= 1; }
+
+  private:
+    static constexpr double depth_s = 2;
+    double a_second_;
+    double tokens_;
+    Clock::time_point last_ = Clock::now();
+};
+
+HttpServer::HttpServer(HttpLimits limits)
+    : limits_(std::move(limits)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 HttpServer::~HttpServer() {
     close();
@@ -130,15 +154,16 @@ const Peer& HttpServer::peer() {
 
 void HttpServer::accept_loop(int listener) {
     Refused refused;
+    Pace pace(limits_.connections_a_second);
     std::vector<pollfd> entries;
     while (!stopping_) {
         join_ended();
-        bool full = false;
+        bool full = !pace.has();
         {
             const std::lock_guard lock(mutex_);
-            full = open_.size() >= max_connections;
+            full = full || open_.size() >= limits_.connections;
         }
-        // While full, further clients wait in the kernel's backlog.
+        // While full, or too fast, further clients wait in the kernel's backlog.
         entries.assign({{wake_, POLLIN, 0}, {full ? -1 : listener, POLLIN, 0}});
         refused.poll_for(entries);
         const int patience = full ? 10 : refused.empty() ? 1000 : 100;
@@ -147,6 +172,7 @@ void HttpServer::accept_loop(int listener) {
         if (full || stopping_ || !(entries[1].revents & POLLIN)) continue;
         const int descriptor = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         if (descriptor >= 0) {
+            pace.take();
             take(descriptor, refused);
         } else if (errno != EAGAIN && errno != EINTR) {
             // Out of descriptors or memory: the client stays in the backlog, and so poll() would not wait.
@@ -157,25 +183,28 @@ void HttpServer::accept_loop(int listener) {
 
 /// Null: it may come in.
 const char* HttpServer::why_not(const Peer& peer) const {
-    const auto same_user = [&](const auto& one) { return one.second.uid == peer.uid; };
-    if (static_cast<size_t>(std::ranges::count_if(open_, same_user)) >= connections_per_user_)
-        return too_many_of_user;
-    if (peer.uid != 0 && open_.size() >= max_connections - kept_for_root) return too_many;
+    if (limits_.may_connect && !limits_.may_connect(peer)) return not_allowed;
+    const auto same_peer = [&](const auto& one) { return one.second.peer.is_same_client(peer); };
+    if (static_cast<size_t>(std::ranges::count_if(open_, same_peer)) >= limits_.connections_per_peer)
+        return peer.address ? too_many_of_address : too_many_of_user;
+    if (peer.uid != 0 && open_.size() >= limits_.connections - limits_.kept_for_root) return too_many;
     return nullptr;
 }
 
 void HttpServer::take(int descriptor, Refused& refused) {
-    Peer peer = peer_of(descriptor);
+    const Peer peer = peer_of(descriptor);
     const std::lock_guard lock(mutex_);
     if (const char* why = why_not(peer)) {
-        refused.add(descriptor, why == too_many ? "503 Service Unavailable" : "429 Too Many Requests", why);
+        refused.add(descriptor,
+                    why == too_many      ? "503 Service Unavailable"
+                    : why == not_allowed ? "403 Forbidden"
+                                         : "429 Too Many Requests",
+                    why);
         return;
     }
     try {
-        const uid_t uid = peer.uid;
         // It waits for the lock before it takes itself out of the map.
-        open_[descriptor] =
-            Open{uid, std::thread([this, descriptor, peer = std::move(peer)] { serve(descriptor, peer); })};
+        open_[descriptor] = Open{peer, std::thread([this, descriptor, peer] { serve(descriptor, peer); })};
     } catch (const std::system_error&) {  // the machine has no thread left for it
         open_.erase(descriptor);
         refused.add(descriptor, "503 Service Unavailable", too_many);
@@ -183,7 +212,7 @@ void HttpServer::take(int descriptor, Refused& refused) {
 }
 
 void HttpServer::serve(int descriptor, const Peer& peer) {
-    Connection connection(descriptor, limits_, stopping_);
+    Connection connection(descriptor, limits_.connection, stopping_);
     current = {&connection, &peer};
     bool closed = false;
     process_request(connection, true, closed, [](httplib::Request& request) {

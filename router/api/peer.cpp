@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/socket_address.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr mode_t search_bit = 01;
 }  // namespace
 
 std::string Peer::to_string() const {
+    if (address) return address->to_string();
     return "uid " + std::to_string(uid) + ", gid " + std::to_string(gid) + ", pid " + std::to_string(pid);
 }
 
@@ -37,7 +40,14 @@ bool Peer::may_read(const std::string& real_path) const {
 }
 
 Peer peer_of(int descriptor) {
-    Peer peer{0, nobody, nobody, {}};
+    Peer peer{0, nobody, nobody, {}, {}};
+    sockaddr_storage from{};
+    socklen_t from_size = sizeof from;
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&from), &from_size) == 0)
+        if (const auto endpoint = endpoint_of(from)) {
+            peer.address = endpoint->address;
+            return peer;
+        }
     ucred credentials{};
     socklen_t length = sizeof credentials;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0) {

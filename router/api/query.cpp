@@ -168,6 +168,18 @@ Result<uint64_t> parse_events_query(const QueryParameters& parameters) {
     return after;
 }
 
+Result<std::optional<size_t>> parse_back_query(const QueryParameters& parameters) {
+    if (auto known = only(parameters, {"back"}); !known) return tl::unexpected(known.error());
+    const auto given = parameters.find("back");
+    if (given == parameters.end()) return std::optional<size_t>();
+    const std::string& value = given->second;
+    size_t back = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), back);
+    if (error != std::errc() || end != value.data() + value.size())
+        return bad("back", value, "how many configurations ago, a number");
+    return std::optional<size_t>(back);
+}
+
 Result<void> parse_empty_query(const QueryParameters& parameters) {
     return only(parameters, {});
 }

@@ -30,6 +30,8 @@ Result<AddressQuery> parse_lookup_query(const QueryParameters& parameters);
 Result<std::string> vrf_of(const std::string& name, std::string where);
 /// `after`, or 0.
 Result<uint64_t> parse_events_query(const QueryParameters& parameters);
+/// `back`, perhaps: how many configurations ago.
+Result<std::optional<size_t>> parse_back_query(const QueryParameters& parameters);
 /// For requests that take no parameters.
 Result<void> parse_empty_query(const QueryParameters& parameters);
 

@@ -4,14 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include <exception>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "router/api/http_server.h"
-#include "router/api/loop_call.h"
+#include "router/api/answers.h"
 #include "router/api/query.h"
 #include "router/api/route_json.h"
 #include "router/api/unix_listener.h"
@@ -27,27 +25,7 @@ constexpr size_t max_body = size_t{1} << 20;
 /// A batch of routes; beside it a request has its head (ConnectionLimits::request_bytes).
 constexpr size_t max_batch_body = size_t{7} << 20;
 constexpr size_t most_errors = 20;
-
-struct Answer {
-    int status = 200;
-    json body;
-    std::string text{};  ///< JSON that is text already, instead of `body`
-};
-
-Answer refusal(int status, const config::Errors& errors) {
-    return {status, errors_to_json(errors)};
-}
-Answer refusal(int status, const Error& error) {
-    return refusal(status, config::Errors{error});
-}
-
-void write(Response& response, const Answer& answer) {
-    response.status = answer.status;
-    if (!answer.text.empty()) return response.set_content(answer.text + "\n", "application/json");
-    // Names from outside (interfaces, paths) need not be UTF-8; an answer with a replacement beats none.
-    response.set_content(answer.body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
-                         "application/json");
-}
+constexpr uint64_t longest_confirm = 86'400;  // seconds
 
 tl::expected<json, Answer> parse_body(const Request& request) {
     const bool may_be_batch = request.path == "/v1/routes";
@@ -89,12 +67,13 @@ bool pass_on(ObservationStream& stream, httplib::DataSink& sink) {
     return bytes->empty() || sink.write(bytes->data(), bytes->size());
 }
 
-tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body) {
+tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body, bool rollback) {
     if (!body.is_object()) return tl::unexpected(config::Errors{{"", "not an object", "an object", ""}});
     ReloadOrder request;
+    if (rollback) request.back = 1;
     config::Errors errors;
     for (const auto& [name, value] : body.items()) {
-        if (name == "path") {
+        if (name == "path" && !rollback) {
             if (value.is_string() && value.get_ref<const std::string&>().starts_with('/') &&
                 value.get_ref<const std::string&>().find('\0') == std::string::npos) {
                 request.path = value.get<std::string>();
@@ -107,8 +86,24 @@ tl::expected<ReloadOrder, config::Errors> parse_reload(const json& body) {
             } else {
                 errors.push_back({"/dry_run", "not a boolean", "true or false", ""});
             }
+        } else if (name == "confirm") {
+            if (value.is_number_unsigned() && value.get<uint64_t>() >= 1 &&
+                value.get<uint64_t>() <= longest_confirm) {
+                request.confirm_s = value.get<uint32_t>();
+            } else if (!value.is_null()) {
+                errors.push_back(
+                    {"/confirm", "not a number of seconds", "1 to " + std::to_string(longest_confirm), ""});
+            }
+        } else if (name == "back" && rollback) {
+            if (value.is_number_unsigned() && value.get<uint64_t>() <= 1000) {
+                request.back = value.get<size_t>();
+            } else {
+                errors.push_back(
+                    {"/back", "not a number of configurations", "1: the one before the running one", ""});
+            }
         } else {
-            errors.push_back({"", "unknown member \"" + name.substr(0, 60) + "\"", "path or dry_run", ""});
+            errors.push_back({"", "unknown member \"" + name.substr(0, 60) + "\"",
+                              rollback ? "back, dry_run or confirm" : "path, dry_run or confirm", ""});
         }
     }
     if (!errors.empty()) return tl::unexpected(std::move(errors));
@@ -168,141 +163,31 @@ tl::expected<AddressQuery, config::Errors> parse_addresses(const json& body) {
 
 }  // namespace
 
-struct ApiServer::State {
-    using Handler = std::function<Answer(const Request&)>;
-
+struct ApiServer::State : Answers {
     State(Control& daemon, Executor executor, const Limits& limits, Audit tell)
-        : control(daemon),
-          audit(tell ? std::move(tell) : [](const Peer&, const std::string&, int) {}),
-          loop(std::move(executor), limits.patience),
-          http(ConnectionLimits{.idle_time = limits.idle_time, .request_time = limits.request_time},
-               limits.connections_per_user) {
+        : Answers(daemon, std::move(executor), limits.patience, limits_of(limits)),
+          audit(tell ? std::move(tell) : [](const Peer&, const std::string&, int) {}) {
         add_reading();
+        add_metrics();
+        add_verdicts();
         add_changing();
         add_streams();
         http.set_payload_max_length(max_batch_body);
-        http.set_error_handler(
-            [this](const Request& request, Response& response) { explain(request, response); });
+    }
+    ~State() override {  // its threads use what is here
+        loop.stop();
+        http.close();
     }
 
-    static Answer bug(const Request& request, const std::exception& error) {
-        return refusal(500, Error{request.path, error.what(), "", "this is a bug in the daemon"});
+    static HttpLimits limits_of(const Limits& limits) {
+        HttpLimits http;
+        http.connection = {.idle_time = limits.idle_time, .request_time = limits.request_time};
+        http.connections_per_peer = limits.connections_per_user;
+        return http;
     }
 
-    /// Registers a handler whose every way out is JSON.
-    void add(const std::string& method, const std::string& path, Handler handler) {
-        methods[path].append(methods[path].empty() ? "" : ", ").append(method);
-        auto wrapped = [handler = std::move(handler)](const Request& request, Response& response) {
-            try {
-                write(response, handler(request));
-            } catch (const std::exception& error) {
-                write(response, bug(request, error));
-            }
-        };
-        if (method == "GET") http.Get(path, wrapped);
-        if (method == "POST") http.Post(path, wrapped);
-        if (method == "PUT") http.Put(path, wrapped);
-        if (method == "DELETE") http.Delete(path, wrapped);
-    }
-
-    /// Runs `call` on the loop thread and answers with what it returns.
-    Answer ask(const std::function<Answer()>& call) {
-        Answer answer;
-        switch (loop.run([&] { answer = call(); })) {
-            case LoopCall::Outcome::done:
-                return answer;
-            case LoopCall::Outcome::busy:
-                return refusal(503, Error{"", "the daemon was too busy to start on this request", "",
-                                          "nothing was changed; try again"});
-            case LoopCall::Outcome::stopping:
-                break;
-        }
-        return refusal(503, Error{"", "the daemon is stopping", "", "nothing was changed"});
-    }
-
-    /// GET of something that takes no parameters.
-    void add_plain(const std::string& path, json (Control::*get)()) {
-        add("GET", path, [this, get](const Request& request) {
-            if (const auto query = parse_empty_query(request.params); !query)
-                return refusal(400, query.error());
-            return ask([&] { return Answer{200, (control.*get)()}; });
-        });
-    }
-
-    /// GET of something with a checked query.
-    template <class Value>
-    void add_query(const std::string& path, Result<Value> (*parse)(const QueryParameters&),
-                   json (Control::*get)(const Value&)) {
-        add("GET", path, [this, parse, get](const Request& request) {
-            const auto query = parse(request.params);
-            if (!query) return refusal(400, query.error());
-            return ask([&] { return Answer{200, (control.*get)(*query)}; });
-        });
-    }
-    /// The same of something that may not be there.
-    template <class Value>
-    void add_query(const std::string& path, Result<Value> (*parse)(const QueryParameters&),
-                   Result<json> (Control::*get)(const Value&)) {
-        add("GET", path, [this, parse, get](const Request& request) {
-            const auto query = parse(request.params);
-            if (!query) return refusal(400, query.error());
-            return ask([&] { return found((control.*get)(*query)); });
-        });
-    }
-    static Answer found(Result<json> answer) {
-        return answer ? Answer{200, std::move(*answer)} : refusal(404, answer.error());
-    }
-
-    using BeginLong = Control::Begun (Control::*)(const RouteQuery&);
-    using BeginLongWhole = std::unique_ptr<LongAnswer> (Control::*)();
-
-    /// The first piece; and each that follows. One client's at a time, since the loop makes all that wait for
-    /// it in one go.
-    Answer next_of(LongAnswer& answer, LongAnswer::Piece& piece) {
-        const std::lock_guard turn(long_answers);
-        return ask([&] {
-            piece = answer.next();
-            return Answer{};
-        });
-    }
-    Answer begin_long(std::unique_ptr<LongAnswer>& answer, LongAnswer::Piece& piece,
-                      const std::function<Control::Begun()>& begin) {
-        const std::lock_guard turn(long_answers);
-        return ask([&] {
-            auto begun = begin();
-            if (!begun) return refusal(404, begun.error());
-            answer = std::move(*begun);
-            piece = answer->next();
-            return Answer{};
-        });
-    }
-    /// All of it at once.
-    Answer whole_of(const std::function<Control::Begun()>& begin) {
-        std::unique_ptr<LongAnswer> long_answer;
-        LongAnswer::Piece piece;
-        Answer answer = begin_long(long_answer, piece, begin);
-        std::string text = std::move(piece.text);
-        while (answer.status == 200 && !piece.last) {
-            answer = next_of(*long_answer, piece);
-            text += piece.text;
-        }
-        if (answer.status == 200) answer.text = std::move(text);
-        return answer;
-    }
-    void add_whole(const std::string& path, BeginLongWhole begin) {
-        add("GET", path, [this, begin](const Request& request) {
-            if (const auto query = parse_empty_query(request.params); !query)
-                return refusal(400, query.error());
-            return whole_of([&]() -> Control::Begun { return (control.*begin)(); });
-        });
-    }
-    void add_whole(const std::string& path, Result<RouteQuery> (*parse)(const QueryParameters&),
-                   BeginLong begin) {
-        add("GET", path, [this, parse, begin](const Request& request) {
-            const auto query = parse(request.params);
-            if (!query) return refusal(400, query.error());
-            return whole_of([&] { return (control.*begin)(*query); });
-        });
+    [[nodiscard]] size_t largest_body(const std::string& path) const override {
+        return path == "/v1/routes" ? max_batch_body : max_body;
     }
 
     /// Its pieces go out as they come, and the next is made when the client has taken the last one.
@@ -431,14 +316,38 @@ struct ApiServer::State {
         add_change("POST", RouteEdit::add);
         add_change("PUT", RouteEdit::replace);
         add_change("DELETE", RouteEdit::remove);
-        add_audited("POST", "/v1/reload", [this](const json& body) {
-            auto order = parse_reload(body);
-            if (!order) return refusal(400, order.error());
-            order->by = HttpServer::peer();
-            auto done = control.reload(*order);
-            if (done) return Answer{200, std::move(*done)};
-            return refusal(status_of(done.error()), done.error().errors);
+        add_audited("POST", "/v1/reload", [this](const json& body) { return reload(body, false); });
+        add_audited("POST", "/v1/rollback", [this](const json& body) { return reload(body, true); });
+        add_audited("POST", "/v1/confirm", [this](const json& body) {
+            if (!body.is_object() || !body.empty())
+                return refusal(400, Error{"", "not an empty object", "{}", ""});
+            return ask([&] {
+                auto done = control.confirm();
+                return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
+            });
         });
+        for (const bool difference : {false, true})
+            add("GET", difference ? "/v1/configs/diff" : "/v1/configs",
+                [this, difference](const Request& request) {
+                    const auto back = parse_back_query(request.params);
+                    if (!back) return refusal(400, back.error());
+                    if (difference && !*back)
+                        return refusal(400, Error{"?back", "is missing", "how many configurations ago", ""});
+                    return found(control.configs({*back, difference}));
+                });
+    }
+
+    Answer reload(const json& body, bool rollback) {
+        auto order = parse_reload(body, rollback);
+        if (!order) return refusal(400, order.error());
+        order->by = HttpServer::peer();
+        auto done = control.reload(*order);
+        if (done) return {200, std::move(*done)};
+        const ReloadRefusal& refused = done.error();
+        Answer answer = refusal(status_of(refused), refused.errors);
+        for (size_t i = 0; i < refused.lines.size() && i < refused.errors.size(); i++)
+            if (refused.lines[i] != 0) answer.body["errors"][i]["line"] = refused.lines[i];
+        return answer;
     }
 
     void add_change(const std::string& method, RouteEdit change) {
@@ -491,39 +400,9 @@ struct ApiServer::State {
         });
     }
 
-    /// Gives cpp-httplib's own refusals a body like every other error's.
-    void explain(const Request& request, Response& response) {
-        if (!response.body.empty()) return;
-        Error error{request.path.substr(0, 200), "HTTP " + std::to_string(response.status), "", ""};
-        if (response.status == 404) {
-            const auto known = methods.find(request.path);
-            if (known != methods.end()) {
-                response.status = 405;
-                response.set_header("Allow", known->second);
-                error.message = request.method + " is not for this path";
-                error.expected = known->second;
-            } else {
-                error.message = "no such path";
-                error.hint = "docs/api.md lists them";
-            }
-        } else if (response.status == 413) {
-            error.message = "body too large";
-            const size_t most = request.path == "/v1/routes" ? max_batch_body : max_body;
-            error.expected = "at most " + std::to_string(most) + " bytes";
-        } else if (response.status == 400) {
-            error.message = "not a well-formed HTTP request";
-        }
-        write(response, refusal(response.status, error));
-    }
-
     std::mutex large_bodies;
-    std::mutex long_answers;
-    Control& control;
     const Audit audit;
-    LoopCall loop;
-    std::map<std::string, std::string> methods;  // by path, for Allow
     std::optional<UnixListener> listener;
-    HttpServer http;  // last: its threads use everything above
 };
 
 ApiServer::ApiServer(Control& control, Executor executor, const Limits& limits, Audit audit)

@@ -37,6 +37,10 @@ struct Options {
     bool ignored = false;
     bool follow = false;
     bool dry_run = false;
+    std::optional<uint32_t> confirm_s;
+    size_t back = 1;
+    std::optional<size_t> difference;
+    std::optional<size_t> saved;
     bool yes = false;
     bool any_interface = false;
     bool watch = false;
@@ -161,6 +165,14 @@ class Application {
         app->add_flag("-6", options_.ipv6, "IPv6")->excludes(four);
     }
 
+    void add_confirm(CLI::App* app) {
+        app->add_option_function<uint32_t>(
+               "--confirm", [this](const uint32_t& seconds) { options_.confirm_s = seconds; },
+               "go back by itself unless it is confirmed within so many seconds")
+            ->check(CLI::Range(1u, 86400u))
+            ->type_name("SECONDS");
+    }
+
     void add_files() {
         CLI::App* check_app = add(&app_, "check", "checks a configuration file, its routes files included",
                                   [this](const Session& session) {
@@ -178,6 +190,26 @@ class Application {
             });
         reload_app->add_option("FILE", options_.file, "another configuration file");
         reload_app->add_flag("--dry-run", options_.dry_run, "only say what would change");
+
+        CLI::App* commit = add(
+            &app_, "commit",
+            "as reload; with --confirm it goes back by itself unless `pktpit confirm` follows",
+            [this](const Session& session) {
+                return reload(session, options_.file.empty() ? std::nullopt : std::optional(options_.file),
+                              false, options_.confirm_s);
+            });
+        commit->add_option("FILE", options_.file, "another configuration file");
+        add_confirm(commit);
+        add(&app_, "confirm", "keeps what waits to be confirmed", &confirm);
+        CLI::App* rollback_app =
+            add(&app_, "rollback", "goes back to a configuration that was applied before",
+                [this](const Session& session) {
+                    return rollback(session, options_.back, options_.dry_run, options_.confirm_s);
+                });
+        rollback_app->add_option("N", options_.back,
+                                 "so many before the running one [1]; pktpit show configs");
+        rollback_app->add_flag("--dry-run", options_.dry_run, "only say what would change");
+        add_confirm(rollback_app);
 
         CLI::App* detach_app =
             add(&app_, "detach", "takes down the data path of a daemon that is gone",
@@ -209,7 +241,31 @@ class Application {
             add(show, "offload", "what auto ports decide about themselves, and how well that is chosen",
                 [this](const Session& session) { return show_offload(session, options_.entries); });
         offload->add_flag("--entries", options_.entries, "the blocks that are installed, with their rates");
-        add(show, "config", "the running configuration", &show_config);
+        CLI::App* config = add(show, "config", "the running configuration", [this](const Session& session) {
+            if (options_.difference) return show_config_difference(session, *options_.difference);
+            if (options_.saved) return show_saved_config(session, *options_.saved);
+            return show_config(session);
+        });
+        const auto add_back = [config](const char* name, std::optional<size_t>& into,
+                                       const char* description) {
+            return config
+                ->add_option_function<size_t>(
+                    name, [&into](const size_t& back) { into = back; }, description)
+                ->type_name("N");
+        };
+        CLI::Option* difference = add_back("--diff", options_.difference,
+                                           "what has changed since the one that was applied N before it");
+        add_back("--saved", options_.saved, "the file of the one that was applied N before it")
+            ->excludes(difference);
+        add(show, "configs", "configurations that were applied, and can be gone back to", &show_configs);
+        CLI::App* interfaces =
+            add(show, "interfaces", "interfaces: state, rates, when the link last changed, description",
+                [this](const Session& session) {
+                    return show_interfaces(session, std::chrono::duration<double>(options_.interval));
+                });
+        interfaces->add_option("--interval", options_.interval, "seconds that rates are measured over [1]")
+            ->check(CLI::Range(0.1, 3600.0))
+            ->type_name("SECONDS");
 
         CLI::App* routes =
             add(show, "routes", "all routes; * is the best of its prefix", [this](const Session& session) {

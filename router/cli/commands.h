@@ -54,6 +54,14 @@ int show_workers(const Session& session);
 /// `entries`: what is installed, instead of how well it does.
 int show_offload(const Session& session, bool entries);
 int show_config(const Session& session);
+/// What changed since the configuration that was applied so many ago.
+int show_config_difference(const Session& session, size_t back);
+/// Its text, as it stood in its file.
+int show_saved_config(const Session& session, size_t back);
+/// Those that can be gone back to.
+int show_configs(const Session& session);
+/// With rates over `interval`, and when their links changed last.
+int show_interfaces(const Session& session, std::chrono::duration<double> interval);
 
 /// `method`: POST, PUT or DELETE; `words` as typed behind `route add`.
 int change_route(const Session& session, const std::string& method, const std::vector<std::string>& words,
@@ -120,7 +128,12 @@ int capture(const Session& session, const ObserveOptions& options);
 int detach(const Session& session, const std::string& instance, bool yes);
 
 int check(const Session& session, const std::string& path, bool interfaces_must_exist);
-int reload(const Session& session, const std::optional<std::string>& path, bool dry_run);
+/// `confirm_s`: it goes back by itself unless it is confirmed within so many seconds.
+int reload(const Session& session, const std::optional<std::string>& path, bool dry_run,
+           std::optional<uint32_t> confirm_s = {});
+int confirm(const Session& session);
+/// To the configuration that was applied so many ago.
+int rollback(const Session& session, size_t back, bool dry_run, std::optional<uint32_t> confirm_s);
 int demo(const Session& session);
 
 /// GET; on success the body. On failure prints why and returns the exit status.

@@ -35,16 +35,11 @@ int check(const Session& session, const std::string& path, bool interfaces_must_
     return report.exit_status == 0 ? exit_ok : exit_wrong;
 }
 
-int reload(const Session& session, const std::optional<std::string>& path, bool dry_run) {
-    nlohmann::json request = {{"dry_run", dry_run}};
-    if (path) {
-        // The daemon has another working directory.
-        std::error_code failed;
-        const auto absolute = std::filesystem::absolute(*path, failed);
-        if (failed) return print_failure(session, {*path, failed.message(), "", ""}, exit_unusable);
-        request["path"] = absolute.lexically_normal().string();
-    }
-    const auto reply = session.client.send("POST", "/v1/reload", request);
+namespace {
+
+int send_change(const Session& session, const std::string& where, const nlohmann::json& request,
+                bool dry_run) {
+    const auto reply = session.client.send("POST", where, request);
     if (!reply) return print_failure(session, reply.error(), exit_unusable);
     if (!reply->good()) {
         const int status = print_refusal(session, *reply);
@@ -69,7 +64,46 @@ int reload(const Session& session, const std::optional<std::string>& path, bool 
     } else {
         out << counted << " made; configuration " << number_of(reply->body, "generation") << '\n';
     }
+    if (const uint64_t within = number_of(reply->body, "confirm_within"); within != 0)
+        out << "goes back by itself in " << within << " s; to keep it: pktpit confirm\n";
     return exit_ok;
+}
+
+}  // namespace
+
+int confirm(const Session& session) {
+    const auto reply = session.client.send("POST", "/v1/confirm", nlohmann::json::object());
+    if (!reply) return print_failure(session, reply.error(), exit_unusable);
+    if (!reply->good()) return print_refusal(session, *reply);
+    if (session.json)
+        print_json(session, reply->body);
+    else
+        session.terminal.out << "confirmed; configuration " << number_of(reply->body, "generation") << '\n';
+    return exit_ok;
+}
+
+int rollback(const Session& session, size_t back, bool dry_run, std::optional<uint32_t> confirm_s) {
+    nlohmann::json request = {{"back", back}, {"dry_run", dry_run}};
+    if (confirm_s) request["confirm"] = *confirm_s;
+    const int status = send_change(session, "/v1/rollback", request, dry_run);
+    if (status == exit_ok && !session.json && !dry_run)
+        session.terminal.out << "the file is as it was, and counts at the next reload or start; to write it: "
+                                "pktpit show config --saved 0 > FILE\n";
+    return status;
+}
+
+int reload(const Session& session, const std::optional<std::string>& path, bool dry_run,
+           std::optional<uint32_t> confirm_s) {
+    nlohmann::json request = {{"dry_run", dry_run}};
+    if (confirm_s) request["confirm"] = *confirm_s;
+    if (path) {
+        // The daemon has another working directory.
+        std::error_code failed;
+        const auto absolute = std::filesystem::absolute(*path, failed);
+        if (failed) return print_failure(session, {*path, failed.message(), "", ""}, exit_unusable);
+        request["path"] = absolute.lexically_normal().string();
+    }
+    return send_change(session, "/v1/reload", request, dry_run);
 }
 
 int demo(const Session& session) {

@@ -30,7 +30,9 @@ int print_refusal(const Session& session, const Reply& reply) {
     if (session.json) print_json(session, reply.body);
     const auto& errors = part_of(reply.body, "errors");
     for (const auto& error : errors) {
-        session.terminal.print_error({text_of(error, "where", ""), text_of(error, "message", ""),
+        const uint64_t line = number_of(error, "line");
+        const std::string place = line ? "line " + std::to_string(line) + ": " : "";
+        session.terminal.print_error({place + text_of(error, "where", ""), text_of(error, "message", ""),
                                       text_of(error, "expected", ""), text_of(error, "hint", "")});
     }
     if (errors.empty()) {

@@ -9,6 +9,7 @@
 /// events.cpp: what the kernel says.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,12 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] size_t kernel_routes_bytes() const;
     /// Of the table of each VRF, by name; the default one's is "".
     [[nodiscard]] std::map<std::string, const IgnoredRoutes*> ignored_routes() const;
+    /// How often links of interfaces went up or down since the start, and when last; by device name.
+    struct LinkChanges {
+        uint64_t count = 0;
+        std::chrono::system_clock::time_point last;
+    };
+    [[nodiscard]] const std::map<std::string, LinkChanges>& link_changes() const { return link_changes_; }
     [[nodiscard]] EventLog& events() { return events_; }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
@@ -203,6 +210,8 @@ class ControlPlane : private KernelListener {
     bool turn_is_due_ = false;
     /// The loop may hold a turn that was asked for longer than this lives.
     std::shared_ptr<ControlPlane*> self_ = std::make_shared<ControlPlane*>(this);
+    void count_link_change(const std::string& name);
+    std::map<std::string, LinkChanges> link_changes_;
     std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
     DescriptorWatcher& watcher_;
     bool looking_ = false;                    ///< aside

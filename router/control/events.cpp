@@ -20,8 +20,10 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex);
     if (before && known && before->up != link.up)
         spdlog::info("{}: link {}", link.name, link.up ? "up" : "down");
-    if (known && (!before || before->up != link.up))
+    if (known && (!before || before->up != link.up)) {
+        count_link_change(link.name);
         events_.add(EventKind::link, link.name + (link.up ? ": up" : ": down"));
+    }
     ports_.link_changed(link);
     const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
     if (now && (!before || before->admin_up != link.admin_up || before->running != link.running))
@@ -35,11 +37,19 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     }
 }
 
+void ControlPlane::count_link_change(const std::string& name) {
+    LinkChanges& changes = link_changes_[name];
+    changes.count++;
+    changes.last = std::chrono::system_clock::now();
+}
+
 void ControlPlane::link_removed(const LinkEvent& link) {
     if (const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex))
         slow_path_.interface_gone(known->id);
-    if (routing_.interfaces().by_ifindex(link.ifindex))
+    if (routing_.interfaces().by_ifindex(link.ifindex)) {
+        count_link_change(link.name);
         events_.add(EventKind::link, link.name + ": device is gone");
+    }
     ports_.link_removed(link);
 }
 

@@ -123,6 +123,14 @@ json counters_of(const KernelRoutes::Status& status) {
             {"most_waiting", netlink.most_waiting}};
 }
 
+/// How often a link went up or down, and when last, in seconds since 1970.
+json link_changes_of(const ControlPlane& control, const std::string& name) {
+    const auto found = control.link_changes().find(name);
+    if (found == control.link_changes().end()) return {{"count", 0}, {"last", nullptr}};
+    const std::chrono::duration<double> last = found->second.last.time_since_epoch();
+    return {{"count", found->second.count}, {"last", last.count()}};
+}
+
 json stand_in_of(const StandIn& state) {
     return {{"now", state.now}, {"times", state.times}, {"packets", state.packets}};
 }
@@ -164,12 +172,14 @@ json Daemon::ports() {
         for (const auto& [vlan_name, vlan] : control_->ports().all()) {
             if (vlan.config.parent != name) continue;
             const L3Interface& on = *control_->routing().interfaces().find(vlan.interface);
-            vlans.push_back(json{{"name", vlan_name},
-                                 {"vlan", on.vlan},
-                                 {"protocol", tpid_text(on.vlan_protocol)},
-                                 {"mtu", on.mtu},
-                                 {"vrf", vrf_label(control_->routing(), on.vrf)},
-                                 {"addresses", addresses_of(on)}});
+            vlans.push_back(json{
+                {"name", vlan_name},
+                {"description", vlan.config.description.empty() ? json() : json(vlan.config.description)},
+                {"vlan", on.vlan},
+                {"protocol", tpid_text(on.vlan_protocol)},
+                {"mtu", on.mtu},
+                {"vrf", vrf_label(control_->routing(), on.vrf)},
+                {"addresses", addresses_of(on)}});
         }
         by_id[port.port] = {
             {"name", name},
@@ -184,6 +194,8 @@ json Daemon::ports() {
             {"forwarding", dataplane_->forwarding(port.port)},
             {"sent_by", dataplane_->sent_by(port.port)},
             {"not_redirected", port.why_not_redirected.empty() ? json() : json(port.why_not_redirected)},
+            {"description", port.config.description.empty() ? json() : json(port.config.description)},
+            {"link_changes", link_changes_of(*control_, name)},
             {"warning",
              port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
@@ -444,29 +456,68 @@ tl::expected<json, config::Errors> Daemon::change_routes(RouteEdit change,
     return json{{"routes", routes.size()}, {"changed", *changed}};
 }
 
+namespace {
+
+tl::unexpected<PrepareRefusal> not_kept(const Error& error) {
+    return tl::unexpected(PrepareRefusal{{{error}}, {error}});
+}
+
+tl::expected<Prepared, PrepareRefusal> prepare_earlier(const ReloadOrder& order, const SavedConfigs& saved) {
+    const auto state = saved.load();
+    if (!state) return not_kept(state.error());
+    const SavedConfig* wanted = order.number ? state->numbered(*order.number) : state->back(*order.back);
+    if (!wanted || wanted->text.empty())
+        return not_kept(
+            {"", wanted ? "that configuration was too large to be kept" : "there is no such configuration",
+             "one of `pktpit show configs`", ""});
+    return prepare_saved(wanted->file, wanted->text);
+}
+
+/// Is there something to go back to, if nobody confirms?
+tl::expected<void, PrepareRefusal> may_go_back(const SavedConfigs& saved) {
+    const auto state = saved.load();
+    if (!state) return not_kept(state.error());
+    const SavedConfig* there = state->confirmed ? state->numbered(*state->confirmed) : state->back(0);
+    if (there && !there->text.empty()) return {};
+    return not_kept({"", "the running configuration is not kept, so there would be no way back",
+                     "one of at most 1 MiB", "reload without confirmation"});
+}
+
+}  // namespace
+
 void Daemon::take_reloads(const config::Config& config) {
     const std::vector<std::string> folders =
         config.api.reload_from.empty() ? std::vector{config.base_directory} : config.api.reload_from;
     const auto note_refusal = [&loop = loop_, here = std::weak_ptr(here_)](const std::string& what) {
         loop.post([here, what] {
-            if (const auto daemon = here.lock())
+            if (const auto daemon = here.lock()) {
                 (*daemon)->control_->events().add(EventKind::reload, "of " + what);
+                (*daemon)->note_reload(false);
+            }
         });
     };
     // What it takes is its own: it may outlive the daemon, while it reads from a disk that has gone.
-    const auto prepare_reload = [folders, last = last_file_, note_refusal](
+    const auto prepare_reload = [folders, last = last_file_, saved = saved_files_, note_refusal](
                                     const ReloadOrder& order) -> tl::expected<Prepared, ReloadRefusal> {
         ReloadRules rules{{}, folders};
         {
             const std::lock_guard lock(last->mutex);
             rules.last_file = last->path;
         }
-        auto prepared = prepare(order, rules);
-        if (prepared) return std::move(*prepared);
-        if (!order.dry_run)
-            for (const auto& error : prepared.error().for_log)
-                spdlog::error("reload of {} refused: {}", order.path.value_or(rules.last_file),
-                              error.to_string());
+        auto prepared = order.back || order.number ? prepare_earlier(order, *saved) : prepare(order, rules);
+        if (prepared && order.confirm_s)
+            if (auto possible = may_go_back(*saved); !possible) prepared = tl::unexpected(possible.error());
+        if (prepared) {
+            prepared->confirm_s = order.confirm_s;
+            prepared->by_signal = !order.by && !order.number;
+            return std::move(*prepared);
+        }
+        const auto& lines = prepared.error().for_log_lines;
+        const auto& for_log = prepared.error().for_log;
+        for (size_t i = 0; !order.dry_run && i < for_log.size(); i++)
+            spdlog::error("reload of {} refused: {}{}", order.path.value_or(rules.last_file),
+                          i < lines.size() && lines[i] ? "line " + std::to_string(lines[i]) + ": " : "",
+                          for_log[i].to_string());
         if (!order.dry_run)
             note_refusal(order.path.value_or(rules.last_file) + " refused: " +
                          std::to_string(prepared.error().for_log.size()) + " errors, which the log has");
@@ -477,6 +528,11 @@ void Daemon::take_reloads(const config::Config& config) {
         [&loop = loop_](std::function<void()> call) { loop.post(std::move(call)); }});
 }
 
+void Daemon::note_reload(bool good) {
+    (good ? reload_counts_.applied : reload_counts_.refused)++;
+    reload_counts_.last_good = good;
+}
+
 Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
     const auto refuse = [&](const config::Errors& errors, const config::Errors& left = {}) {
         if (!dry_run)
@@ -485,11 +541,16 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
         if (!dry_run && !errors.empty())
             control_->events().add(EventKind::reload,
                                    "of " + wanted.file + " refused: " + errors.front().to_string());
+        if (!dry_run) note_reload(false);
         ReloadRefusal refusal{errors, left.empty()};
+        refusal.lines = lines_of(errors, wanted.text);
         refusal.errors.insert(refusal.errors.end(), left.begin(), left.end());
         return tl::unexpected(std::move(refusal));
     };
     if (const auto errors = control_->fixed_settings(wanted.config); !errors.empty()) return refuse(errors);
+    // Of a dry run, too: whether the ports are free.
+    auto services = services_->open(wanted.config);
+    if (!services) return refuse({services.error()});
     json changes = config::describe_difference(control_->config(), wanted.config);
     for (const auto& item : control_->find_drift())
         if (item.mended_by_reload &&
@@ -498,6 +559,9 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
     if (!dry_run) {
         if (const auto done = control_->apply(wanted.config, wanted.routes, false); !done)
             return refuse(done.error().errors, done.error().left);
+        services_->commit(std::move(*services));
+        note_reload(true);
+        keep(wanted);
         applied();
         {
             const std::lock_guard lock(last_file_->mutex);
@@ -507,8 +571,10 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
         control_->events().add(EventKind::reload,
                                "of " + wanted.file + ": " + std::to_string(changes.size()) + " changes");
     }
-    return json{
-        {"applied", !dry_run}, {"generation", control_->generation()}, {"changes", std::move(changes)}};
+    return json{{"applied", !dry_run},
+                {"generation", control_->generation()},
+                {"confirm_within", wanted.confirm_s && !dry_run ? json(*wanted.confirm_s) : json()},
+                {"changes", std::move(changes)}};
 }
 
 }  // namespace pktpit::router

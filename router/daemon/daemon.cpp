@@ -39,9 +39,13 @@ Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& pr
 }
 
 tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
+    auto services = services_->open(prepared.config);
+    if (!services) return tl::unexpected(config::Errors{services.error()});
     if (auto applied = control_->apply(prepared.config, prepared.routes, true); !applied)
         return tl::unexpected(applied.error().all());
+    services_->commit(std::move(*services));
     applied();
+    keep(prepared);
     watch();
     return {};
 }
@@ -80,6 +84,9 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
                                             config.neighbours_unresolved);
     observations_ =
         std::make_unique<Observations>(*dataplane_, routing, control_->ports(), *slow_path_, *environment_);
+    services_ = std::make_unique<TcpServices>(loop_, *this);
+    saved_ = std::make_unique<SavedConfigs>(saved_configs_path(config.instance));
+    saved_files_ = std::make_shared<const SavedConfigs>(saved_configs_path(config.instance));
     return control_->read_kernel();
 }
 
@@ -116,6 +123,7 @@ void Daemon::tick() {
     observations_->tick();
     hot_ports_->tick(control_->ports().names());
     control_->tick();
+    go_back_if_due();
 }
 
 void Daemon::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue, uint32_t neighbours_unresolved) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -17,10 +18,13 @@
 #include "router/control/host_switches.h"
 #include "router/daemon/event_loop.h"
 #include "router/daemon/hot_ports.h"
+#include "router/daemon/metrics_reading.h"
 #include "router/daemon/observations.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/reloads.h"
+#include "router/daemon/saved_configs.h"
 #include "router/daemon/slow_path_environment.h"
+#include "router/daemon/tcp_services.h"
 #include "router/dataplane/dataplane.h"
 #include "router/slow_path/slow_path.h"
 
@@ -63,6 +67,7 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json offload() override;
     nlohmann::json offload_entries() override;
     nlohmann::json running_config() override;
+    std::unique_ptr<MetricsReading> metrics() override;
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         return observations_->begin(request);
     }
@@ -72,10 +77,14 @@ class Daemon : public Control, private SlowPathControl {
     tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) override {
         return reloads_->reload(order);
     }
+    Result<nlohmann::json> confirm() override;
+    Result<nlohmann::json> configs(const ConfigsQuery& query) override;
     /// Of the file that was loaded last. Logs what became of it.
     void reload_soon(std::function<void()> done) { reloads_->reload_soon(std::move(done)); }
     /// False: a file is still being read, see Reloads.
     bool stop_reloads() { return reloads_->stop(); }
+    /// The TCP ports answer no more.
+    void stop_services() { services_->stop(); }
 
   private:
     /// Of the configuration that was applied last; the reloads' thread reads it, too.
@@ -91,6 +100,13 @@ class Daemon : public Control, private SlowPathControl {
     void watch();
     void take_reloads(const config::Config& config);
     Reloads::Answer apply(const Prepared& wanted, bool dry_run);
+    [[nodiscard]] MetricsValues::PortValues port_metrics(const std::string& name,
+                                                         const Ports::Port& port) const;
+    void note_reload(bool good);
+    // saved.cpp
+    /// What has been applied is the newest, from now on; and waits to be confirmed, perhaps.
+    void keep(const Prepared& applied);
+    void go_back_if_due();
     /// The control plane has a new configuration.
     void applied();
     void tick();
@@ -125,6 +141,15 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<SlowPath> slow_path_;
     std::unique_ptr<Observations> observations_;
     std::unique_ptr<Reloads> reloads_;
+    std::unique_ptr<TcpServices> services_;
+    std::shared_ptr<const SavedConfigs> saved_files_;  ///< for reading; the reloads' thread reads, too
+    std::unique_ptr<SavedConfigs> saved_;
+    std::optional<std::chrono::steady_clock::time_point> confirm_until_;
+    std::atomic<int64_t> confirm_by_ = 0;  ///< the same in seconds since 1970; 0: nothing waits
+    struct {
+        uint64_t applied = 0, refused = 0;
+        bool last_good = true;
+    } reload_counts_;
 };
 
 }  // namespace pktpit::router

@@ -119,6 +119,7 @@ void EventLoop::run() {
         const int patience = turns_.empty() ? -1 : 0;
         const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), patience);
         if (count < 0 && errno != EINTR) throw std::system_error(errno, std::system_category(), "epoll_wait");
+        const auto begin = std::chrono::steady_clock::now();
         for (int i = 0; i < count && running_; i++) {
             // Another callback of this turn may have ended the watch, and this one may end its own.
             const auto found = callbacks_.find(events[static_cast<size_t>(i)].data.fd);
@@ -127,6 +128,7 @@ void EventLoop::run() {
             (*callback)();
         }
         if (running_) take_turns();
+        turn_times_.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - begin).count()), 1);
     }
 }
 

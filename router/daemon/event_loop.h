@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "router/control/descriptor_watcher.h"
 #include "router/daemon/side_thread.h"
+#include "router/loop/latency.h"
 
 namespace pktpit::router {
 
@@ -40,6 +41,8 @@ class EventLoop : public DescriptorWatcher {
 
     void run();
     void stop() { running_ = false; }
+    /// How long its turns took: from an event, or a turn of work that was due, to the next wait.
+    [[nodiscard]] LatencyCounts turns() const { return turn_times_.read(); }
     /// Before run(): SIGTERM or SIGINT waits to be handled.
     [[nodiscard]] static bool asked_to_stop();
 
@@ -55,6 +58,7 @@ class EventLoop : public DescriptorWatcher {
     std::mutex mutex_;  ///< of posted_ alone
     std::vector<Callback> posted_;
     std::vector<Callback> turns_;
+    LatencyHistogram turn_times_;
     bool running_ = false;
     SideThread side_;  ///< the last: it uses the others as long as it runs
 };

@@ -31,6 +31,9 @@ class HotPorts {
 
     /// Of the last two seconds, and since the start.
     [[nodiscard]] nlohmann::json show(const Names& ports) const;
+    /// Since the start; and what is held now: blocks, or where it is the whole table its prefixes.
+    [[nodiscard]] HotRoutes::Counts counts() const { return routes_.counts(); }
+    [[nodiscard]] size_t entries() const { return routes_.holds_all() ? routes_.prefixes() : routes_.size(); }
     /// Each block with its rate, the busiest first.
     [[nodiscard]] nlohmann::json show_entries();
 

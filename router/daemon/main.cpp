@@ -102,6 +102,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     }
     sd_notify(0, "STOPPING=1");
     (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
+    daemon.stop_services();
     api.stop();
     if (options.detach) {
         spdlog::info("stopped; the data path goes on without the daemon");
@@ -145,10 +146,30 @@ int run(const Options& options, router::Prepared prepared, const std::string& so
     return status;
 }
 
+/// A daemon ended while its configuration waited to be confirmed, by a kill, say, or by the machine's reset
+/// that somebody who is cut off reaches for: nobody has confirmed it. Unless the file is another one by now.
+void go_back_where_nobody_confirmed(router::Prepared& prepared) {
+    const auto state = router::SavedConfigs(router::saved_configs_path(prepared.config.instance)).load();
+    if (!state || !state->confirmed) return;
+    const auto* unconfirmed = state->back(0);
+    const auto* before = state->numbered(*state->confirmed);
+    if (!unconfirmed || !before || unconfirmed->file != prepared.file || unconfirmed->text != prepared.text)
+        return;
+    auto earlier = router::prepare_saved(before->file, before->text);
+    if (!earlier) {
+        spdlog::error("{} was never confirmed, and the configuration before cannot be taken any more: {}",
+                      prepared.file, earlier.error().for_log.front().to_string());
+        return;
+    }
+    spdlog::warn("{} was never confirmed: starting with the configuration before it", prepared.file);
+    prepared = std::move(*earlier);
+}
+
 int prepare_and_run(const Options& options) {
     // Before signals wait for the loop: SIGTERM ends this at once, however long it takes.
     auto prepared = router::prepare(options.config_path);
     if (!prepared) return refuse(prepared.error());
+    if (!options.prepare) go_back_where_nobody_confirmed(*prepared);
     const config::Config& config = prepared->config;
     const std::string& user = options.user.empty() ? config.user : options.user;
     const auto account = user.empty() ? router::own_account() : router::find_account(user);
@@ -182,7 +203,12 @@ int main(int argc, char** argv) {
         app.add_flag("--prepare", options.prepare,
                      "Do what needs root so that --user can run the daemon, and end");
         app.set_version_flag("--version", PKTPIT_VERSION);
-        CLI11_PARSE(app, argc, argv);
+        try {
+            app.parse(argc, argv);
+        } catch (const CLI::ParseError& error) {
+            constexpr int usage = 2;  // of CLI11's own numbers nobody knows
+            return app.exit(error) == 0 ? EXIT_SUCCESS : usage;
+        }
         set_up_log();
         ::umask(027);  // files of state are nobody else's
         options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();

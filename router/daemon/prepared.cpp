@@ -9,6 +9,7 @@
 
 #include "base/regular_file.h"
 #include "config/read_file.h"
+#include "config/syntax.h"
 
 namespace pktpit::router {
 namespace {
@@ -64,10 +65,27 @@ tl::expected<Prepared, config::Errors> prepare_text(const std::string& file, std
     if (!config) return tl::unexpected(std::move(config.error()));
     auto routes = read_wanted_routes(*config);
     if (!routes) return tl::unexpected(std::move(routes.error()));
-    return Prepared{file, std::move(*config), std::move(*routes)};
+    return Prepared{file, std::move(*config), std::move(*routes), std::string(text)};
 }
 
 }  // namespace
+
+std::vector<size_t> lines_of(const config::Errors& errors, std::string_view text) {
+    const config::LineIndex index(text);
+    std::vector<size_t> lines;
+    for (const Error& error : errors)
+        lines.push_back(error.where.starts_with('/') ? index.line_of(error.where) : 0);
+    return lines;
+}
+
+tl::expected<Prepared, PrepareRefusal> prepare_saved(const std::string& file, const std::string& text) {
+    auto prepared = prepare_text(file, text);
+    if (prepared) return std::move(*prepared);
+    config::Errors errors = shortened(std::move(prepared.error()));
+    const auto lines = lines_of(errors, text);
+    return tl::unexpected(
+        PrepareRefusal{{errors, true, ReloadRefusal::Why::wrong, lines}, std::move(errors), lines});
+}
 
 config::Errors shortened(config::Errors errors) {
     if (errors.size() <= most_told) return errors;
@@ -112,10 +130,13 @@ tl::expected<Prepared, PrepareRefusal> prepare(const ReloadOrder& order, const R
     if (prepared) return std::move(*prepared);
     const size_t count = prepared.error().size();
     config::Errors errors = shortened(std::move(prepared.error()));
-    if (!order.by || order.by->may_read(source->real)) return refuse(std::move(errors));
+    const auto lines = lines_of(errors, *text);
+    if (!order.by || order.by->may_read(source->real))
+        return tl::unexpected(
+            PrepareRefusal{{errors, true, ReloadRefusal::Why::wrong, lines}, std::move(errors), lines});
     const Error secret{file, std::to_string(count) + (count == 1 ? " error" : " errors"), "",
                        "you may not read this file, so what is wrong with it is in the daemon's log alone"};
-    return tl::unexpected(PrepareRefusal{{{secret}}, std::move(errors)});
+    return tl::unexpected(PrepareRefusal{{{secret}}, std::move(errors), lines});
 }
 
 }  // namespace pktpit::router

@@ -4,7 +4,9 @@
 /// of it can take long. Knows nothing of what runs.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -17,7 +19,13 @@ struct Prepared {
     std::string file;
     config::Config config;
     WantedRoutes routes;
+    std::string text{};                   ///< of the file
+    std::optional<uint32_t> confirm_s{};  ///< it goes back unless it is confirmed within so many seconds
+    bool by_signal = false;
 };
+
+/// Of each error the line of the text that it is about; 0: none.
+std::vector<size_t> lines_of(const config::Errors& errors, std::string_view text);
 
 /// As it is told: the first 20, and how many more there are.
 config::Errors shortened(config::Errors errors);
@@ -35,7 +43,10 @@ struct ReloadRules {
 struct PrepareRefusal {
     ReloadRefusal refusal;
     config::Errors for_log;
+    std::vector<size_t> for_log_lines{};  ///< of each, as lines_of()
 };
 tl::expected<Prepared, PrepareRefusal> prepare(const ReloadOrder& order, const ReloadRules& rules);
+/// One that was applied before: its text, as if it stood in the file of that name.
+tl::expected<Prepared, PrepareRefusal> prepare_saved(const std::string& file, const std::string& text);
 
 }  // namespace pktpit::router

@@ -147,12 +147,13 @@ Reloads::Answer Reloads::reload(const ReloadOrder& order) {
     return std::move(*job->answer);
 }
 
-void Reloads::reload_soon(std::function<void()> done) {
+void Reloads::reload_soon(std::function<void()> done, const ReloadOrder& order) {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->stopping) return;
     for (const auto& waiting : shared_->waiting)
-        if (waiting->done) return;
+        if (waiting->done && waiting->order.number == order.number) return;
     auto job = std::make_shared<Job>();
+    job->order = order;
     job->done = std::move(done);
     shared_->add(std::move(job));
 }

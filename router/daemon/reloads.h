@@ -36,7 +36,7 @@ class Reloads {
     /// Waits until the reload has been made or refused.
     Answer reload(const ReloadOrder& order);
     /// Does not wait; `done` is run on the loop's thread. Where such a reload waits already, that is the one.
-    void reload_soon(std::function<void()> done);
+    void reload_soon(std::function<void()> done, const ReloadOrder& order = {});
 
     /// Nothing is applied from now on, and who waits is told so. False: a file is still being read or checked
     /// after half a second; its thread is left alone, and the process must end without waiting for it.

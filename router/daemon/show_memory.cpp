@@ -27,6 +27,24 @@ std::optional<Resident> resident() {
     return Resident{pages.all * page, pages.shared * page};
 }
 
+/// Of each part of the FIB image, how much is in use and how much there is.
+json fib_use(const fib::FibImage& image) {
+    const auto usage = image.usage();
+    const auto& room = image.geometry();
+    json parts = json::array();
+    const auto add = [&](const char* part, uint64_t used, uint64_t capacity, const char* unit = "entries") {
+        parts.push_back({{"part", part}, {"used", used}, {"capacity", capacity}, {"unit", unit}});
+    };
+    add("table_memory", usage.node_bytes_taken, usage.node_bytes_capacity, "bytes");
+    add("next_hop_groups", usage.groups, room.group_count);
+    add("buckets", usage.buckets, room.bucket_count);
+    add("adjacencies", usage.adjacencies, room.adjacency_count);
+    add("vlans", usage.vlans, room.vlan_count);
+    add("tables", usage.tables, room.table_count);
+    return {{"prefixes", {{"ipv4", usage.prefixes4}, {"ipv6", usage.prefixes6}}},
+            {"parts", std::move(parts)}};
+}
+
 }  // namespace
 
 json Daemon::memory() {
@@ -56,7 +74,7 @@ json Daemon::memory() {
     add("resident", pages ? json(pages->all) : json(), "measured", "the process's memory (RSS)");
     add("resident_shared", pages ? json(pages->shared) : json(), "measured",
         "of it: programs, libraries, the FIB image and packet memory");
-    return {{"parts", std::move(parts)}};
+    return {{"parts", std::move(parts)}, {"fib", fib_use(image)}};
 }
 
 }  // namespace pktpit::router

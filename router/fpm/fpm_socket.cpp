@@ -1,45 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/fpm/fpm_socket.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/errno_text.h"
+#include "base/socket_address.h"
 
 namespace pktpit::router {
 namespace {
 
 /// How many frames are handed on between two questions to `go_on`.
 constexpr unsigned frames_a_question = 32;
-
-struct SocketAddress {
-    sockaddr_storage bytes{};
-    socklen_t size = 0;
-};
-
-SocketAddress socket_address(const IpAddress& address, uint16_t port) {
-    SocketAddress out;
-    if (address.family == Family::ipv4) {
-        sockaddr_in in{};
-        in.sin_family = AF_INET;
-        in.sin_port = htons(port);
-        in.sin_addr.s_addr = htonl(address.v4_host_order());
-        std::memcpy(&out.bytes, &in, out.size = sizeof in);
-    } else {
-        sockaddr_in6 in{};
-        in.sin6_family = AF_INET6;
-        in.sin6_port = htons(port);
-        std::memcpy(&in.sin6_addr, address.bytes.data(), sizeof in.sin6_addr);
-        std::memcpy(&out.bytes, &in, out.size = sizeof in);
-    }
-    return out;
-}
 
 bool set(const Fd& socket, int level, int option, int value) {
     return ::setsockopt(socket.get(), level, option, &value, sizeof value) == 0;
@@ -48,28 +24,12 @@ bool set(const Fd& socket, int level, int option, int value) {
 }  // namespace
 
 Result<Fd> fpm_listen(const IpAddress& address, uint16_t port) {
-    const std::string where = "FPM at " + address.to_string() + " port " + std::to_string(port);
-    const int family = address.family == Family::ipv4 ? AF_INET : AF_INET6;
-    Fd listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listener) return fail(where, "no socket: " + errno_text(errno));
-    // A connection that has ended a moment ago does not hold the port.
-    if (!set(listener, SOL_SOCKET, SO_REUSEADDR, 1)) return fail(where, "SO_REUSEADDR: " + errno_text(errno));
-    if (family == AF_INET6 && !set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 1))
-        return fail(where, "IPV6_V6ONLY: " + errno_text(errno));
-    const SocketAddress at = socket_address(address, port);
-    if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.bytes), at.size) != 0)
-        return fail(
-            where, "cannot listen there: " + errno_text(errno), "a free port of an address of this machine",
-            errno == EADDRNOTAVAIL ? "is the interface with the address up?" : "ss -lntp names who has it");
     constexpr int backlog = 8;
-    if (::listen(listener.get(), backlog) != 0)
-        return fail(where, "cannot listen there: " + errno_text(errno));
-    return listener;
+    return listen_tcp(address, port, backlog);
 }
 
 std::string FpmPeer::to_string() const {
-    const std::string host = address.to_string();
-    return (address.family == Family::ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    return IpEndpoint{address, port}.to_string();
 }
 
 std::optional<FpmPeer> fpm_accept(const Fd& listener) {
@@ -78,18 +38,9 @@ std::optional<FpmPeer> fpm_accept(const Fd& listener) {
     Fd connection(
         ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) return std::nullopt;
-    FpmPeer peer{std::move(connection), {}, 0};
-    if (from.ss_family == AF_INET6) {
-        sockaddr_in6 in;
-        std::memcpy(&in, &from, sizeof in);
-        peer.address = IpAddress::v6(in.sin6_addr.s6_addr);
-        peer.port = ntohs(in.sin6_port);
-    } else {
-        sockaddr_in in;
-        std::memcpy(&in, &from, sizeof in);
-        peer.address = IpAddress::v4(ntohl(in.sin_addr.s_addr));
-        peer.port = ntohs(in.sin_port);
-    }
+    const auto endpoint = endpoint_of(from);
+    if (!endpoint) return std::nullopt;
+    FpmPeer peer{std::move(connection), endpoint->address, endpoint->port};
     // zebra has nothing to say for hours: a machine that has gone is noticed all the same, so that it may
     // come back. Without them it is noticed later.
     (void)set(peer.connection, SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -11,6 +11,7 @@ void LatencyCounts::add(const LatencyCounts& more) {
     for (size_t i = 0; i < buckets.size(); i++)
         buckets[i] += more.buckets[i];
     longest = std::max(longest, more.longest);
+    total += more.total;
 }
 
 uint64_t LatencyCounts::count() const {
@@ -39,6 +40,7 @@ LatencyCounts LatencyHistogram::read() const {
     for (size_t i = 0; i < buckets_.size(); i++)
         counts.buckets[i] = buckets_[i].load(std::memory_order_relaxed);
     counts.longest = longest_.load(std::memory_order_relaxed);
+    counts.total = total_.load(std::memory_order_relaxed);
     return counts;
 }
 
@@ -46,6 +48,7 @@ void LatencyHistogram::reset() {
     for (auto& bucket : buckets_)
         bucket.store(0, std::memory_order_relaxed);
     longest_.store(0, std::memory_order_relaxed);
+    total_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace pktpit::router

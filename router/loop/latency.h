@@ -38,6 +38,7 @@ struct LatencyBuckets {
 struct LatencyCounts {
     std::array<uint64_t, LatencyBuckets::count> buckets{};
     uint64_t longest = 0;  ///< ns, exact
+    uint64_t total = 0;    ///< ns of all together
 
     void add(const LatencyCounts& more);
     [[nodiscard]] uint64_t count() const;
@@ -56,6 +57,8 @@ class LatencyHistogram {
     void add(uint64_t nanoseconds, uint64_t packets) {
         std::atomic<uint64_t>& bucket = buckets_[LatencyBuckets::index_of(nanoseconds)];
         bucket.store(bucket.load(std::memory_order_relaxed) + packets, std::memory_order_relaxed);
+        total_.store(total_.load(std::memory_order_relaxed) + nanoseconds * packets,
+                     std::memory_order_relaxed);
         if (nanoseconds > longest_.load(std::memory_order_relaxed))
             longest_.store(nanoseconds, std::memory_order_relaxed);
     }
@@ -67,6 +70,7 @@ class LatencyHistogram {
   private:
     std::array<std::atomic<uint64_t>, LatencyBuckets::count> buckets_{};
     std::atomic<uint64_t> longest_ = 0;
+    std::atomic<uint64_t> total_ = 0;
 };
 
 }  // namespace pktpit::router

@@ -52,8 +52,8 @@ def program(namespace, port):
 
 
 def files(router):
-    """Of the instance in the run directory; its hash seed is for ever."""
-    return [path for path in router.run_folder.glob(f"{router.instance}.*") if path.suffix != ".hash_seed"]
+    """Of the instance in the run directory; its hash seed is for ever, and so are its configurations."""
+    return [path for path in router.run_folder.glob(f"{router.instance}.*") if path.suffix not in (".hash_seed", ".configs")]
 
 
 def programs(net, *ports):

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "router/api/host_header.h"
 #include "router/api/query.h"
 #include "router/api/route_json.h"
 
@@ -106,7 +107,10 @@ void look_at_route(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (text.starts_with('?'))
+    if (text.starts_with('@'))  // a Host header: what is an address or a name of ours, and nothing beside it
+        demand(!is_for_us(text.substr(1), {"router"}) || text.find_first_of("/ \r\n\t\"<>") == text.npos,
+               "a host and a port");
+    else if (text.starts_with('?'))
         look_at_queries(text.substr(1));
     else
         look_at_route(text);

@@ -171,6 +171,13 @@ class FakeControl final : public Control {
     nlohmann::json offload() override { return note("offload"); }
     nlohmann::json offload_entries() override { return note("offload_entries"); }
     nlohmann::json running_config() override { return note("config"); }
+    struct FakeMetrics final : MetricsReading {
+        [[nodiscard]] std::string text() const override { return "fake_metric 1"; }
+    };
+    std::unique_ptr<MetricsReading> metrics() override {
+        note("metrics");
+        return std::make_unique<FakeMetrics>();
+    }
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest& request) override {
         observed = request;
         note("observe");
@@ -201,6 +208,17 @@ class FakeControl final : public Control {
         calls.emplace_back("reload");
         if (!refuse_reload.empty())
             return tl::unexpected(ReloadRefusal{refuse_reload, reload_unchanged, reload_why});
+        return answer;
+    }
+    Result<nlohmann::json> confirm() override {
+        note("confirm");
+        if (refuse) return tl::unexpected(*refuse);
+        return answer;
+    }
+    Result<nlohmann::json> configs(const ConfigsQuery& query) override {
+        calls.push_back(std::string(query.difference ? "diff " : "configs ") +
+                        (query.back ? std::to_string(*query.back) : "-"));
+        if (refuse) return tl::unexpected(*refuse);
         return answer;
     }
     ReloadRefusal::Why reload_why = ReloadRefusal::Why::wrong;

@@ -86,6 +86,9 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json offload() override { return {}; }
         nlohmann::json offload_entries() override { return {}; }
         nlohmann::json running_config() override { return {}; }
+        std::unique_ptr<MetricsReading> metrics() override { return {}; }
+        Result<nlohmann::json> confirm() override { return nlohmann::json(); }
+        Result<nlohmann::json> configs(const ConfigsQuery&) override { return nlohmann::json(); }
         Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
             return std::make_shared<ObservationStream>();
         }

@@ -172,6 +172,9 @@ class PagedControl final : public Control {
     json offload() override { return {}; }
     json offload_entries() override { return {}; }
     json running_config() override { return {}; }
+    std::unique_ptr<MetricsReading> metrics() override { return {}; }
+    Result<nlohmann::json> confirm() override { return nlohmann::json(); }
+    Result<nlohmann::json> configs(const ConfigsQuery&) override { return nlohmann::json(); }
     Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
         return std::make_shared<ObservationStream>();
     }

@@ -37,6 +37,8 @@ TEST(Describe, Settings) {
         "neighbours_unresolved": 2, "xdp": {"dispatcher": true},
         "kernel_routes": {"enabled": true, "table": 7, "protocols": ["bird", "static"], "preference": 21, "install": false},
         "fpm": {"listen": "127.0.0.1", "from": ["10.0.0.0/8"], "table": 9, "preference": 3, "stale_hold_s": 4},
+        "metrics": {"listen": "127.0.0.1:9100"},
+        "web": {"listen": "[::1]:8080", "from": ["2001:db8::/32"], "hosts": ["Router"]},
         "routing": {"resolve_via_default": true}, "hash_seed": 7,
         "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
         "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
@@ -47,7 +49,9 @@ TEST(Describe, Settings) {
                     "kernel routes: preference: 20 → 21", "routes installed in the kernel: on → off",
                     "FPM: off → 127.0.0.1:2620", "FPM: who may connect: loopback → 10.0.0.0/8",
                     "FPM: table: 254 → 9", "FPM: preference: 20 → 3",
-                    "FPM: seconds until stale routes go: 120 → 4",
+                    "FPM: seconds until stale routes go: 120 → 4", "metrics: off → 127.0.0.1:9100",
+                    "web: off → [::1]:8080", "web: who may connect: loopback → 2001:db8::/32",
+                    "web: names of this machine: none → router",
                     "next hops resolved over the default route: off → on",
                     "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
                     "other ones",

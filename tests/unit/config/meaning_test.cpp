@@ -475,6 +475,51 @@ TEST(Meaning, WhereFpmListens) {
         });
 }
 
+std::string with_metrics(const std::string& members) {
+    return with_routes(R"("metrics": {)" + members + "}");
+}
+
+TEST(Meaning, WhereMetricsListen) {
+    expect_cases(with_metrics,
+                 {
+                     {R"("listen": "127.0.0.1:9100")", "", "", "", ""},
+                     {R"("listen": "[::1]:9100", "hosts": ["router.example.net"])", "", "", "", ""},
+                     {R"("listen": "0.0.0.0:9100", "from": ["192.0.2.0/24"])", "", "", "", ""},
+                     {R"("listen": "127.0.0.1")", "/metrics/listen", "it has no port", "127.0.0.1:8080", ""},
+                     {R"("listen": "0.0.0.0:9100")", "/metrics/listen", "whoever reaches it could ask",
+                      "/metrics/from", "names who may connect"},
+                     {R"("listen": "router:9100")", "/metrics/listen",
+                      "\"router\" is no IPv4 or IPv6 address", "", ""},
+                     {R"("listen": "127.0.0.1:0")", "/metrics/listen", "its port is no number", "", ""},
+                     {R"("listen": "224.0.0.1:9100", "from": ["0.0.0.0/0"])", "/metrics/listen",
+                      "is a multicast address", "", ""},
+                     {R"("listen": "127.0.0.1:9100", "from": ["10.0.0.1/8"])", "/metrics/from/0",
+                      "has bits set", "", ""},
+                 });
+}
+
+std::string with_web(const std::string& members) {
+    return with_routes(R"("web": {)" + members + "}");
+}
+
+TEST(Meaning, WhereThePageListens) {
+    expect_cases(
+        with_web,
+        {
+            {R"("listen": "127.0.0.1:9100")", "", "", "", ""},
+            {R"("listen": "[::1]:9100", "hosts": ["router.example.net"])", "", "", "", ""},
+            {R"("listen": "0.0.0.0:9100", "from": ["192.0.2.0/24"])", "", "", "", ""},
+            {R"("listen": "127.0.0.1")", "/web/listen", "it has no port", "127.0.0.1:8080", ""},
+            {R"("listen": "0.0.0.0:9100")", "/web/listen", "whoever reaches it could ask", "/web/from",
+             "names who may connect"},
+            {R"("listen": "router:9100")", "/web/listen", "\"router\" is no IPv4 or IPv6 address", "", ""},
+            {R"("listen": "127.0.0.1:0")", "/web/listen", "its port is no number", "", ""},
+            {R"("listen": "224.0.0.1:9100", "from": ["0.0.0.0/0"])", "/web/listen", "is a multicast address",
+             "", ""},
+            {R"("listen": "127.0.0.1:9100", "from": ["10.0.0.1/8"])", "/web/from/0", "has bits set", "", ""},
+        });
+}
+
 TEST(Meaning, NoErrorHidesAnother) {
     Errors errors = errors_of(R"({
         "interfaces": {

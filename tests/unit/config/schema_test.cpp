@@ -207,7 +207,7 @@ TEST(Schema, MissingKeysAreNamedWithWhatTheyHold) {
             tried++;
         }
     });
-    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1);
+    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1 + 2);
 }
 
 TEST(Schema, NamesOfInterfacesAndIds) {
@@ -294,7 +294,9 @@ TEST(Schema, DocumentsItselfAndLeavesNothingOpen) {
 TEST(Schema, DefaultsAreThoseOfTheProgram) {
     json minimal = {{"interfaces", {{"eth0", json::object()}}},
                     {"fpm", {{"listen", "127.0.0.1"}}},
-                    {"vfio", {{"peer", json::object()}}}};
+                    {"vfio", {{"peer", json::object()}}},
+                    {"metrics", {{"listen", "127.0.0.1:1"}}},
+                    {"web", {{"listen", "127.0.0.1:2"}}}};
     Config config = *parse(minimal.dump(), "");
     json values = to_json(config);
     int compared = 0;

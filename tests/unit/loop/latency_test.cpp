@@ -57,6 +57,7 @@ TEST(Latency, NothingIsZeroAndReadingsAddUp) {
     sum.add(other.read());
     EXPECT_EQ(sum.count(), 4u);
     EXPECT_EQ(sum.longest, 5000u);
+    EXPECT_EQ(sum.total, 8000u);
     EXPECT_LT(sum.percentile(0.75), 1200u);
     one.reset();
     EXPECT_EQ(one.read().count(), 0u);

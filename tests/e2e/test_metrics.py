@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""/metrics: what it tells, to whom, to Prometheus itself, and what clients that never read can do to the router."""
+
+import contextlib
+import json
+import re
+import subprocess
+import time
+
+import pytest
+from lib.asking import ask
+from lib.namespaces import end, run
+from lib.packets import token, udp4
+from lib.pktpit_router import ROOT
+from lib.stream import assert_nothing_lost
+from lib.waiting import wait_for
+from lib.web import connect, request
+
+requirement = pytest.mark.requirement
+pytestmark = [pytest.mark.pktpit("metrics are Pktpit's"), pytest.mark.xdp("one port of each kind; what they tell is the same")]
+
+PORT = 9100
+RULES = ROOT / "packaging" / "prometheus" / "pktpit.rules.yml"
+DASHBOARD = ROOT / "packaging" / "grafana" / "pktpit.json"
+METRICS = {"metrics": {"listen": f"127.0.0.1:{PORT}"}}
+NAME = re.compile(r"\b(?:pktpit|process)_[a-z0-9_]+\b")
+
+
+def with_everything(topology):
+    """A port that is split, so that there are workers, and FPM."""
+    return {**METRICS, "interfaces": {**topology.config()["interfaces"],
+                                      topology.b.port: {**topology.config()["interfaces"][topology.b.port], "forwarding": "split"}},
+            "fpm": {"listen": "127.0.0.1:2620"}}
+
+
+@pytest.fixture(scope="module")
+def net(request, tmp_path_factory):
+    from conftest import open_net
+
+    net = open_net(request, tmp_path_factory.mktemp("router"), configure=with_everything)
+    yield net
+    net.close()
+
+
+def scrape(net, **headers):
+    return request(net.topology.router_namespace, "127.0.0.1", PORT, "/metrics", **headers)
+
+
+def samples(text):
+    """{name: {labels: value}}, labels as they are written."""
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, labels, value = re.fullmatch(r"([a-zA-Z0-9_:]+)(?:\{(.*)\})? (\S+)", line).groups()
+            found.setdefault(name, {})[labels or ""] = float(value)
+    return found
+
+
+def by_labels(series, **labels):
+    return sum(value for text, value in series.items() if all(f'{name}="{wanted}"' in text for name, wanted in labels.items()))
+
+
+@requirement("the text is Prometheus' format, well named, and each family has its help: promtool says so")
+def test_promtool_finds_nothing(net):
+    text = scrape(net).text
+    checked = run("promtool", "check", "metrics", input=text, check=False)
+    assert checked.returncode == 0 and not checked.stdout and not checked.stderr, checked.stdout + checked.stderr
+    assert ask(net.router.socket, "/metrics").decode().count("# TYPE") == text.count("# TYPE"), "the API's socket has the same"
+
+
+@requirement("what it counts is what `show` counts, zeros included, and it grows by what is sent")
+def test_the_numbers_are_the_daemons(net):
+    before = samples(scrape(net).text)
+    for _ in range(10):
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark))
+        net.b.receive(mark)
+    net.a.send(udp4(net.a, net.b, token(), dst="203.0.113.1"))  # no route
+    port = net.a.port
+
+    def grown():
+        after = samples(scrape(net).text)
+        return after if by_labels(after["pktpit_port_verdicts_total"], port=port, verdict="no_route") else None
+
+    after = wait_for(grown, 5, "the packet without a route is counted")
+    shown = net.router.json("show", "counters")["ports"][port]
+    for name, member in (("receive_packets", "rx_packets"), ("receive_bytes", "rx_bytes"), ("transmit_packets", "tx_packets")):
+        assert by_labels(after[f"pktpit_port_{name}_total"], port=port) <= shown[member]
+    verdicts = before["pktpit_port_verdicts_total"]
+    forwarded = dict(port=port, verdict="forwarded", action="forward")
+    assert by_labels(after["pktpit_port_verdicts_total"], **forwarded) - by_labels(verdicts, **forwarded) >= 10
+    assert f'port="{port}",verdict="drop_ipv4_checksum",action="drop"' in verdicts, "a verdict that never came is 0, not absent"
+    assert by_labels(after["pktpit_fib_prefixes"]) > 0 and by_labels(after["pktpit_rib_routes"], source="config") == 6
+    used, room = after["pktpit_fib_used"], after["pktpit_fib_capacity"]
+    assert used.keys() == room.keys() and all(used[part] <= room[part] for part in used)
+    assert by_labels(after["pktpit_loop_turn_seconds_count"]) > 0 and by_labels(after["pktpit_loop_longest_turn_seconds"]) > 0
+
+
+@requirement("latencies of workers are histograms: buckets grow, the last is all, and so is the count")
+def test_latencies_are_histograms(net):
+    for _ in range(20):
+        mark = token()
+        net.b.send(udp4(net.b, net.a, mark))  # by the split port
+        net.a.receive(mark)
+    port = net.b.port
+
+    def told():
+        found = samples(scrape(net).text)
+        return found if by_labels(found["pktpit_port_latency_seconds_count"], port=port) >= 20 else None
+
+    found = wait_for(told, 5, "the worker's packets are counted")
+    buckets = [value for labels, value in found["pktpit_port_latency_seconds_bucket"].items() if f'port="{port}"' in labels]
+    assert buckets == sorted(buckets) and buckets[-1] == by_labels(found["pktpit_port_latency_seconds_count"], port=port)
+    assert 0 < by_labels(found["pktpit_port_latency_seconds_sum"], port=port) < 10
+
+
+@requirement("each metric that alerts and the dashboard use is exported, and each that is exported is documented")
+def test_names_that_are_used_are_exported(net):
+    exported = set(samples(scrape(net).text))
+    dashboard = [target["expr"] for panel in json.loads(DASHBOARD.read_text())["panels"] for target in panel.get("targets", ())]
+    for where, text in (("the alerts", RULES.read_text()), ("the dashboard", "\n".join(dashboard))):
+        used = set(NAME.findall(text)) - {"pktpit"}
+        assert used, where
+        assert used <= exported, f"{where}: {used - exported}"
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    families = set(re.findall(r"^# TYPE (\S+)", scrape(net).text, re.M))
+    documented = set(re.findall(r"^\| `((?:pktpit|process)_[a-z0-9_]+)", page, re.M))
+    assert families == documented - {"pktpit_nic_statistic", "pktpit_route_packets_total", "pktpit_route_bytes_total"}, families ^ documented
+
+
+@requirement("the alert rules are valid: promtool says so")
+def test_rules_are_valid():
+    checked = run("promtool", "check", "rules", RULES)
+    assert "SUCCESS" in checked.stdout, checked.stdout + checked.stderr
+    run("promtool", "check", "config", "--syntax-only", RULES.parent / "prometheus.yml")
+
+
+@pytest.fixture
+def prometheus(net, tmp_path):
+    """Debian's Prometheus in the router's namespace, asking every second."""
+    (tmp_path / "prometheus.yml").write_text(f"""
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [{RULES}]
+scrape_configs:
+  - job_name: pktpit
+    static_configs: [{{targets: ["127.0.0.1:{PORT}"]}}]
+""")
+    namespace = net.topology.router_namespace
+    with open(tmp_path / "log", "wb") as log:
+        process = namespace.start("prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data",
+                                  "--web.listen-address=127.0.0.1:9090", stdout=log, stderr=subprocess.STDOUT)
+
+    def query(expression):
+        from urllib.parse import quote
+
+        reply = request(namespace, "127.0.0.1", 9090, "/api/v1/query?query=" + quote(expression), Connection="close")
+        assert reply.status == 200, f"{expression}: {reply.text}"
+        body = reply.headers.get("transfer-encoding") == "chunked" and reply.body.split(b"\r\n")[1] or reply.body
+        return json.loads(body)["data"]["result"]
+
+    try:
+        wait_for(lambda: query("up") and True, 30, f"Prometheus answers; it says {(tmp_path / 'log').read_text()[-500:]}", 0.2)
+        yield query
+    finally:
+        end(process)
+
+
+@requirement("Prometheus itself scrapes it: `up` is 1, and it answers each query of the dashboard and each alert's")
+@pytest.mark.timeout(120)
+def test_prometheus_scrapes_it(net, prometheus):
+    def up():
+        result = prometheus('up{job="pktpit"}')
+        return result and result[0]["value"][1] == "1"
+
+    wait_for(up, 20, "up is 1", 0.2)
+
+    def received():
+        net.a.send(udp4(net.a, net.b, token()))
+        result = prometheus(f'rate(pktpit_port_receive_packets_total{{port="{net.a.port}"}}[10s])')
+        return result and float(result[0]["value"][1]) > 0
+
+    wait_for(received, 20, "Prometheus sees a rate of packets", 0.2)
+    answered = 0
+    for panel in json.loads(DASHBOARD.read_text())["panels"]:
+        for target in panel.get("targets", ()):
+            expression = target["expr"].replace("$__rate_interval", "10s").replace("$instance", ".*").replace("$port", ".*")
+            answered += bool(prometheus(expression)) or ">" in expression
+    assert answered >= 25, "queries that found something"
+    for expression in re.findall(r"^\s+expr: (?:\|\n\s+)?(.*?)$", RULES.read_text(), re.M):
+        if "\n" not in expression and expression.count("(") == expression.count(")"):
+            prometheus(expression)
+
+
+@requirement("an alert fires: a port that is down")
+@pytest.mark.timeout(120)
+def test_an_alert_fires(net, prometheus):
+    namespace = net.c.namespace
+    namespace.ip("link", "set", "eth0", "down")
+    try:
+        wait_for(lambda: any(one["metric"].get("port") == net.c.port for one in prometheus('ALERTS{alertname="PktpitPortDown"}')),
+                 30, "the alert is pending", 0.2)
+    finally:
+        namespace.ip("link", "set", "eth0", "up")
+        wait_for(lambda: by_labels(samples(scrape(net).text)["pktpit_port_up"], port=net.c.port) == 1, 10, "the port is up")
+
+
+@requirement("100 clients that ask and never read, and 100 that say nothing: nothing is lost, the API answers, and Prometheus again soon")
+@pytest.mark.alone("within a second, and nothing lost")
+@pytest.mark.parametrize("said", [b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b"", b"GET /metrics HTTP/1.1\r\nHo"])
+def test_clients_that_never_read(net, stream, said):
+    running = stream(net.a, net.c)
+    before = samples(scrape(net).text)
+    with contextlib.ExitStack() as held:
+        for _ in range(100):
+            client = held.enter_context(connect(net.topology.router_namespace, "127.0.0.1", PORT))
+            client.sendall(said)
+        begin = time.monotonic()
+        net.router.cli("show", "version")
+        assert time.monotonic() - begin < 1.0
+        running.flows_again()
+
+        def answered():
+            with contextlib.suppress(OSError, AssertionError, IndexError):
+                return scrape(net).status == 200
+        wait_for(answered, 15, "a client that reads is answered beside them", 0.2)
+    assert_nothing_lost(running.finish())
+    after = samples(scrape(net).text)
+    # The loop reads its counters four times a second at the most, whoever asks.
+    assert by_labels(after["pktpit_loop_turn_seconds_count"]) > by_labels(before["pktpit_loop_turn_seconds_count"])
+
+
+@requirement("only GET of /metrics is there, for a request that is for this machine")
+def test_nothing_else_is_there(net):
+    namespace = net.topology.router_namespace
+    ask_port = lambda *words, **more: request(namespace, "127.0.0.1", PORT, *words, **more)  # noqa: E731
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert ask_port("/metrics", method=method, body=b"{}").status == 405, method
+    for path in ("/", "/v1/version", "/v1/routes", "/v1/config", "/v1/reload", "/metrics/../v1/config"):
+        assert ask_port(path).status == 404, path
+    assert ask_port("/v1/reload", method="POST", body=b"{}").status == 405
+    for host in ("localhost", "LOCALHOST:9100", "127.0.0.1", "192.0.2.1:80", "[::1]:9100"):
+        assert scrape(net, Host=host).status == 200, host
+    for host in ("evil.example", "evil.example:9100", "127.0.0.1.evil.example", "localhost.evil.example", "[::1", "127.0.0.1:x", ""):
+        assert scrape(net, Host=host).status == 421, host
+    assert scrape(net, Host=None).status in (400, 421)
+    assert scrape(net).headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert net.router.json("show", "version")["generation"] == 1
+
+
+@requirement("who is not in /metrics/from is refused; a name of /metrics/hosts is known; a reload changes both, and ends it")
+def test_who_may_ask(build_net):
+    net = build_net(count=2, config={"metrics": {"listen": f"0.0.0.0:{PORT}", "from": ["192.0.2.99/32"]}})
+    ask_from_a = lambda **more: request(net.a.namespace, net.a.router_ip4, PORT, "/metrics", **more)  # noqa: E731
+    assert ask_from_a().status == 403
+    net.router.config["metrics"] = {"listen": f"0.0.0.0:{PORT}", "from": [f"{net.a.ip4}/32"], "hosts": ["router.example.net"]}
+    net.router.write()
+    net.router.reload()
+    wait_for(lambda: ask_from_a().status == 200, 5, "a may ask")
+    assert ask_from_a(Host="Router.example.net:9100").status == 200
+    assert ask_from_a(Host="other.example.net").status == 421
+    assert request(net.b.namespace, net.b.router_ip4, PORT, "/metrics").status == 403
+    del net.router.config["metrics"]
+    net.router.write()
+    net.router.reload()
+
+    def closed():
+        try:
+            ask_from_a()
+        except ConnectionRefusedError:
+            return True
+    wait_for(closed, 5, "the port is closed")
+
+
+@requirement("a port that somebody has: the reload is refused, says where and what, and changes nothing; at the start, too")
+def test_a_port_that_is_taken(build_net):
+    import socket
+
+    net = build_net(count=2)
+    with net.topology.router_namespace.entered():
+        taken = socket.create_server(("127.0.0.1", PORT))
+    with taken:
+        net.router.config.update(METRICS)
+        net.router.write()
+        refused = net.router.reload(check=False)
+        assert refused.returncode != 0 and "/metrics/listen" in refused.stderr and "ss -lntp" in refused.stderr, refused.stderr
+        dry = net.router.reload("--dry-run", check=False)
+        assert dry.returncode != 0 and "/metrics/listen" in dry.stderr
+        assert net.router.json("show", "version")["generation"] == 1 and "metrics" not in net.router.json("show", "config")
+        told = samples(ask(net.router.socket, "/metrics").decode())
+        assert told["pktpit_config_last_reload_successful"][""] == 0 and told["pktpit_config_reloads_total"]['result="refused"'] == 1
+        net.router.kill()
+        net.router.launch()
+        assert net.router.process.wait(20) != 0
+        assert "/metrics/listen" in net.router.log()
+    net.router.start()
+    assert scrape(net).status == 200

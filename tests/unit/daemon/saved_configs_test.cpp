@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "router/daemon/saved_configs.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace pktpit::router {
+namespace {
+
+class SavedConfigsTest : public ::testing::Test {
+  protected:
+    SavedConfigsTest() {
+        std::string name = (std::filesystem::temp_directory_path() / "pktpit-saved-XXXXXX").string();
+        folder = ::mkdtemp(name.data());
+        path = folder + "/i.configs";
+    }
+    ~SavedConfigsTest() override { std::filesystem::remove_all(folder); }
+    [[nodiscard]] SavedState state() const { return saved.load().value(); }
+
+    std::string folder, path;
+    SavedConfigs saved{(path = folder + "/i.configs")};
+};
+
+TEST_F(SavedConfigsTest, NothingIsThereAtFirst) {
+    EXPECT_TRUE(state().configs.empty());
+    EXPECT_EQ(state().back(0), nullptr);
+    EXPECT_FALSE(saved.add("/a", "1", true)) << "nothing to go back to";
+}
+
+TEST_F(SavedConfigsTest, WhatWasConfirmedLastComesBackHoweverManyFollow) {
+    ASSERT_TRUE(saved.add("/a", "first", false));
+    for (int i = 0; i < 50; i++)
+        ASSERT_TRUE(saved.add("/a", "try " + std::to_string(i), true));
+    EXPECT_EQ(state().configs.size(), SavedConfigs::most);
+    ASSERT_TRUE(state().confirmed);
+    ASSERT_NE(state().numbered(*state().confirmed), nullptr);
+    EXPECT_EQ(state().numbered(*state().confirmed)->text, "first");
+    EXPECT_EQ(state().back(0)->text, "try 49");
+    ASSERT_TRUE(saved.confirmed());
+    EXPECT_FALSE(state().confirmed);
+}
+
+TEST_F(SavedConfigsTest, TheSameIsNotThereTwiceAndWhatIsTooLargeHasNoText) {
+    ASSERT_TRUE(saved.add("/a", "same", false));
+    ASSERT_TRUE(saved.add("/a", "same", false));
+    EXPECT_EQ(state().configs.size(), 1u);
+    ASSERT_TRUE(saved.add("/b", "same", false));
+    EXPECT_EQ(state().configs.size(), 2u) << "of another file: other relative paths";
+    ASSERT_TRUE(saved.add("/a", std::string(SavedConfigs::largest + 1, ' '), false));
+    EXPECT_EQ(state().back(0)->text, "");
+    EXPECT_EQ(state().back(0)->number, 3u);
+}
+
+TEST_F(SavedConfigsTest, TheFileIsWrittenWholeAndIsNobodyElses) {
+    ::umask(0);
+    ASSERT_TRUE(saved.add("/a", "{\"ü\": \"\\n\"}", false));
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0640u);
+    std::ofstream(path + ".new") << "a killed daemon's";
+    ASSERT_TRUE(saved.add("/a", "2", false));
+    EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+    const SavedState now = state();
+    EXPECT_EQ(parse_saved_configs(to_text(now), "x").value(), now);
+}
+
+TEST_F(SavedConfigsTest, AnyOtherFileIsAnErrorAndIsWrittenOver) {
+    for (
+        const char* text :
+        {"", "{", "[]", "{}", R"({"version": 2, "configs": [], "confirmed": null})",
+         R"({"version": 1, "configs": [{}], "confirmed": null})",
+         R"({"version": 1, "configs": [{"number": "x", "time": 1, "file": "", "text": ""}], "confirmed": null})",
+         R"({"version": 1, "configs": 3, "confirmed": null})"}) {
+        std::ofstream(path, std::ios::trunc) << text;
+        EXPECT_FALSE(saved.load()) << text;
+    }
+    ASSERT_TRUE(saved.add("/a", "1", false));
+    EXPECT_EQ(state().configs.size(), 1u);
+}
+
+}  // namespace
+}  // namespace pktpit::router
