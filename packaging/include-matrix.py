@@ -47,7 +47,7 @@ MAY = {
     "router/control": ["config", "fib", "fib/tables", "router/dataplane", "router/fpm", "router/hot", "router/kernel",
                        "router/routing", "router/slow_path"],
     "router/api": ["base/json", "config", "fib", "router/observe"],
-    "router/daemon": ["base/json", "config", "fib", "router/api", "router/control", "router/dataplane", "router/dpdk",
+    "router/daemon": ["base/json", "config", "fib", "router/api", "router/control", "router/dataplane",
                       "router/forward", "router/hot", "router/kernel", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",

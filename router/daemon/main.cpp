@@ -16,6 +16,7 @@
 
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"
+#include "router/daemon/open_dataplane.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/privileges.h"
 #include "router/daemon/system_calls.h"
@@ -78,12 +79,19 @@ router::ApiServer::Limits limits_of(const config::Api& api) {
     return limits;
 }
 
-// Whatever ends the loop, the data path goes on, but for the stop that was asked for.
+// Whatever ends the loop, the data path goes on, but for the stop that was asked for. SIGUSR2 asks for the
+// other one: a new version takes over what this one leaves. Its default action does so, too, so that no older
+// daemon need know it.
 int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& api, const Options& options,
           const std::string& socket_path) {
     const auto stop = [&loop] { loop.stop(); };
     loop.on_signal(SIGTERM, stop);
     loop.on_signal(SIGINT, stop);
+    bool detach = options.detach;
+    loop.on_signal(SIGUSR2, [&loop, &detach] {
+        detach = true;
+        loop.stop();
+    });
     loop.on_signal(SIGHUP, [&daemon] {
         sd_notify(0, "RELOADING=1");
         daemon.reload_soon([] { sd_notify(0, "READY=1"); });
@@ -103,7 +111,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     sd_notify(0, "STOPPING=1");
     (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
     api.stop();
-    if (options.detach) {
+    if (detach) {
         spdlog::info("stopped; the data path goes on without the daemon");
     } else {
         daemon.take_down();
@@ -157,6 +165,7 @@ int prepare_and_run(const Options& options) {
         const auto ready = router::make_ready_for(*account, config);
         return ready ? EXIT_SUCCESS : refuse(ready.error());
     }
+    if (auto found = router::find_dataplane(config.dataplane); !found) return refuse(found.error());
     std::optional<gid_t> group;
     if (!config.api.group.empty()) {
         const auto found = router::find_group(config.api.group);
