@@ -52,6 +52,7 @@ MAY = {
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
                    "router/dataplane", "router/kernel", "router/observe", "router/xdp"],
+    "router/manual": ["config", "router/cli", "router/daemon"],
 }
 FREE = ("bench", "tests")
 

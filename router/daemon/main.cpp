@@ -17,6 +17,7 @@
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"
 #include "router/daemon/open_dataplane.h"
+#include "router/daemon/options.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/privileges.h"
 #include "router/daemon/system_calls.h"
@@ -27,13 +28,7 @@ namespace {
 
 using namespace pktpit;
 
-struct Options {
-    std::string config_path;
-    std::string socket_path;
-    std::string user;
-    bool detach = false;
-    bool prepare = false;
-};
+using Options = router::DaemonOptions;
 
 void set_up_log() {
     auto logger = std::getenv("JOURNAL_STREAM") ? spdlog::systemd_logger_mt("pktpitd")
@@ -183,15 +178,8 @@ int prepare_and_run(const Options& options) {
 int main(int argc, char** argv) {
     try {
         Options options;
-        CLI::App app{"pktpitd: the Pktpit router daemon"};
-        app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
-        app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
-        app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
-        app.add_option("--user", options.user, "Run as this user (default: /user of the configuration)");
-        app.add_flag("--prepare", options.prepare,
-                     "Do what needs root so that --user can run the daemon, and end");
-        app.set_version_flag("--version", PKTPIT_VERSION);
-        CLI11_PARSE(app, argc, argv);
+        const auto app = router::daemon_options(options);
+        CLI11_PARSE(*app, argc, argv);
         set_up_log();
         ::umask(027);  // files of state are nobody else's
         options.config_path = std::filesystem::absolute(options.config_path).lexically_normal();
