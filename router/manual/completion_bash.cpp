@@ -43,17 +43,17 @@ void fill(Tables& tables, const std::string& path, const Command& command) {
     std::vector<std::string> names, options;
     for (const Command& below : command.commands)
         names.push_back(below.name);
-    const auto entry = [](const std::string& key, const std::string& value) {
-        return "        [\"" + key + "\"]=\"" + value + "\"\n";
+    const auto entry = [&](const std::string& value, const std::string& option = "") {
+        return "        [\"" + path + (option.empty() ? "" : " ") + option + "\"]=\"" + value + "\"\n";
     };
     for (const Option& option : command.options)
         for (const std::string& name : option.names) {
             options.push_back(name);
-            if (option.takes_value()) tables.values += entry(path + " " + name, offered(option));
+            if (option.takes_value()) tables.values += entry(offered(option), name);
         }
-    if (!names.empty()) tables.commands += entry(path, joined(names));
-    if (!options.empty()) tables.options += entry(path, joined(options));
-    if (!command.operands.empty()) tables.operands += entry(path, offered(command.operands.back()));
+    if (!names.empty()) tables.commands += entry(joined(names));
+    if (!options.empty()) tables.options += entry(joined(options));
+    if (!command.operands.empty()) tables.operands += entry(offered(command.operands.back()));
     for (const Command& below : command.commands) {
         fill(tables, (path == "/" ? "" : path) + "/" + below.name, below);
         for (const std::string& alias : below.aliases)

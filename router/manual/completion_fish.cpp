@@ -65,18 +65,21 @@ void fill(Lines& lines, const Command& program, const std::string& path, const C
             lines.completes += at + offered(operand) + "\n";
             continue;
         }
-        const std::string behind = "__" + program.name + "_behind_dev";
-        const std::string here = "complete -c " + program.name + " -n ";
-        const std::string test = "__" + program.name + "_at " + path + "; and ";
-        lines.completes += here + quoted(test + behind) + " -x -a '(path basename /sys/class/net/*)'\n";
-        lines.completes += here + quoted(test + "not " + behind) + offered(operand) + "\n";
+        const auto when = [&](const std::string& what) {
+            const std::string test = "__" + program.name + "_at " + path + "; and " + what;
+            return "complete -c " + program.name + " -n " +
+                   quoted(test + "__" + program.name + "_behind_dev");
+        };
+        lines.completes += when("").append(" -x -a '(path basename /sys/class/net/*)'\n");
+        lines.completes += when("not ").append(offered(operand)).append("\n");
     }
     for (const Command& below : command.commands) {
         lines.completes += at + " -f -a " + quoted(below.name) + " -d " + quoted(below.description) + "\n";
         std::vector<std::string> names = below.aliases;
         names.insert(names.begin(), below.name);
         for (const std::string& name : names) {
-            const std::string deeper = path.empty() ? name : path + " " + name;
+            std::string deeper = path;
+            deeper.append(path.empty() ? "" : " ").append(name);
             lines.paths += " " + quoted(deeper);
             fill(lines, program, deeper, below);
         }

@@ -46,7 +46,13 @@ std::string specification(const Option& option, const std::string& program) {
         option.takes_value() ? ":" + quoted(option.value) + ":" + action(option, program) : "";
     std::string text;
     for (const std::string& name : option.names)
-        text += "        '*" + name + "[" + quoted(option.description) + "]" + value + "'\n";
+        text.append("        '*")
+            .append(name)
+            .append("[")
+            .append(quoted(option.description))
+            .append("]")
+            .append(value)
+            .append("'\n");
     return text;
 }
 
