@@ -280,7 +280,7 @@ class Application {
                 removal ? "PREFIX" : "ROUTE", options_.words,
                 removal ? "192.0.2.0/24, an address or default"
                         : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] "
-                          "[blackhole|unreachable|prohibit] [preference N] [metric N] [mtu N] "
+                          "[blackhole|unreachable|prohibit] [preference N] [metric N] [mtu N] [vrf NAME] "
                           "[counters]");
             words->excludes(file);
             if (removal) app->alias("delete");

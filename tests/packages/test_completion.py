@@ -101,7 +101,7 @@ def test_options_and_their_values(offered, tmp_path):
 
 @SHELLS
 def test_words_of_routes(offered, tmp_path):
-    assert offered("pktpit route add 192.0.2.0/24 ", tmp_path) >= {"via", "dev", "weight", "blackhole", "mtu", "counters", "backup"}
+    assert offered("pktpit route add 192.0.2.0/24 ", tmp_path) >= {"via", "dev", "weight", "blackhole", "mtu", "counters", "backup", "vrf"}
     assert offered("pktpit route add 192.0.2.0/24 dev ", tmp_path) == set(os.listdir("/sys/class/net"))
 
 
