@@ -66,9 +66,9 @@ void fill(Lines& lines, const Command& program, const std::string& path, const C
             continue;
         }
         const auto when = [&](const std::string& what) {
-            const std::string test = "__" + program.name + "_at " + path + "; and " + what;
-            return "complete -c " + program.name + " -n " +
-                   quoted(test + "__" + program.name + "_behind_dev");
+            std::string test = "__" + program.name + "_at ";
+            test.append(path).append("; and ").append(what).append("__").append(program.name);
+            return "complete -c " + program.name + " -n " + quoted(test.append("_behind_dev"));
         };
         lines.completes += when("").append(" -x -a '(path basename /sys/class/net/*)'\n");
         lines.completes += when("not ").append(offered(operand)).append("\n");

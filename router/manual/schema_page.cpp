@@ -18,11 +18,15 @@ class SchemaPage {
     void print_keys(const std::string& path, const json& rule) {
         if (!rule.contains("properties")) return;
         for (const auto& [key, below] : rule["properties"].items())
-            print(path.empty() ? key : path + "." + key, below);
+            print(inside(path, key), below);
     }
     [[nodiscard]] std::string text() && { return std::move(page_); }
 
   private:
+    static std::string inside(std::string path, const std::string& key) {
+        return path.append(path.empty() ? "" : ".").append(key);
+    }
+
     [[nodiscard]] const json& followed(const json& rule) const {
         return rule.contains("$ref")
                    ? schema_.at(json::json_pointer(rule["$ref"].get<std::string>().substr(1)))
