@@ -55,6 +55,7 @@ std::string program_of(const std::string& name) {
 
 std::vector<std::pair<std::string, std::string>> bench_commands() {
     std::vector<std::pair<std::string, std::string>> commands;
+    commands.reserve(benchmarks.size());
     for (const Benchmark& one : benchmarks)
         commands.emplace_back(one.name, one.description);
     return commands;
