@@ -47,11 +47,12 @@ MAY = {
     "router/control": ["config", "fib", "fib/tables", "router/dataplane", "router/fpm", "router/hot", "router/kernel",
                        "router/routing", "router/slow_path"],
     "router/api": ["base/json", "bpf", "config", "fib", "router/observe"],
-    "router/daemon": ["base/json", "bpf", "config", "fib", "router/api", "router/control", "router/dataplane", "router/dpdk",
+    "router/daemon": ["base/json", "bpf", "config", "fib", "router/api", "router/control", "router/dataplane",
                       "router/forward", "router/hot", "router/kernel", "router/loop", "router/model", "router/observe",
                       "router/routing", "router/slow_path", "router/vfio", "router/xdp"],
     "router/cli": ["base/json", "bpf", "config", "fib", "fib/tables", "offload/model", "offload/nic", "offload/pci", "router/check",
                    "router/dataplane", "router/kernel", "router/observe", "router/xdp"],
+    "router/manual": ["config", "router/cli", "router/daemon"],
 }
 FREE = ("bench", "tests")
 

@@ -182,7 +182,8 @@ def main():
                    Step("faults at every call to the kernel", "test-faults"),
                    Step("end-to-end tests on DPDK", "test-e2e-dpdk"),
                    Step("end-to-end tests of the packet path, on modelled NICs", "test-e2e-model"),
-                   Step("the benchmarks' machinery", "test-bench"), *waiting]
+                   Step("the benchmarks' machinery", "test-bench"),
+                   Step("packages, in a fresh Debian root", "test-packages"), *waiting]
     else:
         print("not root: differential, system and end-to-end tests are left out")
     if data:

@@ -83,6 +83,8 @@ class Application {
         add_model_commands(app_, options_.model, [this](Command command) { command_ = std::move(command); });
     }
 
+    [[nodiscard]] const CLI::App& app() const { return app_; }
+
     int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
         // Its options are the benchmark's own.
         if (!arguments.empty() && arguments.front() == "bench")
@@ -219,8 +221,12 @@ class Application {
                 });
         detach_app->add_flag("--yes", options_.yes, "do not ask, even where packets still flow");
 
-        add(&app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, routes, compare",
+        // Only words for its help: bench() has understood them before CLI11 is asked.
+        CLI::App* measure = add(
+            &app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, routes, compare",
             [](const Session& session) { return bench({}, session.terminal); });
+        for (const auto& [name, description] : bench_commands())
+            measure->add_subcommand(name, description);
         add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);
     }
 
@@ -326,11 +332,12 @@ class Application {
             CLI::Option* file =
                 app->add_option("--file", options_.file,
                                 "routes one a line, in the same words (-: the standard input): all or none");
-            CLI::Option* words =
-                app->add_option(removal ? "PREFIX" : "ROUTE", options_.words,
-                                removal ? "192.0.2.0/24, an address or default"
-                                        : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] "
-                                          "[blackhole|unreachable|prohibit] [preference N] [metric N]");
+            CLI::Option* words = app->add_option(
+                removal ? "PREFIX" : "ROUTE", options_.words,
+                removal ? "192.0.2.0/24, an address or default"
+                        : "PREFIX [via ADDRESS] [dev INTERFACE] [weight N] [nexthop …] [backup …] "
+                          "[blackhole|unreachable|prohibit] [preference N] [metric N] [mtu N] [vrf NAME] "
+                          "[counters]");
             words->excludes(file);
             if (removal) app->alias("delete");
         }
@@ -523,6 +530,10 @@ class Application {
 };
 
 }  // namespace
+
+void describe(const std::function<void(const CLI::App&)>& shown) {
+    shown(Application().app());
+}
 
 int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
     try {

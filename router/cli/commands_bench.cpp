@@ -46,12 +46,20 @@ std::string program_of(const std::string& name) {
     std::error_code failed;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
     for (const std::filesystem::path& place :
-         {self / name, self.parent_path() / "bench" / name, std::filesystem::path(PKTPIT_LIBEXEC) / name})
+         {self / name, self.parent_path() / "bench" / name, self.parent_path() / PKTPIT_LIBEXEC / name})
         if (::access(place.c_str(), X_OK) == 0) return place;
     return name;
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> bench_commands() {
+    std::vector<std::pair<std::string, std::string>> commands;
+    commands.reserve(benchmarks.size());
+    for (const Benchmark& one : benchmarks)
+        commands.emplace_back(one.name, one.description);
+    return commands;
+}
 
 int bench(const std::vector<std::string>& words, const Terminal& terminal) {
     if (words.empty() || words.front() == "--help" || words.front() == "-h") {
@@ -78,7 +86,7 @@ int bench(const std::vector<std::string>& words, const Terminal& terminal) {
         ::execv(raw.front(), raw.data());
         terminal.print_error(
             {arguments.front(), std::string("cannot run the benchmark: ") + std::strerror(errno), "",
-             "it is built with -DPKTPIT_BENCH=ON, and lies beside pktpit's build or in " PKTPIT_LIBEXEC});
+             "install the package pktpit-bench (in a build of the sources: -DPKTPIT_BENCH=ON)"});
         return exit_unusable;
     }
     std::string expected;

@@ -26,7 +26,7 @@ Fd checked(int fd, const char* what) {
 EventLoop::EventLoop() {
     sigset_t handled;
     sigemptyset(&handled);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2})
         sigaddset(&handled, signal);
     pthread_sigmask(SIG_BLOCK, &handled, nullptr);
     epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");

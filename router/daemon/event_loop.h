@@ -22,7 +22,7 @@ class EventLoop : public DescriptorWatcher {
   public:
     using Callback = std::function<void()>;
 
-    /// Blocks SIGTERM, SIGINT and SIGHUP for the whole process: make the loop before any thread.
+    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGUSR2 for the whole process: make the loop before any thread.
     EventLoop();
 
     void watch(int descriptor, Callback readable) override;

@@ -16,6 +16,8 @@
 
 #include "router/api/server.h"
 #include "router/daemon/daemon.h"
+#include "router/daemon/open_dataplane.h"
+#include "router/daemon/options.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/privileges.h"
 #include "router/daemon/system_calls.h"
@@ -26,13 +28,7 @@ namespace {
 
 using namespace pktpit;
 
-struct Options {
-    std::string config_path;
-    std::string socket_path;
-    std::string user;
-    bool detach = false;
-    bool prepare = false;
-};
+using Options = router::DaemonOptions;
 
 void set_up_log() {
     auto logger = std::getenv("JOURNAL_STREAM") ? spdlog::systemd_logger_mt("pktpitd")
@@ -78,12 +74,19 @@ router::ApiServer::Limits limits_of(const config::Api& api) {
     return limits;
 }
 
-// Whatever ends the loop, the data path goes on, but for the stop that was asked for.
+// Whatever ends the loop, the data path goes on, but for the stop that was asked for. SIGUSR2 asks for the
+// other one: a new version takes over what this one leaves. Its default action does so, too, so that no older
+// daemon need know it.
 int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& api, const Options& options,
           const std::string& socket_path) {
     const auto stop = [&loop] { loop.stop(); };
     loop.on_signal(SIGTERM, stop);
     loop.on_signal(SIGINT, stop);
+    bool detach = options.detach;
+    loop.on_signal(SIGUSR2, [&loop, &detach] {
+        detach = true;
+        loop.stop();
+    });
     loop.on_signal(SIGHUP, [&daemon] {
         sd_notify(0, "RELOADING=1");
         daemon.reload_soon([] { sd_notify(0, "READY=1"); });
@@ -104,7 +107,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
     (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
     daemon.stop_services();
     api.stop();
-    if (options.detach) {
+    if (detach) {
         spdlog::info("stopped; the data path goes on without the daemon");
     } else {
         daemon.take_down();
@@ -178,6 +181,7 @@ int prepare_and_run(const Options& options) {
         const auto ready = router::make_ready_for(*account, config);
         return ready ? EXIT_SUCCESS : refuse(ready.error());
     }
+    if (auto found = router::find_dataplane(config.dataplane); !found) return refuse(found.error());
     std::optional<gid_t> group;
     if (!config.api.group.empty()) {
         const auto found = router::find_group(config.api.group);
@@ -195,19 +199,12 @@ int prepare_and_run(const Options& options) {
 int main(int argc, char** argv) {
     try {
         Options options;
-        CLI::App app{"pktpitd: the Pktpit router daemon"};
-        app.add_option("-c,--config", options.config_path, "Configuration file (JSON)")->required();
-        app.add_option("--socket", options.socket_path, "API socket (default: /run/pktpit/INSTANCE.sock)");
-        app.add_flag("--detach", options.detach, "Leave the data path running when the daemon is stopped");
-        app.add_option("--user", options.user, "Run as this user (default: /user of the configuration)");
-        app.add_flag("--prepare", options.prepare,
-                     "Do what needs root so that --user can run the daemon, and end");
-        app.set_version_flag("--version", PKTPIT_VERSION);
+        const auto app = router::daemon_options(options);
         try {
-            app.parse(argc, argv);
+            app->parse(argc, argv);
         } catch (const CLI::ParseError& error) {
             constexpr int usage = 2;  // of CLI11's own numbers nobody knows
-            return app.exit(error) == 0 ? EXIT_SUCCESS : usage;
+            return app->exit(error) == 0 ? EXIT_SUCCESS : usage;
         }
         set_up_log();
         ::umask(027);  // files of state are nobody else's

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/open_dataplane.h"
 
+#include "router/daemon/load_plugin.h"
+#include "router/dataplane/plugin.h"
+
 #ifdef PKTPIT_XDP
 #include "router/xdp/dataplane.h"
 #endif
@@ -8,14 +11,18 @@
 #include "router/vfio/dataplane.h"
 #include "router/vfio/peer_dataplane.h"
 #endif
-#ifdef PKTPIT_DPDK
-#include "router/dpdk/open.h"
-#endif
 #ifdef PKTPIT_MODEL
 #include "router/model/dataplane.h"
 #endif
 
 namespace pktpit::router {
+
+Result<void> find_dataplane(const std::string& name) {
+    if (!is_plugin(name)) return {};
+    const auto plugin = load_plugin(name, plugin_folders());
+    if (!plugin) return tl::unexpected(plugin.error());
+    return {};
+}
 
 Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, const fib::Capacity& capacity,
                                                   Dataplane::PuntHandler on_punt) {
@@ -29,15 +36,16 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
         return PeerDataplane::open(config, capacity, std::move(on_punt));
     if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
 #endif
-#ifdef PKTPIT_DPDK
-    if (config.dataplane == "dpdk") return open_dpdk_dataplane(config, capacity, std::move(on_punt));
-#endif
 #ifdef PKTPIT_MODEL
     if (config.dataplane == "model") return ModelDataplane::open(config, capacity, std::move(on_punt));
 #endif
+    if (is_plugin(config.dataplane)) {
+        const auto plugin = load_plugin(config.dataplane, plugin_folders());
+        if (!plugin) return tl::unexpected(plugin.error());
+        return (*plugin)->open(config, capacity, std::move(on_punt));
+    }
     return fail("/dataplane", "\"" + config.dataplane + "\" has not been built into this daemon",
-                "a dataplane that was",
-                "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON -DPKTPIT_DPDK=ON -DPKTPIT_MODEL=ON");
+                "a dataplane that was", "build with -DPKTPIT_XDP=ON -DPKTPIT_VFIO=ON -DPKTPIT_MODEL=ON");
 }
 
 }  // namespace pktpit::router

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The dataplane that a configuration asks for, of those that were built in.
+/// The dataplane that a configuration asks for: one of those that were built in, or a plugin. The main
+/// thread, at the start.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "router/dataplane/dataplane.h"
 
 namespace pktpit::router {
 
-/// Errors: not built in, or those of the dataplane.
+/// Loads what it is in, if that is a plugin: while the daemon has the rights to read it, and before anything
+/// is touched. Errors: load_plugin()'s.
+Result<void> find_dataplane(const std::string& name);
+
+/// Errors: not built in, not installed, or those of the dataplane.
 Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, const fib::Capacity& capacity,
                                                   Dataplane::PuntHandler on_punt);
 

@@ -106,14 +106,16 @@ def test_clean_stop_leaves_nothing(build_net, how):
     assert not net.router.pins.exists() and not net.router.socket.exists()
 
 
-@requirement("--detach: the data path stays when the daemon stops, and the next one adopts it")
+@requirement("--detach, or SIGUSR2: the data path stays when the daemon stops, and the next one adopts it")
 @inline_only
-def test_detach_leaves_the_data_path_running(build_net, stream):
+@pytest.mark.parametrize(("option", "how"), [("--detach", signal.SIGTERM), (None, signal.SIGUSR2)], ids=["option", "signal"])
+def test_detach_leaves_the_data_path_running(build_net, stream, option, how):
     net = build_net(start=False)
-    net.router.start("--detach")
+    net.router.start(*([option] if option else []))
     net.topology.settle(net.router)
     running = stream(net.a, net.b)
-    assert end(net.router.process, signal.SIGTERM) == 0
+    assert end(net.router.process, how) == 0
+    assert "the data path goes on without the daemon" in net.router.log()
     assert has_xdp(net) and net.router.pins.exists()
     running.flows_again(5000)
     net.router.start()
