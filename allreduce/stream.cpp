@@ -17,10 +17,10 @@ using std::chrono::microseconds;
 constexpr microseconds look_every{500};
 /// A chunk without a result, though one that was sent so much later has its own, was lost on its way here or
 /// there. Packets of one port do not overtake each other by more.
-constexpr microseconds reordering{1000};
+constexpr microseconds reordering{4000};
 /// Nothing tells of a lost chunk where none was sent behind it, or where other workers are late: first soon,
 /// then seldom, since a worker that computes on for seconds is no loss.
-constexpr microseconds first_patience{4000};
+constexpr microseconds first_patience{10000};
 constexpr unsigned most_doublings = 6;
 
 }  // namespace

@@ -82,6 +82,8 @@ _Static_assert(sizeof(struct pp_sum_frame) == 66, "Ethernet, IPv4, UDP and struc
 /* What became of the packet: XDP action | verdict << 8; 0: it is the host's as before. */
 #define PP_SUM_OUT(action, verdict) ((__u32)(action) | (__u32)(verdict) << 8)
 #define PP_SUM_TAKEN PP_SUM_OUT(XDP_DROP, PP_AGGREGATED)
+/* It leaves by the port that it came by. */
+#define PP_SUM_BACK 0x10000u
 
 /* How long one CPU waits for another: far more often than it takes to add a packet. */
 #define PP_SUM_TRIES 2000
@@ -199,6 +201,12 @@ PP_INLINE __u32 pp_sum_into(struct pp_sum_version* version, const struct pp_sum_
     return PP_SUM_COMPLETE | (__u32)(__u8)version->exponent << 16;
 }
 
+/* Not XDP_TX: a veth whose far end has GRO on and no XDP program is not woken by it (veth_xdp_flush), and
+ * takes nothing at all any more once its ring is full. */
+PP_INLINE __u32 pp_sum_back(struct xdp_md* ctx) {
+    return PP_SUM_OUT(bpf_redirect(ctx->ingress_ifindex, 0), PP_AGGREGATED) | PP_SUM_BACK;
+}
+
 /* What the stage has to know of a worker to answer it, from the message that it joins by. */
 PP_INLINE void pp_sum_learn(struct pp_sum_worker* worker, const struct pp_sum_frame* frame, __u32 ifindex) {
     __builtin_memcpy(worker->mac, frame->router_mac, 6);
@@ -275,13 +283,13 @@ PP_RARE __u32 pp_aggregate(struct xdp_md* ctx) {
     pp_sum_turn(frame, (__s8)(done >> 16));
     if (deed == PP_SUM_ANSWER) {
         __sync_fetch_and_add(&group->answered, 1);
-        return PP_SUM_OUT(XDP_TX, PP_AGGREGATED);
+        return pp_sum_back(ctx);
     }
     __sync_fetch_and_add(&group->chunks, 1);
     __sync_fetch_and_add(&worker->last, 1);
     void* exits = bpf_map_lookup_elem(&sum_exits, &key);
     if (!exits || bpf_redirect_map(exits, 0, BPF_F_BROADCAST) != XDP_REDIRECT)
-        return PP_SUM_OUT(XDP_TX, PP_AGGREGATED); /* the others ask again */
+        return pp_sum_back(ctx); /* the others ask again */
     return PP_SUM_OUT(XDP_REDIRECT, PP_AGGREGATED);
 }
 

@@ -46,8 +46,9 @@ enum pp_sum_drop {
 /* Addresses and UDP ports in network byte order. Written by the stage when the worker joins, but for
  * `address` and `device`. */
 struct pp_sum_worker {
-    __u32 address; /* the daemon's: of the configuration */
-    __u32 device;  /* the daemon's: ifindex that its results leave by; 0: it has not joined */
+    __u32 address;     /* the daemon's: of the configuration */
+    __u32 device;      /* the daemon's: ifindex that its results leave by; 0: it has not joined */
+    __u64 incarnation; /* the daemon's: of its last join */
     __u32 router;  /* the address that it sends to */
     __u16 udp_port;
     __u16 port; /* Pktpit's id of the port that it is behind */
@@ -74,7 +75,9 @@ struct pp_sum_group {
     __u8 running; /* the epoch is open */
     __u8 type;    /* enum pa_type */
     __u8 element_bytes;
-    __u8 reserved[7];
+    __u8 reserved[3];
+    __u32 timeout_ms;
+    char name[32];
     /* The stage's. */
     __u64 chunks;   /* that all have sent, since the group is there */
     __u64 answered; /* results sent again */

@@ -77,7 +77,7 @@ PP_INLINE int pp_finish_aggregated(struct xdp_md* ctx, __u32 out, const int obse
         count->rx_packets++;
         count->rx_bytes += length;
         count->verdict[index]++;
-        if ((out & 0xff) == XDP_TX) {
+        if (out & PP_SUM_BACK) {
             count->tx_packets++;
             count->tx_bytes += length;
         }

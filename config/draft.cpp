@@ -50,6 +50,8 @@ Draft read_draft(const json& document, Errors& errors) {
         read_model(*found, draft.settings.model);
     if (auto found = document.find("fpm"); found != document.end())
         read_fpm(*found, draft.settings.fpm, errors);
+    if (auto found = document.find("aggregation"); found != document.end())
+        read_aggregation(*found, draft.settings.aggregation, errors);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

@@ -95,6 +95,7 @@ void read_settings(const nlohmann::json& document, Config& settings);
 void read_vfio(const nlohmann::json& node, Draft& draft);
 void read_dpdk(const nlohmann::json& node, Draft& draft);
 void read_model(const nlohmann::json& node, Model& out);
+void read_aggregation(const nlohmann::json& node, AggregationGroups& out, Errors& errors);
 void read_fpm(const nlohmann::json& node, Fpm& out, Errors& errors);
 Wire read_wire(const nlohmann::json& node, const std::string& where, Errors& errors);
 /// Returns whether a BAR is named.

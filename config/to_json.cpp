@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cstdio>
+
 #include "config/config.h"
 #include "config/route_json.h"
 #include "config/words.h"
@@ -113,6 +116,12 @@ json route_json(const StaticRoute& route) {
     return out;
 }
 
+std::string key_text(uint64_t key) {
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(key));
+    return text.data();
+}
+
 json fpm_json(const Fpm& fpm) {
     json out = {{"listen", fpm.listen()},
                 {"table", fpm.table},
@@ -120,6 +129,17 @@ json fpm_json(const Fpm& fpm) {
                 {"stale_hold_s", fpm.stale_hold_s}};
     for (const Prefix& prefix : fpm.from)
         out["from"].push_back(prefix.to_string());
+    return out;
+}
+
+/// The key too: what reads this is to make the same of it.
+json group_json(const AggregationGroup& group) {
+    json out = {{"workers", json::array()},      {"port", group.port},
+                {"slots", group.slots},          {"type", to_string(group.type)},
+                {"key", key_text(group.key)},    {"chunk_bytes", group.chunk_bytes},
+                {"timeout_ms", group.timeout_ms}};
+    for (const IpAddress& worker : group.workers)
+        out["workers"].push_back(worker.to_string());
     return out;
 }
 
@@ -186,6 +206,7 @@ json to_json(const Config& config) {
                   {"hold_s", config.heartbeat.hold_s}}},
                 {"offload",
                  {{"fib_entries", config.offload.fib_entries}, {"whole_table", config.offload.whole_table}}},
+                {"aggregation", {{"groups", json::object()}}},
                 {"vfio", vfio_json(config.vfio)},
                 {"dpdk", dpdk_json(config.dpdk)},
                 {"model", model_json(config.model)},
@@ -197,6 +218,8 @@ json to_json(const Config& config) {
                 {"neighbour_queue", config.neighbour_queue},
                 {"neighbours_unresolved", config.neighbours_unresolved}};
     if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
+    for (const auto& [name, group] : config.aggregation)
+        out["aggregation"]["groups"][name] = group_json(group);
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;

@@ -21,7 +21,7 @@ _pktpit() {
         *)
             case "${path[0]} ${path[1]}" in
                 " ") words="check reload detach show route lookup table counters trace capture doctor bench model demo" ;;
-                "show ") words="version ports vrfs routes route neighbours drift fpm counters latency offload workers config events memory next-hop-groups" ;;
+                "show ") words="version ports vrfs routes route neighbours drift fpm aggregation counters latency offload workers config events memory next-hop-groups" ;;
                 "bench ") words="wire cpu fib rfc2544 routes compare" ;;
                 "route ") words="add replace del" ;;
                 "route add" | "route replace")
