@@ -5,8 +5,10 @@
  * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
  * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
  * route.h and flow_hash.h, rewrite.h; hand_over.h and heartbeat.h for split ports, auto.h for what auto ports
- * do more. Headers must lie in the frame's linear part, as every driver puts them.
+ * do more, aggregate.h for what the router adds itself. Headers must lie in the frame's linear part, as every
+ * driver puts them.
  */
+#include "bpf/aggregate.h"
 #include "bpf/auto.h"
 #include "bpf/bpf_common.h"
 #include "bpf/hand_over.h"
@@ -65,10 +67,38 @@ PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int obser
     return action == PP_ACTION_HOST ? XDP_PASS : XDP_DROP;
 }
 
+/* A packet of the aggregation service: `out` is what pp_aggregate() made of it. */
+PP_INLINE int pp_finish_aggregated(struct xdp_md* ctx, __u32 out, const int observe) {
+    const __u32 index = out >> 8 & (PP_VERDICT_CAPACITY - 1);
+    __u32 key = port_id;
+    struct pp_port_counters* count = bpf_map_lookup_elem(&counters, &key);
+    if (count) {
+        const __u32 length = (__u32)bpf_xdp_get_buff_len(ctx);
+        count->rx_packets++;
+        count->rx_bytes += length;
+        count->verdict[index]++;
+        if (out & PP_SUM_BACK) {
+            count->tx_packets++;
+            count->tx_bytes += length;
+        }
+    }
+    if (observe)
+        pp_observe_end(ctx, index, 0, index == PP_DROP_AGGREGATION ? PP_POINT_DROP : PP_POINT_OTHER, 0);
+    return out & 0xff;
+}
+
 PP_RARE int pp_finish(struct xdp_md* ctx, __u32 verdict) {
+    if (aggregation && verdict == PP_HOST_LOCAL) {
+        const __u32 out = pp_aggregate(ctx);
+        if (out) return pp_finish_aggregated(ctx, out, 0);
+    }
     return pp_finish_frame(ctx, verdict, 0);
 }
 PP_RARE int pp_finish_observed(struct xdp_md* ctx, __u32 verdict) {
+    if (aggregation && verdict == PP_HOST_LOCAL) {
+        const __u32 out = pp_aggregate(ctx);
+        if (out) return pp_finish_aggregated(ctx, out, 1);
+    }
     return pp_finish_frame(ctx, verdict, 1);
 }
 #define PP_FINISH(ctx, verdict) (observe ? pp_finish_observed(ctx, verdict) : pp_finish(ctx, verdict))

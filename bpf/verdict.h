@@ -13,6 +13,7 @@ enum pp_action {
     PP_ACTION_HOST,    /* to the kernel's own stack, unchanged */
     PP_ACTION_PUNT,    /* whole frame to the daemon, unchanged: a redirect cannot finish it */
     PP_ACTION_DROP,
+    PP_ACTION_TAKEN, /* the router's own to work on, and its end here */
 };
 
 /* X(NAME, action, name shown to people and in metrics, what it means) */
@@ -71,7 +72,10 @@ enum pp_action {
     X(DROP_OWN_SOURCE, DROP, "drop_own_source", "source is an address of this router")                       \
     X(DROP_BROADCAST_SOURCE, DROP, "drop_broadcast_source",                                                  \
       "source is the broadcast or the network address of a net of this router")                              \
-    X(HOST_KERNEL_ROUTE, HOST, "host_kernel_route", "a route matches that only the kernel can forward by")
+    X(HOST_KERNEL_ROUTE, HOST, "host_kernel_route", "a route matches that only the kernel can forward by")   \
+    X(AGGREGATED, TAKEN, "aggregated", "a worker's elements, added to a sum of the aggregation service")     \
+    X(DROP_AGGREGATION, DROP, "drop_aggregation",                                                            \
+      "for a group of the aggregation service, which refuses it: show aggregation")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

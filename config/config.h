@@ -143,6 +143,26 @@ struct Fpm {
     [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:2620" or "[::1]:2620"
 };
 
+/// What the elements are that a group's workers send.
+enum class ElementType : uint8_t { int32, bfp16 };
+
+/// Workers whose vectors the router adds (docs/aggregation.md).
+struct AggregationGroup {
+    std::vector<IpAddress> workers;  ///< IPv4; a worker's number is its place
+    uint16_t port = 5005;            ///< UDP, at each of the router's own addresses
+    uint16_t slots = 512;            ///< chunks under way; a power of two
+    ElementType type = ElementType::int32;
+    uint64_t key = 0;
+    uint16_t chunk_bytes = 1448;  ///< elements of one packet, a multiple of 8
+    uint32_t timeout_ms = 5000;   ///< a worker that says nothing for so long is lost
+    bool operator==(const AggregationGroup&) const = default;
+};
+/// What the port stages have room for.
+inline constexpr size_t most_aggregation_groups = 16;
+inline constexpr size_t most_aggregation_slots = 4096;
+
+using AggregationGroups = std::map<std::string, AggregationGroup>;  ///< by name
+
 /// The least MTU that a route may have: what every link of its family carries (RFC 791 3.2, RFC 8200 5).
 inline uint32_t least_route_mtu(const Prefix& prefix) {
     return prefix.address.is_v4() ? 68 : 1280;
@@ -283,6 +303,7 @@ struct Config {
     Workers workers;
     Heartbeat heartbeat;
     Offload offload;
+    AggregationGroups aggregation;
     Vfio vfio;
     Dpdk dpdk;
     Model model;

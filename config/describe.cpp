@@ -173,6 +173,30 @@ void describe_service(Lines& out, const std::string& name, const TcpService& run
         out.push_back(name + ": names of this machine: " + list(running.hosts) + " → " + list(wanted.hosts));
 }
 
+// Keys stay unsaid: the lines go to the log.
+std::string words(const AggregationGroup& group) {
+    std::string workers;
+    for (const IpAddress& worker : group.workers)
+        workers += (workers.empty() ? "" : ", ") + worker.to_string();
+    return to_string(group.type) + " at port " + std::to_string(group.port) + ", " +
+           std::to_string(group.slots) + " slots of " + std::to_string(group.chunk_bytes) +
+           " bytes, timeout " + std::to_string(group.timeout_ms) + " ms, workers " + workers;
+}
+
+void describe_aggregation(Lines& out, const AggregationGroups& running, const AggregationGroups& wanted) {
+    for (const auto& [name, group] : wanted) {
+        const auto before = running.find(name);
+        if (before == running.end())
+            out.push_back("aggregation group " + name + ": add: " + words(group));
+        else if (before->second != group)
+            out.push_back("aggregation group " + name + ": " + words(before->second) + " → " + words(group) +
+                          (before->second.key != group.key ? ", another key" : "") +
+                          "; its workers join anew");
+    }
+    for (const auto& [name, group] : running)
+        if (!wanted.contains(name)) out.push_back("aggregation group " + name + ": remove");
+}
+
 void describe_model(Lines& out, const Model& running, const Model& wanted) {
     compare(out, "topology of the model", running.topology, wanted.topology);
     compare(out, "profile of the model", running.profile, wanted.profile);
@@ -305,6 +329,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
             wanted.heartbeat.hold_s);
     compare(out, "FIB entries of auto ports", running.offload.fib_entries, wanted.offload.fib_entries);
     compare(out, "whole table in auto ports", running.offload.whole_table, wanted.offload.whole_table);
+    describe_aggregation(out, running.aggregation, wanted.aggregation);
     describe_rings(out, running.vfio, wanted.vfio);
     if (running.vfio.peer != wanted.vfio.peer)
         out.push_back("peer device: " + text(running.vfio.peer) + " → " + text(wanted.vfio.peer));

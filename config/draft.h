@@ -95,6 +95,7 @@ void read_settings(const nlohmann::json& document, Config& settings);
 void read_vfio(const nlohmann::json& node, Draft& draft);
 void read_dpdk(const nlohmann::json& node, Draft& draft);
 void read_model(const nlohmann::json& node, Model& out);
+void read_aggregation(const nlohmann::json& node, AggregationGroups& out, Errors& errors);
 void read_fpm(const nlohmann::json& node, Fpm& out, Errors& errors);
 /// `where`: its JSON pointer.
 void read_tcp_service(const nlohmann::json& node, const std::string& where, TcpService& out, Errors& errors);

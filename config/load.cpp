@@ -27,6 +27,7 @@ void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& er
     check_dpdk(draft, exists, errors);
     check_model(draft, exists, errors);
     check_addresses(draft, nets, errors);
+    check_aggregation(draft, nets, errors);
     check_routes(draft, nets, errors);
     check_routes_files(draft, nets, errors);
     check_neighbours(draft, nets, errors);

@@ -62,6 +62,8 @@ void check_ring_sizes(uint32_t rx_descriptors, uint32_t tx_descriptors, uint32_t
 /// A payload is at most what is left of a packet behind a bare IP header; so any packet of the MTU fits.
 void check_mtu_fits(const PlacedInterface& port, uint32_t slot_bytes, const std::string& where,
                     Errors& errors);
+/// Groups of workers, beside what else there is.
+void check_aggregation(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_routes(const Draft& draft, const ConnectedNets& nets, Errors& errors);
 void check_routes_files(const Draft& draft, const ConnectedNets& nets, Errors& errors);

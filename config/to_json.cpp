@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cstdio>
+
 #include "config/config.h"
 #include "config/route_json.h"
 #include "config/words.h"
@@ -114,6 +117,12 @@ json route_json(const StaticRoute& route) {
     return out;
 }
 
+std::string key_text(uint64_t key) {
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(key));
+    return text.data();
+}
+
 json fpm_json(const Fpm& fpm) {
     json out = {{"listen", fpm.listen()},
                 {"table", fpm.table},
@@ -128,6 +137,17 @@ json tcp_service_json(const TcpService& service) {
     json out = {{"listen", service.listen()}, {"hosts", service.hosts}};
     for (const Prefix& prefix : service.from)
         out["from"].push_back(prefix.to_string());
+    return out;
+}
+
+/// The key too: what reads this is to make the same of it.
+json group_json(const AggregationGroup& group) {
+    json out = {{"workers", json::array()},      {"port", group.port},
+                {"slots", group.slots},          {"type", to_string(group.type)},
+                {"key", key_text(group.key)},    {"chunk_bytes", group.chunk_bytes},
+                {"timeout_ms", group.timeout_ms}};
+    for (const IpAddress& worker : group.workers)
+        out["workers"].push_back(worker.to_string());
     return out;
 }
 
@@ -194,6 +214,7 @@ json to_json(const Config& config) {
                   {"hold_s", config.heartbeat.hold_s}}},
                 {"offload",
                  {{"fib_entries", config.offload.fib_entries}, {"whole_table", config.offload.whole_table}}},
+                {"aggregation", {{"groups", json::object()}}},
                 {"vfio", vfio_json(config.vfio)},
                 {"dpdk", dpdk_json(config.dpdk)},
                 {"model", model_json(config.model)},
@@ -207,6 +228,8 @@ json to_json(const Config& config) {
     if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
     if (config.metrics.enabled) out["metrics"] = tcp_service_json(config.metrics);
     if (config.web.enabled) out["web"] = tcp_service_json(config.web);
+    for (const auto& [name, group] : config.aggregation)
+        out["aggregation"]["groups"][name] = group_json(group);
     if (!config.user.empty()) out["user"] = config.user;
     if (!config.api.group.empty()) out["api"]["group"] = config.api.group;
     if (config.hash_seed) out["hash_seed"] = *config.hash_seed;

@@ -75,6 +75,10 @@ std::string to_string(ModelTransfer transfer) {
     return "write";
 }
 
+std::string to_string(ElementType type) {
+    return type == ElementType::bfp16 ? "bfp16" : "int32";
+}
+
 std::string to_string(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::pci_bar:

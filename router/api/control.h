@@ -114,6 +114,8 @@ class Control {
     virtual nlohmann::json neighbours() = 0;
     /// The connection of FRR's zebra, and what came by it.
     virtual nlohmann::json fpm() = 0;
+    /// Groups whose vectors the router adds, and their workers.
+    virtual nlohmann::json aggregation() = 0;
     /// The kernel's routes that are not followed, and why.
     virtual nlohmann::json ignored_routes() = 0;
     /// Of the control plane: those behind this one (0: all that are kept).

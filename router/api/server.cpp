@@ -236,6 +236,7 @@ struct ApiServer::State : Answers {
         add_plain("/v1/routes/ignored", &Control::ignored_routes);
         add_query("/v1/events", &parse_events_query, &Control::events);
         add_plain("/v1/fpm", &Control::fpm);
+        add_plain("/v1/aggregation", &Control::aggregation);
         add_plain("/v1/counters", &Control::counters);
         add_plain("/v1/latency", &Control::latency);
         add_plain("/v1/workers", &Control::workers);

@@ -240,6 +240,8 @@ class Application {
             &show_drift);
         add(show, "vrfs", "VRFs: their tables, interfaces and numbers of routes", &show_vrfs);
         add(show, "fpm", "the connection of FRR's zebra, and what came by it", &show_fpm);
+        add(show, "aggregation", "groups whose vectors the router adds, and their workers",
+            &show_aggregation);
         add(show, "latency", "how long packets take from a port to the egress port's doorbell",
             &show_latency);
         add(show, "workers", "worker threads: their CPUs, queues, packets and slots", &show_workers);

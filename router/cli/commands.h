@@ -47,6 +47,7 @@ int show_next_hop_groups(const Session& session);
 int show_route(const Session& session, const std::string& address, const std::string& vrf = {});
 int show_neighbours(const Session& session);
 int show_drift(const Session& session);
+int show_aggregation(const Session& session);
 int show_fpm(const Session& session);
 int show_counters(const Session& session);
 int show_latency(const Session& session);

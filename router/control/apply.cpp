@@ -85,6 +85,8 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (wanted.interfaces != config_.interfaces)
         transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
+    if (auto done = first ? apply_aggregation(wanted, first, transaction) : Result<void>(); !done)
+        return done;
     if (auto done = apply_vrfs(wanted, transaction); !done) return done;
     if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
@@ -105,6 +107,9 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     // Ports forward by the whole table from their first packet on.
     (void)routing_.settle(std::numeric_limits<size_t>::max());
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
+    // Late, since a group that goes cannot be put back as it was: its workers have to join again.
+    if (auto done = first ? Result<void>() : apply_aggregation(wanted, first, transaction); !done)
+        return done;
     drop_unwanted(wanted, transaction);
     drop_unwanted_vrfs(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { refresh_kernel_routes(); });
@@ -170,6 +175,16 @@ Result<void> ControlPlane::apply_heartbeat(const config::Config& wanted, bool fi
     return transaction.make(
         "/heartbeat", [&] { return stages->set_heartbeat(wanted.heartbeat); },
         [stages, before = config_.heartbeat] { return stages->set_heartbeat(before); });
+}
+
+// At a start before ports are prepared, too: their programs are loaded by it.
+Result<void> ControlPlane::apply_aggregation(const config::Config& wanted, bool first,
+                                             Transaction& transaction) {
+    PortStages* stages = dataplane_.port_stages();
+    if (!stages || (!first && wanted.aggregation == config_.aggregation)) return {};
+    return transaction.make(
+        "/aggregation", [&] { return stages->set_aggregation(wanted.aggregation); },
+        [stages, before = config_.aggregation] { return stages->set_aggregation(before); });
 }
 
 Result<void> ControlPlane::apply_neighbours(const config::Config& wanted, Transaction& transaction) {

@@ -141,6 +141,7 @@ class ControlPlane : private KernelListener {
     Result<void> apply_steps(const config::Config& wanted, const WantedRoutes& routes, bool first,
                              Transaction& transaction);
     void apply_routing(const config::Config& wanted, Transaction& transaction);
+    Result<void> apply_aggregation(const config::Config& wanted, bool first, Transaction& transaction);
     Result<void> apply_heartbeat(const config::Config& wanted, bool first, Transaction& transaction);
     Result<void> apply_neighbours(const config::Config& wanted, Transaction& transaction);
     Result<void> set_neighbour(const config::StaticNeighbour& wanted, Transaction& transaction);

@@ -61,6 +61,7 @@ class Daemon : public Control, private SlowPathControl {
     nlohmann::json ignored_routes() override;
     nlohmann::json events(const uint64_t& after) override;
     nlohmann::json fpm() override;
+    nlohmann::json aggregation() override;
     nlohmann::json counters() override;
     nlohmann::json latency() override;
     nlohmann::json workers() override;

@@ -18,6 +18,8 @@ const char* action_name(pp_action action) {
             return "host";
         case PP_ACTION_PUNT:
             return "punt";
+        case PP_ACTION_TAKEN:
+            return "taken";
         default:
             return "drop";
     }

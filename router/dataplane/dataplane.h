@@ -23,6 +23,7 @@
 #include "fib/image.h"
 #include "fib/reclamation.h"
 #include "offload/slot_counts.h"
+#include "router/dataplane/aggregation_state.h"
 #include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_counters.h"
@@ -103,6 +104,11 @@ class PortStages {
     /// before there are, and after there are no more: programs that do not look there are exchanged for those
     /// that do, or back. Errors: a port's program could not be exchanged; all goes on as before.
     virtual Result<void> set_vrfs(bool any) = 0;
+    /// These groups of workers, whose vectors port stages add, and no others; those that are as they were go
+    /// on. Errors: no room, a UDP port that is somebody else's, a port's program could not be exchanged; all
+    /// goes on as before.
+    virtual Result<void> set_aggregation(const config::AggregationGroups& wanted) = 0;
+    [[nodiscard]] virtual std::vector<AggregationState> aggregation() const = 0;
     /// Of a split or auto port.
     [[nodiscard]] virtual StandIn stand_in(uint16_t port) const = 0;
 };

@@ -162,6 +162,7 @@ bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
             decision.verdict = hand_over(slice, decision.verdict);
             [[fallthrough]];
         case PP_ACTION_DROP:
+        case PP_ACTION_TAKEN:
             released_[released_count_++] = slice.slot;
             break;
     }

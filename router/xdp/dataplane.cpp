@@ -195,6 +195,7 @@ Result<void> XdpDataplane::watch_punts() {
 
 void XdpDataplane::poll() {
     punts_->poll();
+    if (sums_) sums_->poll();
     uint64_t rung = 0;
     const bool worker_rang = ::read(wakeup_.get(), &rung, sizeof rung) == sizeof rung && split_ != nullptr;
     if (worker_rang) split_->poll(on_punt_);
@@ -230,6 +231,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     program.observed = observer_ != nullptr;
     program.watch_daemon = heartbeat_->watches_daemon();
     program.vrfs = vrfs_;
+    program.sums = sums_ ? &sums_->maps() : nullptr;
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
@@ -534,7 +536,13 @@ void XdpDataplane::detach(uint16_t port) {
 
 Result<std::vector<uint32_t>> XdpDataplane::commit() {
     if (auto pinned = pin_maps(pins_, maps_); !pinned) return tl::unexpected(pinned.error());
+    if (auto pinned = sums_ ? sums_->pin(pins_) : Result<void>(); !pinned)
+        return tl::unexpected(pinned.error());
     committed_ = true;
+    if (sums_)
+        sums_->settle();
+    else
+        SumMaps::unpin(pins_);
     // What cannot have its name now keeps the one that it has, by which it is found as well.
     for (const auto& [port, attached] : ports_)
         if (attached.link)

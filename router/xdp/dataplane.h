@@ -35,6 +35,7 @@
 #include "router/xdp/split_path.h"
 #include "router/xdp/stack_redirects.h"
 #include "router/xdp/stage_observer.h"
+#include "router/xdp/sums.h"
 #include "router/xdp/transmitter.h"
 
 namespace pktpit::router {
@@ -70,6 +71,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] Decided decided(uint16_t port) const override;
     Result<void> set_heartbeat(const config::Heartbeat& wanted) override;
     Result<void> set_vrfs(bool any) override;
+    Result<void> set_aggregation(const config::AggregationGroups& wanted) override;
+    [[nodiscard]] std::vector<AggregationState> aggregation() const override;
     [[nodiscard]] StandIn stand_in(uint16_t port) const override { return heartbeat_->stand_in(port); }
     [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override {
         return previous_ports_;
@@ -143,6 +146,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     /// redirects.cpp: keeps those ports alone among the targets that redirected frames reach.
     void choose_targets();
     void open_stack();
+    /// aggregation.cpp.
+    Result<void> begin_sums();
+    void end_sums();
     /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
     Result<void> swap_programs();
     Result<void> swap_dispatched(uint16_t port, Port& attached);
@@ -180,6 +186,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     bool targets_stale_ = true;
     bool no_stack_told_ = false;
     uint64_t ticks_ = 0;
+    std::unique_ptr<Sums> sums_;               ///< where there are groups
     std::unique_ptr<StageObserver> observer_;  ///< while somebody observes
     std::map<uint32_t, Fd> earlier_links_;     ///< by ifindex, not yet taken over
     std::map<uint32_t, Earlier> earlier_;      ///< by ifindex, of links taken over or not; until commit()

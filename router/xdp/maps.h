@@ -15,6 +15,8 @@
 
 namespace pktpit::router {
 
+class SumMaps;
+
 /// Memory of an mmapable array map, seen by the program and by this process alike. Unmapped on destruction.
 class MappedImage {
   public:
@@ -59,6 +61,8 @@ struct PortProgram {
     /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
     /// it.
     uint32_t tags_of = 0;
+    /// Set: the program that adds what workers send (bpf/aggregate.h). Outlives the loading.
+    const SumMaps* sums = nullptr;
 };
 
 /// Counts that an earlier daemon has left (earlier_maps.h): used instead of new maps. All three or none.

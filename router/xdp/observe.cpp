@@ -109,6 +109,7 @@ void XdpDataplane::tick() {
         split.emplace(port, devices_[port].second);
     heartbeat_->tell(split, worker_counters_);
     if (split_) split_->tick();
+    if (sums_) sums_->tick(std::chrono::nanoseconds(monotonic_nanoseconds()));
     constexpr uint64_t ask_all_every = 10;
     const bool told = targets_ && targets_->changed();
     if (told || ticks_ % ask_all_every == 0) targets_stale_ = true;

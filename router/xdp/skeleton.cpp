@@ -9,6 +9,7 @@
 #include "base/errno_text.h"
 #include "bpf/abi.h"
 #include "port_stage.skel.h"
+#include "router/xdp/sum_maps.h"
 
 namespace pktpit::router {
 namespace {
@@ -62,6 +63,14 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
         skeleton.rodata->cold_table_offset =
             geometry.table_offset + *program.cold_table * static_cast<uint32_t>(sizeof(pp_fib_table));
     skeleton.rodata->watch_daemon = program.watch_daemon;
+    skeleton.rodata->aggregation = program.sums != nullptr;
+    for (bpf_map* map : {skeleton.maps.sum_groups, skeleton.maps.sum_ports, skeleton.maps.sum_slots,
+                         skeleton.maps.sum_exits}) {
+        // A program without aggregation has no instruction that names them.
+        const int shared = program.sums ? program.sums->map(bpf_map__name(map)) : -1;
+        if (program.sums ? bpf_map__reuse_fd(map, shared) != 0 : bpf_map__set_autocreate(map, false) != 0)
+            return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
+    }
     for (auto [map, fd] : {std::pair{skeleton.maps.fib_image, &maps.fib_image},
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},

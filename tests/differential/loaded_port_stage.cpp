@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bpf/aggregation_abi.h"
 #include "fib/layout.h"
 #include "port_stage.skel.h"
 
@@ -78,6 +79,9 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             skeleton->rodata->split_table_offset = offset_of(*options.split_table) | flags;
         if (options.cold_table) skeleton->rodata->cold_table_offset = offset_of(*options.cold_table);
         skeleton->rodata->watch_daemon = options.watch_daemon;
+        skeleton->rodata->aggregation = options.aggregation;
+        if (options.aggregation)
+            check(bpf_map__set_max_entries(skeleton->maps.sum_slots, PP_SUM_SLOTS), "slots");
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
         check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
               "value size");
@@ -93,6 +97,10 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             check(bpf_map__reuse_fd(skeleton->maps.observations, bpf_map__fd(maps.observations)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.order, bpf_map__fd(maps.order)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.split_sockets, bpf_map__fd(maps.split_sockets)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.sum_groups, bpf_map__fd(maps.sum_groups)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.sum_ports, bpf_map__fd(maps.sum_ports)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.sum_slots, bpf_map__fd(maps.sum_slots)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.sum_exits, bpf_map__fd(maps.sum_exits)), "reuse");
         }
         check(port_stage::load(skeleton.get()), "port stage does not load");
         programs_.emplace(port, std::move(skeleton));
@@ -232,6 +240,19 @@ double LoadedPortStage::nanoseconds(uint16_t port, const Bytes& frame, uint32_t 
     options.repeat = static_cast<int>(repeat);
     check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
     return options.duration;
+}
+
+int LoadedPortStage::map(const char* name) const {
+    const int found = bpf_object__find_map_fd_by_name(first().obj, name);
+    check(found, name);
+    return found;
+}
+
+uint32_t LoadedPortStage::program_length(uint16_t port) const {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program info");
+    return info.xlated_prog_len / 8;
 }
 
 std::string LoadedPortStage::program_facts(uint16_t port) const {

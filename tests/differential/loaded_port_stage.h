@@ -45,6 +45,7 @@ struct StageOptions {
     std::optional<uint32_t> cold_table{};   ///< of auto ports
     bool watch_daemon = false;
     bool vrfs = false;  ///< tables by interface: PP_BY_INTERFACE
+    bool aggregation = false;
 };
 
 class LoadedPortStage {
@@ -76,6 +77,10 @@ class LoadedPortStage {
     /// From now on punts find no ring.
     void close_punt_rings();
     [[nodiscard]] std::string program_facts(uint16_t port) const;
+    /// Instructions of the program as the kernel runs it.
+    [[nodiscard]] uint32_t program_length(uint16_t port) const;
+    /// Descriptor of a map by its name in the object.
+    [[nodiscard]] int map(const char* name) const;
 
     static bool permitted();
 

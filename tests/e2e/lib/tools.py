@@ -10,13 +10,18 @@ from lib.pktpit_router import BUILD
 from lib.session import locked
 
 SOURCES = Path(__file__).resolve().parent.parent
+ROOT = SOURCES.parent.parent
 FLAGS = ("-std=c++20", "-O1", "-pthread")
 
 
-def compiled(name):
-    """The program made from NAME.cpp. Workers and runs side by side wait for the one that compiles it."""
+def compiled(name, library=None):
+    """The program made from NAME.cpp, and from the sources of a folder of the repository. Workers and runs side by side
+    wait for the one that compiles it."""
     source, place = SOURCES / f"{name}.cpp", BUILD / "tests" / "e2e"
-    version = hashlib.sha256(source.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
+    more = sorted((ROOT / library).glob("*.cpp")) if library else []
+    headers = sorted((ROOT / library).glob("*.h")) if library else []
+    content = b"".join(file.read_bytes() for file in [source, *more, *headers])
+    version = hashlib.sha256(content + " ".join(FLAGS).encode()).hexdigest()[:16]
     tool = place / f"{name}-{version}"
     place.mkdir(parents=True, exist_ok=True)
     with locked(place / "lock"):
@@ -24,6 +29,6 @@ def compiled(name):
             for old in place.glob(f"{name}-*"):
                 old.unlink()
             fresh = place / f"fresh-{os.getpid()}"
-            run("c++", *FLAGS, "-o", fresh, source, timeout=120)
+            run("c++", *FLAGS, "-I", ROOT, "-o", fresh, source, *more, timeout=120)
             fresh.rename(tool)
     return tool

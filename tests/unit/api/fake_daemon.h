@@ -166,6 +166,7 @@ class FakeControl final : public Control {
     nlohmann::json memory() override { return note("memory"); }
     nlohmann::json drift() override { return note("drift"); }
     nlohmann::json fpm() override { return note("fpm"); }
+    nlohmann::json aggregation() override { return note("aggregation"); }
     nlohmann::json latency() override { return note("latency"); }
     nlohmann::json workers() override { return note("workers"); }
     nlohmann::json offload() override { return note("offload"); }

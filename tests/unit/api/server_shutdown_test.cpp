@@ -80,6 +80,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         nlohmann::json ignored_routes() override { return {}; }
         nlohmann::json events(const uint64_t&) override { return {}; }
         nlohmann::json fpm() override { return {}; }
+        nlohmann::json aggregation() override { return {}; }
         nlohmann::json counters() override { return {}; }
         nlohmann::json latency() override { return {}; }
         nlohmann::json workers() override { return {}; }

@@ -166,6 +166,7 @@ class PagedControl final : public Control {
     json ignored_routes() override { return {}; }
     json events(const uint64_t&) override { return {}; }
     json fpm() override { return {}; }
+    json aggregation() override { return {}; }
     json counters() override { return {}; }
     json latency() override { return {}; }
     json workers() override { return {}; }

@@ -207,7 +207,7 @@ TEST(Schema, MissingKeysAreNamedWithWhatTheyHold) {
             tried++;
         }
     });
-    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1 + 2);
+    EXPECT_EQ(tried, 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1 + 2 + 4);
 }
 
 TEST(Schema, NamesOfInterfacesAndIds) {
@@ -311,12 +311,17 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 51);
+    EXPECT_EQ(compared, 52);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);
     EXPECT_EQ(default_of("/definitions/routes_file/properties/preference/default"), RoutesFile().preference);
     EXPECT_EQ(default_of("/definitions/weight/default"), NextHop().weight);
+    const std::string group = "/properties/aggregation/properties/groups/additionalProperties/properties/";
+    EXPECT_EQ(default_of((group + "port/default").c_str()), AggregationGroup().port);
+    EXPECT_EQ(default_of((group + "slots/default").c_str()), AggregationGroup().slots);
+    EXPECT_EQ(default_of((group + "chunk_bytes/default").c_str()), AggregationGroup().chunk_bytes);
+    EXPECT_EQ(default_of((group + "timeout_ms/default").c_str()), AggregationGroup().timeout_ms);
     EXPECT_EQ(values["interfaces"]["eth0"]["xdp_mode"],
               default_of("/definitions/interface/properties/xdp_mode/default"));
 }

@@ -126,6 +126,12 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         vrfs = any;
         return {};
     }
+    Result<void> set_aggregation(const config::AggregationGroups& wanted) override {
+        if (auto allowed = faults_.call("aggregation"); !allowed) return allowed;
+        aggregation_groups = wanted;
+        return {};
+    }
+    [[nodiscard]] std::vector<AggregationState> aggregation() const override { return {}; }
     [[nodiscard]] StandIn stand_in(uint16_t) const override { return {}; }
 
     // OwnDevices.
@@ -144,6 +150,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
 
     config::Heartbeat heartbeat;
     bool vrfs = false;
+    config::AggregationGroups aggregation_groups;
     std::map<uint16_t, Port> ports;
     std::map<uint16_t, uint64_t> packets;        ///< counted, by port
     std::map<std::string, std::string> devices;  ///< of its own: what each stands for

@@ -132,6 +132,8 @@ class RandomConfiguration {
                 for (auto& hop : *hops)
                     if (!hop.interface && draw(3) == 0) hop.vrf = some();
         }
+        for (const char* name : {"job1", "job2"})
+            if (draw(2) == 0) config.aggregation[name].port = static_cast<uint16_t>(5005 + draw(2));
     }
     void add_neighbour(config::Config& config) {
         if (config.interfaces.empty()) return;

@@ -173,6 +173,8 @@ Snapshot snapshot_of(const MemoryDataplane& dataplane) {
     if (const auto& heartbeat = dataplane.heartbeat; heartbeat != config::Heartbeat())
         lines.insert(fmt::format("dataplane heartbeat {} {} {}", heartbeat.worker_ms,
                                  static_cast<int>(heartbeat.on_daemon_loss), heartbeat.hold_s));
+    for (const auto& [name, group] : dataplane.aggregation_groups)
+        lines.insert("aggregation group " + name + " at port " + std::to_string(group.port));
     if (dataplane.vrfs) lines.insert("dataplane looks for tables of interfaces");
     for (const auto& [id, count] : dataplane.packets)
         lines.insert(fmt::format("dataplane port {}: {} packets", id, count));

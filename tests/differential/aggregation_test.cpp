@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The port stage as the router of workers' streams, packet by packet: sums bit for bit, strangers counted and
+// without effect, and what a port costs that has no aggregation.
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include "allreduce/int32_message.h"
+#include "bpf/aggregation_abi.h"
+#include "tests/differential/loaded_port_stage.h"
+#include "tests/unit/allreduce/lossy_network.h"
+#include "tests/unit/forward/vectors.h"
+
+namespace pktpit::test {
+namespace {
+
+namespace ar = allreduce;
+namespace forward = router::test;
+using ar::test::Answer;
+using ar::test::Datagram;
+
+constexpr uint16_t udp_port = 5005;
+constexpr uint64_t key = 0xfeedface12345678;
+constexpr std::array<uint16_t, 1> port{1};
+constexpr std::array<uint16_t, 2> egress{1, 2};
+constexpr uint32_t lowest_worker = 0x0a630001;  // 10.99.0.1
+
+std::string address_of(size_t worker) {
+    return "10.99.0." + std::to_string(worker + 1);
+}
+
+/// A group in the maps, as the daemon writes it, and frames of its workers.
+class Stage {
+  public:
+    explicit Stage(uint16_t workers, uint16_t slots, uint16_t elements, pa_type type = PA_INT32)
+        : stage(fib::plan_geometry(forward::small_capacity()), port, egress, {.aggregation = true}),
+          image(stage.memory(), stage.geometry(), [] {}) {
+        forward::fill_test_router(image, stage.memory().data());
+        void* memory = mmap(nullptr, sizeof(pp_sum_group) * PP_SUM_GROUPS, PROT_READ | PROT_WRITE, MAP_SHARED,
+                            stage.map(PP_MAP_SUM_GROUPS), 0);
+        if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "groups");
+        groups = static_cast<pp_sum_group*>(memory);
+        const uint16_t big_endian = htons(udp_port);
+        const uint32_t number = 3;
+        group = groups + number;
+        bpf_map_update_elem(stage.map(PP_MAP_SUM_PORTS), &big_endian, &number, BPF_ANY);
+        const int exits = bpf_map_create(BPF_MAP_TYPE_DEVMAP, "exits", 4, 8, PA_MAX_WORKERS, nullptr);
+        bpf_map_update_elem(stage.map(PP_MAP_SUM_EXITS), &number, &exits, BPF_ANY);
+        close(exits);
+        epoch = {.key = key,
+                 .number = 9,
+                 .worker = 0,
+                 .workers = workers,
+                 .slots = slots,
+                 .elements = elements,
+                 .type = type};
+        const bool halves = type == PA_BFP16;
+        group->key = key;
+        group->lanes = halves ? 0x7fff7fff7fff7fff : 0x7fffffff7fffffff;
+        group->element_bytes = halves ? 2 : 4;
+        group->type = type;
+        group->first_slot = 1000;
+        group->slots = slots;
+        group->elements = elements;
+        group->workers = workers;
+        group->udp_port = big_endian;
+        group->epoch = 9;
+        group->running = 1;
+        for (uint32_t worker = 0; worker < workers; worker++)
+            group->worker[worker].address = htonl(lowest_worker + worker);
+        group->all = workers == 64 ? ~uint64_t{0} : (uint64_t{1} << workers) - 1;
+    }
+    ~Stage() { munmap(groups, sizeof(pp_sum_group) * PP_SUM_GROUPS); }
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+
+    static Bytes frame_of(size_t worker, const Datagram& datagram, const char* to = "192.0.2.1",
+                          uint16_t to_port = udp_port) {
+        Bytes udp(8);
+        const auto put = [&](size_t at, size_t value) {
+            udp[at] = static_cast<uint8_t>(value >> 8);
+            udp[at + 1] = static_cast<uint8_t>(value);
+        };
+        put(0, 40000 + worker);
+        put(2, to_port);
+        put(4, 8 + datagram.size());
+        udp.insert(udp.end(), datagram.begin(), datagram.end());
+        return forward::frame(forward::arriving,
+                              forward::Ipv4{.source = address_of(worker), .destination = to, .payload = udp});
+    }
+    Outcome run(size_t worker, const Datagram& datagram) { return stage.run(1, frame_of(worker, datagram)); }
+    static Datagram datagram_of(const Bytes& frame) { return {frame.begin() + 42, frame.end()}; }
+    [[nodiscard]] uint64_t drops() const {
+        uint64_t all = 0;
+        for (const uint64_t one : group->drops)
+            all += one;
+        return all;
+    }
+    /// A router for streams. A redirect to all is as the egress program does it, with its copies addressed.
+    ar::test::Router as_router() {
+        return [this](size_t worker, const Datagram& datagram) {
+            const uint64_t answered = group->answered;
+            const Outcome outcome = run(worker, datagram);
+            std::vector<Answer> answers;
+            EXPECT_NE(outcome.action, XDP_PASS);
+            if (group->answered != answered) return std::vector<Answer>{{worker, datagram_of(outcome.frame)}};
+            if (outcome.action == XDP_REDIRECT)
+                for (size_t to = 0; to < group->workers; to++) {
+                    answers.push_back({to, datagram_of(outcome.frame)});
+                    answers.back().datagram[offsetof(pa_header, worker)] = static_cast<uint8_t>(to);
+                }
+            return answers;
+        };
+    }
+
+    LoadedPortStage stage;
+    fib::FibImage image;
+    pp_sum_group* groups = nullptr;
+    pp_sum_group* group = nullptr;
+    ar::Epoch epoch;
+};
+
+class Aggregation : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    }
+};
+
+Datagram add(const Stage& stage, size_t worker, uint32_t chunk, const std::vector<int32_t>& elements) {
+    ar::Epoch epoch = stage.epoch;
+    const uint32_t slots = epoch.slots;
+    pa_header header{PA_MAGIC,
+                     PA_ADD,
+                     static_cast<uint8_t>(PA_INT32 | ((chunk & slots) != 0 ? PA_VERSION_BIT : 0)),
+                     chunk,
+                     key,
+                     epoch.number,
+                     static_cast<uint16_t>(chunk % slots),
+                     static_cast<uint16_t>(elements.size()),
+                     static_cast<uint8_t>(worker),
+                     0};
+    Datagram datagram(sizeof header + elements.size() * 4);
+    std::memcpy(datagram.data(), &header, sizeof header);
+    std::memcpy(datagram.data() + sizeof header, elements.data(), elements.size() * 4);
+    return datagram;
+}
+
+struct Shape {
+    uint16_t workers, slots, elements;
+};
+class AggregationOf : public testing::TestWithParam<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, AggregationOf,
+                         testing::Values(Shape{1, 1, 2}, Shape{2, 2, 64}, Shape{4, 8, 64}, Shape{4, 32, 256},
+                                         Shape{4, 16, 362}, Shape{16, 4, 362}, Shape{64, 2, 62}),
+                         [](const auto& of) {
+                             return std::to_string(of.param.workers) + "_workers_" +
+                                    std::to_string(of.param.slots) + "_slots_" +
+                                    std::to_string(of.param.elements) + "_elements";
+                         });
+
+TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
+    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    const auto [workers, slots, elements] = GetParam();
+    Stage stage(workers, slots, elements);
+    std::mt19937 random(workers * 1000U + elements);
+    std::vector<std::unique_ptr<ar::Stream>> streams;
+    std::vector<ar::Stream*> all;
+    for (uint8_t worker = 0; worker < workers; worker++) {
+        ar::Epoch epoch = stage.epoch;
+        epoch.worker = worker;
+        all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
+    }
+    const size_t length = size_t{elements} * (workers > 16 ? 20 : 60) - 1;
+    std::vector<std::vector<int32_t>> in(workers, std::vector<int32_t>(length)), out = in;
+    std::vector<int32_t> sum(length);
+    for (size_t worker = 0; worker < workers; worker++) {
+        for (size_t i = 0; i < length; i++) {
+            in[worker][i] = static_cast<int32_t>(random());
+            sum[i] =
+                static_cast<int32_t>(static_cast<uint32_t>(sum[i]) + static_cast<uint32_t>(in[worker][i]));
+        }
+        streams[worker]->add(std::make_unique<ar::Int32Message>(in[worker], out[worker], elements));
+    }
+    ar::test::LossyNetwork network(all, stage.as_router(), {.loss = 0.02, .duplicates = 0.05, .late = 0.2},
+                                   elements);
+    ASSERT_TRUE(network.run());
+    EXPECT_GT(network.lost(), 0U);
+    for (size_t worker = 0; worker < workers; worker++)
+        EXPECT_EQ(out[worker], sum) << "worker " << worker;
+    EXPECT_EQ(stage.group->chunks, (length + elements - 1) / elements) << "each chunk is whole once";
+    uint64_t again = 0;
+    for (size_t worker = 0; worker < workers; worker++)
+        again += stage.group->worker[worker].again;
+    EXPECT_GT(again, 0U);
+    // What a network holds back for long enough is of a chunk long done.
+    for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
+        EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
+}
+
+TEST_F(Aggregation, the_last_worker_to_come_leaves_as_the_sum_and_a_duplicate_is_answered) {
+    Stage stage(3, 4, 64);
+    const Outcome first = stage.run(0, add(stage, 0, 0, {1, 2, INT32_MAX, -1}));
+    EXPECT_EQ(first.action, XDP_DROP);
+    EXPECT_EQ(first.verdict, PP_AGGREGATED);
+    EXPECT_EQ(first.verdicts_counted, 1);
+    EXPECT_EQ(stage.run(1, add(stage, 1, 0, {10, 20, 1, -1})).action, XDP_DROP);
+    EXPECT_EQ(stage.run(1, add(stage, 1, 0, {10, 20, 1, -1})).action, XDP_DROP)
+        << "there already, and not whole yet";
+    const Outcome last = stage.run(2, add(stage, 2, 0, {100, 200, 0, 5}));
+    EXPECT_EQ(last.action, XDP_REDIRECT);
+    EXPECT_EQ(last.verdict, PP_AGGREGATED);
+    const std::vector<int32_t> sum{111, 222, INT32_MIN, 3};
+    const auto elements_of = [](const Bytes& frame) {
+        std::vector<int32_t> elements(4);
+        std::memcpy(elements.data(), frame.data() + 66, 16);
+        return elements;
+    };
+    EXPECT_EQ(elements_of(last.frame), sum);
+    const Outcome again = stage.run(1, add(stage, 1, 0, {10, 20, 1, -1}));
+    EXPECT_EQ(again.action, XDP_REDIRECT);
+    EXPECT_EQ(again.ingress.tx_packets, 1U);
+    EXPECT_EQ(elements_of(again.frame), sum);
+    // A right frame, back to where it came from.
+    const Bytes sent = Stage::frame_of(1, add(stage, 1, 0, {10, 20, 1, -1}));
+    EXPECT_TRUE(std::equal(again.frame.begin(), again.frame.begin() + 6, sent.begin() + 6));
+    EXPECT_TRUE(std::equal(again.frame.begin() + 6, again.frame.begin() + 12, sent.begin()));
+    EXPECT_TRUE(std::equal(again.frame.begin() + 26, again.frame.begin() + 30, sent.begin() + 30))
+        << "source address";
+    EXPECT_TRUE(std::equal(again.frame.begin() + 30, again.frame.begin() + 34, sent.begin() + 26))
+        << "destination";
+    EXPECT_TRUE(std::equal(again.frame.begin() + 34, again.frame.begin() + 36, sent.begin() + 36)) << "ports";
+    EXPECT_EQ(forward::checksum_of(again.frame.data() + 14, 20), 0);
+    EXPECT_EQ(stage.group->answered, 1U);
+    EXPECT_EQ(stage.group->worker[1].again, 2U);
+    EXPECT_EQ(stage.group->worker[2].last, 1U);
+}
+
+TEST_F(Aggregation, strangers_are_counted_by_reason_and_change_no_sum) {
+    Stage stage(2, 4, 64);
+    const std::vector<int32_t> elements{1, 2, 3, 4};
+    ASSERT_EQ(stage.run(0, add(stage, 0, 0, elements)).action, XDP_DROP);
+    std::vector<uint8_t> slots_before(sizeof(pp_sum_slot));
+    const uint32_t at = 1000;
+    bpf_map_lookup_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, slots_before.data());
+    const auto refused = [&](pp_sum_drop why, const Bytes& frame) {
+        const uint64_t before = stage.group->drops[why], all = stage.drops();
+        const Outcome outcome = stage.stage.run(1, frame);
+        EXPECT_EQ(outcome.action, XDP_DROP);
+        EXPECT_EQ(outcome.verdict, PP_DROP_AGGREGATION);
+        EXPECT_EQ(stage.group->drops[why], before + 1);
+        EXPECT_EQ(stage.drops(), all + 1);
+    };
+    const auto changed = [&](auto change, size_t worker = 1, size_t longer = 0) {
+        Datagram datagram = add(stage, 1, 0, elements);
+        pa_header header{};
+        std::memcpy(&header, datagram.data(), sizeof header);
+        change(header);
+        std::memcpy(datagram.data(), &header, sizeof header);
+        datagram.resize(datagram.size() + longer);
+        return Stage::frame_of(worker, datagram);
+    };
+    refused(PP_SUM_SOURCE, changed([](pa_header&) {}, 5));
+    refused(PP_SUM_SOURCE, changed([](pa_header& header) { header.worker = 0; }));
+    refused(PP_SUM_SOURCE, changed([](pa_header& header) { header.worker = 2; }, 2));
+    refused(PP_SUM_SOURCE, changed([](pa_header& header) { header.worker = 255; }));
+    for (int bit = 0; bit < 64; bit++)
+        refused(PP_SUM_KEY, changed([&](pa_header& header) { header.key ^= uint64_t{1} << bit; }));
+    refused(PP_SUM_EPOCH, changed([](pa_header& header) { header.epoch--; }));
+    refused(PP_SUM_EPOCH, changed([](pa_header& header) { header.epoch++; }));
+    refused(PP_SUM_TYPE, changed([](pa_header& header) { header.type = PA_BFP16; }));
+    refused(PP_SUM_TYPE, changed([](pa_header& header) { header.kind = PA_RESULT; }));
+    refused(PP_SUM_TYPE, changed([](pa_header& header) { header.kind = 77; }));
+    for (const uint16_t count : std::to_array<uint16_t>({0, 1, 3, 2, 6, 66, 65535}))
+        refused(PP_SUM_LENGTH, changed([&](pa_header& header) { header.count = count; }));
+    refused(PP_SUM_LENGTH, changed([](pa_header&) {}, 1, 1));
+    refused(PP_SUM_LENGTH, changed([](pa_header& header) { header.count += 2; }, 1, 8));
+    refused(PP_SUM_SLOT, changed([](pa_header& header) { header.slot = 1; }));
+    refused(PP_SUM_SLOT, changed([](pa_header& header) { header.slot = 65535; }));
+    refused(PP_SUM_SLOT, changed([](pa_header& header) { header.type |= PA_VERSION_BIT; }));
+    refused(PP_SUM_AHEAD, changed([](pa_header& header) { header.chunk = 8; }));
+    refused(PP_SUM_AHEAD,
+            changed([](pa_header& header) { header.chunk = 4, header.type |= PA_VERSION_BIT; }));
+    refused(PP_SUM_STALE,
+            changed([](pa_header& header) { header.chunk = uint32_t(-4), header.type |= PA_VERSION_BIT; }));
+    refused(PP_SUM_FORM, changed([](pa_header& header) { header.magic++; }));
+    refused(PP_SUM_FORM, Stage::frame_of(1, Datagram(10)));
+    Bytes fragment = changed([](pa_header&) {});
+    fragment[20] = 0x20;  // more fragments
+    fragment[24] = fragment[25] = 0;
+    const uint16_t sum = forward::checksum_of(fragment.data() + 14, 20);
+    fragment[24] = static_cast<uint8_t>(sum >> 8), fragment[25] = static_cast<uint8_t>(sum);
+    refused(PP_SUM_FORM, fragment);
+    stage.group->running = 0;
+    refused(PP_SUM_EPOCH, changed([](pa_header&) {}));
+    stage.group->running = 1;
+
+    std::vector<uint8_t> slots_after(sizeof(pp_sum_slot));
+    bpf_map_lookup_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, slots_after.data());
+    EXPECT_EQ(slots_after, slots_before);
+    EXPECT_EQ(stage.run(1, add(stage, 1, 0, elements)).action, XDP_REDIRECT) << "the worker itself is none";
+}
+
+TEST_F(Aggregation, other_packets_for_the_host_and_what_workers_say_to_the_daemon_pass) {
+    Stage stage(2, 4, 64);
+    const Datagram datagram = add(stage, 1, 0, {1, 2});
+    EXPECT_EQ(stage.stage.run(1, Stage::frame_of(1, datagram, "192.0.2.1", 53)).action, XDP_PASS);
+    EXPECT_EQ(stage.stage
+                  .run(1, forward::frame(forward::arriving,
+                                         forward::Ipv4{.destination = "192.0.2.1", .protocol = 6}))
+                  .action,
+              XDP_PASS);
+    Datagram join = datagram;
+    join[2] = PA_JOIN;
+    const Outcome outcome = stage.run(1, join);
+    EXPECT_EQ(outcome.action, XDP_PASS);
+    EXPECT_EQ(outcome.verdict, PP_HOST_LOCAL);
+    const pp_sum_worker& worker = stage.group->worker[1];
+    EXPECT_EQ(worker.udp_port, htons(40001));
+    EXPECT_EQ(worker.port, 1);
+    EXPECT_EQ(worker.router, htonl(0xc0000201));
+    EXPECT_EQ(std::memcmp(worker.mac, forward::peer.data(), 6), 0);
+    EXPECT_EQ(std::memcmp(worker.router_mac, forward::port1.data(), 6), 0);
+    EXPECT_GT(worker.heard, 0U);
+    join[8] ^= 1;  // another key
+    EXPECT_EQ(stage.run(1, join).verdict, PP_DROP_AGGREGATION);
+    // To another router than this one it is transit.
+    EXPECT_EQ(stage.stage.run(1, Stage::frame_of(1, datagram, "10.1.0.9")).verdict, PP_FORWARDED);
+}
+
+TEST_F(Aggregation, a_slot_that_another_cpu_holds_is_not_touched) {
+    Stage stage(2, 4, 64);
+    pp_sum_slot slot{};
+    slot.lock = 1;
+    const uint32_t at = 1000;
+    ASSERT_EQ(bpf_map_update_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, &slot, BPF_ANY), 0);
+    EXPECT_EQ(stage.run(1, add(stage, 1, 0, {1, 2})).verdict, PP_DROP_AGGREGATION);
+    EXPECT_EQ(stage.group->drops[PP_SUM_BUSY], 1U);
+    slot.lock = 0;
+    ASSERT_EQ(bpf_map_update_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, &slot, BPF_ANY), 0);
+    EXPECT_EQ(stage.run(1, add(stage, 1, 0, {1, 2})).verdict, PP_AGGREGATED);
+}
+
+TEST_F(Aggregation, a_port_without_it_has_no_instruction_of_it) {
+    const auto geometry = fib::plan_geometry(forward::small_capacity());
+    const LoadedPortStage plain(geometry, port, port);
+    const LoadedPortStage adding(geometry, port, port, {.aggregation = true});
+    std::cout << "without: " << plain.program_facts(1) << "\nwith:    " << adding.program_facts(1) << "\n";
+    // The function alone is some hundreds of instructions.
+    EXPECT_GT(adding.program_length(1), plain.program_length(1) + 300);
+}
+
+// A run is short against what surrounds it, so that only the mean of many means something, and only beside
+// the packet that changes nothing.
+TEST_F(Aggregation, what_a_packet_costs) {
+    for (const uint16_t elements : std::to_array<uint16_t>({64, 256, 362})) {
+        Stage stage(2, 512, elements);
+        const std::vector<int32_t> some(elements, 3);
+        constexpr uint32_t chunks = 10000;
+        double first = 0, last = 0, again = 0;
+        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+            const Bytes one = Stage::frame_of(0, add(stage, 0, chunk, some));
+            first += stage.stage.nanoseconds(1, one, 1);
+            again += stage.stage.nanoseconds(1, one, 1);
+            last += stage.stage.nanoseconds(1, Stage::frame_of(1, add(stage, 1, chunk, some)), 1);
+        }
+        EXPECT_EQ(stage.group->chunks, chunks);
+        std::cout << elements << " elements: first " << first / chunks
+                  << " ns, last (adds, and copies the sum out) " << last / chunks
+                  << " ns, one that is there already " << again / chunks << " ns\n";
+    }
+}
+
+}  // namespace
+}  // namespace pktpit::test

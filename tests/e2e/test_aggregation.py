@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The router adds what workers send it: real workers behind its ports, over a network that loses, doubles and reorders
+(by the workers' own doing: they drop, repeat and hold back datagrams either way)."""
+
+import copy
+import socket
+import struct
+
+import pytest
+from lib.packets import token, udp4
+from lib.stream import assert_nothing_lost
+from lib.summing import KEY, PORT, Job, give_addresses, group
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = [pytest.mark.pktpit("Linux adds nothing"), pytest.mark.xdp("port stages do the adding"),
+              pytest.mark.timeout(120)]
+FAULTS = {"lose": 0.005, "duplicate": 0.01, "delay": 0.02}  # each way, at each worker
+
+
+@pytest.fixture
+def jobs():
+    running = []
+
+    def start(workers, **options):
+        running.append(Job(workers, **options))
+        return running[-1]
+
+    yield start
+    for job in running:
+        job.close()
+
+
+def build(build_net, count=4, each=1, settings=None, groups=None):
+    workers = []
+
+    def configure(topology):
+        workers.extend(give_addresses(topology, each))
+        return {"aggregation": {"groups": groups(workers) if groups else {"job1": group(workers, **(settings or {}))}}}
+
+    net = build_net(count=count, configure=configure)
+    net.workers = workers
+    return net
+
+
+def shown(net, name="job1"):
+    return net.router.json("show", "aggregation")["groups"][name]
+
+
+@requirement("4 workers on 4 ports, 1 % loss, 1 % duplicates, reordering: every sum at every worker is bit-exact")
+def test_four_workers_over_a_bad_network(build_net, jobs):
+    net = build(build_net)
+    job = jobs(net.workers, rounds=20, elements=362 * 200, **FAULTS)
+    done = job.finish()
+    assert all(one["again"] > 0 and one["repeated"] > 0 for one in done), "there was no loss"
+    state = shown(net)
+    assert state["chunks"] == 20 * 200
+    assert sum(one["packets"] for one in state["workers"]) > 4 * state["chunks"], "with those that were sent again"
+    assert sum(one["last"] for one in state["workers"]) == state["chunks"]
+    assert {why: count for why, count in state["drops"].items() if count and why not in ("stale", "epoch")} == {}
+
+
+@requirement("16 workers, 4 behind each port: a copy of the result for each of them")
+def test_sixteen_workers_four_behind_a_port(build_net, jobs):
+    net = build(build_net, each=4, settings={"slots": 64})
+    job = jobs(net.workers, rounds=5, elements=362 * 100, **FAULTS)
+    job.finish(90)
+    assert shown(net)["chunks"] == 5 * 100
+
+
+@requirement("without loss each worker gets its result by the first copy, and nothing is sent twice in the main")
+def test_results_come_without_asking(build_net, jobs):
+    net = build(build_net, count=2, each=2, settings={"slots": 32})
+    done = jobs(net.workers, rounds=5, elements=362 * 100).finish()
+    # A busy machine may let a timer run out.
+    assert sum(one["again"] for one in done) < 0.2 * sum(one["sent"] for one in done), done
+    state = shown(net)
+    assert state["answered"] < 0.2 * state["chunks"] * 4, state
+
+
+@requirement("a worker that is killed is told to the others within its timeout; started again it joins a new epoch")
+def test_worker_is_killed_and_started_again(build_net, jobs):
+    net = build(build_net, settings={"timeout_ms": 1000})
+    job = jobs(net.workers, rounds=100000, elements=362 * 20, **FAULTS)
+    for worker in job.running:
+        worker.wait("round", 3)
+    assert [worker["port"] for worker in shown(net)["workers"]] == [host.port for host in net.hosts]
+    job.running[2].kill()
+    for worker in job.running[:2] + job.running[3:]:
+        assert worker.wait("failed", deadline=10)["lost"] == [2]
+    assert shown(net)["workers"][2]["lost"]
+    job.restart(2)
+    for worker in job.running:
+        assert worker.wait("joined", 1 if worker is job.running[2] else 2)["epoch"] == job.running[2].wait("joined")["epoch"]
+    epochs = [one["epoch"] for one in job.running[0].of("joined")]
+    assert epochs[1] == (epochs[0] + 1) % 65536
+    before = len(job.running[0].of("round"))
+    wait_for(lambda: len(job.running[0].of("round")) > before + 3, 20, "rounds go on")
+    assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
+    # One that is started anew before anybody has missed it.
+    joined = [len(worker.of("joined")) for worker in job.running]
+    job.running[3].kill()
+    job.restart(3)
+    for worker, count in zip(job.running[:3], joined):
+        worker.wait("joined", count + 1, deadline=15)
+    before = len(job.running[0].of("round"))
+    wait_for(lambda: len(job.running[0].of("round")) > before + 3, 20, "rounds go on")
+    assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
+
+
+@requirement("kill -9 of the daemon: the stage goes on adding; a restarted daemon takes the epoch over")
+def test_daemon_is_killed_and_restarted(build_net, jobs):
+    net = build(build_net)
+    job = jobs(net.workers, rounds=400, elements=362 * 100, pause_ms=5, **FAULTS)
+    for worker in job.running:
+        worker.wait("round", 5)
+    epoch = shown(net)["epoch"]
+    net.router.kill()
+    counts = [len(worker.of("round")) for worker in job.running]
+    for worker, count in zip(job.running, counts):
+        worker.wait("round", count + 20)
+    net.router.start()
+    state = shown(net)
+    assert (state["running"], state["epoch"]) == (True, epoch)
+    job.finish(90)
+    assert all(len(worker.of("joined")) == 1 for worker in job.running), "nobody had to join again"
+
+
+@requirement("a reload adds and removes groups while others run, and a refused one changes nothing")
+def test_reload_under_way(build_net, jobs):
+    net = build(build_net, each=2, groups=lambda workers: {"job1": group(workers[0::2])})
+    first, second = net.workers[0::2], net.workers[1::2]
+    job = jobs(first, rounds=300, elements=362 * 50, pause_ms=5, **FAULTS)
+    job.running[0].wait("round", 3)
+    config = copy.deepcopy(net.router.config)
+    config["aggregation"]["groups"]["job2"] = group(second, port=PORT + 1, slots=64)
+    net.router.write(config)
+    net.router.reload()
+    other = jobs(second, rounds=5, elements=362 * 50, port=PORT + 1, **FAULTS)
+    other.finish()
+    # Somebody else has the port.
+    with net.topology.router_namespace.entered():
+        taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    taken.bind(("0.0.0.0", PORT + 2))
+    refused = copy.deepcopy(config)
+    del refused["aggregation"]["groups"]["job2"]
+    refused["aggregation"]["groups"]["job3"] = group(second, port=PORT + 2)
+    net.router.write(refused)
+    said = net.router.reload(check=False)
+    assert said.returncode and "/aggregation/groups/job3/port" in said.stdout + said.stderr
+    taken.close()
+    assert set(net.router.json("show", "aggregation")["groups"]) == {"job1", "job2"}
+    net.router.write()
+    net.router.reload()
+    assert set(net.router.json("show", "aggregation")["groups"]) == {"job1"}
+    job.finish(90)
+    assert all(len(worker.of("joined")) == 1 for worker in job.running), "nobody had to join again"
+
+
+@requirement("groups that go take the adding out of the programs; they come back with a reload")
+def test_last_group_goes_and_comes_back(build_net, jobs):
+    net = build(build_net, count=2)
+    jobs(net.workers, rounds=2).finish()
+    without = copy.deepcopy(net.router.config)
+    del without["aggregation"]
+    net.router.write(without)
+    net.router.reload()
+    assert net.router.json("show", "aggregation")["groups"] == {}
+    assert not [name for name in net.router.pins.iterdir() if "sum" in name.name]
+    net.router.write()
+    net.router.reload()
+    jobs(net.workers, rounds=2).finish()
+
+
+@requirement("no packet of a stranger changes a sum: counted by reason")
+def test_strangers(build_net, jobs):
+    net = build(build_net)
+    job = jobs(net.workers, rounds=200, elements=362 * 20, pause_ms=5)
+    job.running[0].wait("round", 3)
+    epoch = shown(net)["epoch"]
+    host = net.hosts[0]
+
+    def datagram(key=int(KEY, 16), worker=0, epoch=epoch, slot=0, count=2, chunk=0, payload=b"\xff" * 8):
+        return struct.pack("<HBBIQHHHBb", 0x7031, 1, 1, chunk, key, epoch, slot, count, worker, 0) + payload
+
+    sent = {
+        "key": datagram(key=1), "epoch": datagram(epoch=(epoch - 1) % 65536), "slot": datagram(slot=999),
+        "length": datagram(payload=b"\0" * 7), "source": datagram(worker=1), "form": b"hello",
+    }
+    with host.namespace.entered():
+        stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    stranger.bind((net.workers[0][1], 0))
+    for bytes_ in sent.values():
+        stranger.sendto(bytes_, (host.router_ip4, PORT))
+    wait_for(lambda: all(shown(net)["drops"][why] >= 1 for why in sent), 5, "each is counted")
+    stranger.close()
+    with host.namespace.entered():
+        stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    stranger.bind((host.ip4, 0))  # no worker's address
+    before = shown(net)["drops"]["source"]
+    stranger.sendto(datagram(), (host.router_ip4, PORT))
+    wait_for(lambda: shown(net)["drops"]["source"] == before + 1, 5, "it is counted")
+    stranger.close()
+    assert net.router.counters()["drop_aggregation"] >= 7
+    job.finish()
+
+
+@requirement("plain forwarding on the same ports goes on beside the adding, nothing lost")
+def test_forwarding_beside_it(build_net, jobs, stream):
+    net = build(build_net)
+    job = jobs(net.workers, rounds=60, elements=362 * 100, pause_ms=10)
+    job.running[0].wait("round", 2)
+    running = stream(net.a, net.b)
+    running.flows_again(2000)
+    job.finish()
+    assert_nothing_lost(running.finish())
+
+
+@requirement("where the router does not answer, workers add by a ring over TCP, and say so")
+def test_ring_without_a_router(build_net, jobs):
+    net = build(build_net, count=3, groups=lambda workers: {})
+    peers = ",".join(f"{address}:7000" for _, address in net.workers)
+    job = jobs(net.workers, rounds=5, elements=50001, peers=peers, router_timeout_ms=300)
+    job.finish()
+    for worker in job.running:
+        assert worker.of("joined")[0]["way"] == "ring"
+        assert "no answer from" in worker.of("log")[0]["text"]
+
+
+@requirement("who is missing is named")
+def test_worker_that_does_not_come(build_net, jobs):
+    net = build(build_net, count=2)
+    job = Job(net.workers[:1])
+    try:
+        wait_for(lambda: shown(net)["workers"][0]["joined"], 5, "it has joined")
+        text = net.router.cli("show", "aggregation").stdout
+        assert "waits for workers" in text and "missing" in text
+    finally:
+        job.close()
+
+
+@requirement("what a worker sends beside elements is a packet like any other")
+def test_port_is_not_in_the_way_of_transit(build_net):
+    net = build(build_net, count=2)
+    mark = token()
+    net.a.send(udp4(net.a, net.b, mark, dport=PORT))
+    net.b.receive(mark)

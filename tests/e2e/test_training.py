@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A small network is trained by four workers through the router, in Python."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from lib.namespaces import run
+from lib.pktpit_router import BUILD
+from lib.summing import KEY, PORT, give_addresses, group
+from lib.waiting import wait_for
+
+requirement = pytest.mark.requirement
+pytestmark = [pytest.mark.pktpit("Linux adds nothing"), pytest.mark.xdp("port stages do the adding")]
+PROGRAM = Path(__file__).parent / "training.py"
+
+
+@requirement("four workers train through the router, and have the same weights as one process that adds by itself")
+def test_same_weights_as_without_a_router(build_net):
+    workers = []
+
+    def configure(topology):
+        workers.extend(give_addresses(topology, 1))
+        return {"aggregation": {"groups": {"job1": group(workers, slots=16)}}}
+
+    net = build_net(count=4, configure=configure)
+    processes = [host.namespace.start(
+        "env", f"PKTPIT_ALLREDUCE_LIBRARY={BUILD}/allreduce/libpktpit_allreduce.so.0", "OMP_NUM_THREADS=1", sys.executable, PROGRAM,
+        "--router", host.router_ip4, "--bind", address, "--worker", number, "--port", PORT, "--key", KEY, stdout=-1, text=True)
+        for number, (host, address) in enumerate(workers)]
+    alone = run("env", "OMP_NUM_THREADS=1", sys.executable, PROGRAM, "--alone", 4, timeout=50).stdout.split()
+    wait_for(lambda: all(process.poll() is not None for process in processes), 50, "all workers have trained")
+    trained = [process.stdout.read().split() for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    assert float(alone[2]) < float(alone[1]), "it learns"
+    assert {words[0] for words in trained} == {alone[0]}
+    state = net.router.json("show", "aggregation")["groups"]["job1"]
+    # 20 steps of 1,024 and of 64 gradients: 3 packets and one.
+    assert state["chunks"] == 20 * 4

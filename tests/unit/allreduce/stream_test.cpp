@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workers over a network that loses, doubles and reorders, with a router that has no slots: every sum is
+// right, and no worker takes a slot before it may.
+#include "allreduce/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "allreduce/int32_message.h"
+#include "tests/unit/allreduce/naive_router.h"
+
+namespace pktpit::allreduce::test {
+namespace {
+
+using Vector = std::vector<int32_t>;
+
+Epoch epoch_of(uint8_t worker, uint16_t workers, uint16_t slots, uint16_t elements = 16) {
+    return {.key = 0x1234567890abcdef,
+            .number = 7,
+            .worker = worker,
+            .workers = workers,
+            .slots = slots,
+            .elements = elements,
+            .type = PA_INT32};
+}
+
+struct Job {
+    Job(uint16_t workers, uint16_t slots, uint16_t elements = 16)
+        : router(epoch_of(0, workers, slots, elements)) {
+        for (uint16_t worker = 0; worker < workers; worker++)
+            streams.push_back(
+                std::make_unique<Stream>(epoch_of(static_cast<uint8_t>(worker), workers, slots, elements)));
+    }
+    /// A message of random elements of each worker.
+    void add(size_t elements, std::mt19937& random) {
+        std::vector<Vector>& in = inputs.emplace_back();
+        outputs.emplace_back(streams.size(), Vector(elements));
+        for (size_t worker = 0; worker < streams.size(); worker++) {
+            in.emplace_back(elements);
+            for (int32_t& one : in.back())
+                one = static_cast<int32_t>(random());
+        }
+        for (size_t worker = 0; worker < streams.size(); worker++)
+            numbers.push_back(streams[worker]->add(std::make_unique<Int32Message>(
+                in[worker], outputs.back()[worker], streams[worker]->epoch().elements)));
+    }
+    bool run(const Faults& faults, uint32_t seed) {
+        std::vector<Stream*> all;
+        for (const auto& one : streams)
+            all.push_back(one.get());
+        return LossyNetwork(all, std::ref(router), faults, seed).run();
+    }
+    void expect_sums() const {
+        for (size_t message = 0; message < inputs.size(); message++) {
+            Vector sum(inputs[message][0].size());
+            for (const Vector& one : inputs[message])
+                std::ranges::transform(sum, one, sum.begin(), [](int32_t a, int32_t b) {
+                    return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+                });
+            for (const Vector& out : outputs[message])
+                ASSERT_EQ(out, sum) << "message " << message;
+        }
+    }
+    NaiveRouter router;
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::deque<std::vector<Vector>> inputs, outputs;
+    std::vector<uint64_t> numbers;
+};
+
+TEST(Stream, sums_are_right_without_faults_and_nothing_is_sent_twice) {
+    std::mt19937 random(1);
+    Job job(4, 8);
+    for (const size_t elements : {1, 2, 15, 16, 17, 1000, 0, 4096})
+        job.add(elements, random);
+    ASSERT_TRUE(job.run({}, 1));
+    EXPECT_EQ(job.router.broken(), "");
+    job.expect_sums();
+    for (const auto& stream : job.streams) {
+        EXPECT_EQ(stream->counts().again, 0U);
+        EXPECT_EQ(stream->counts().sent, job.router.chunks());
+    }
+}
+
+TEST(Stream, sums_are_right_whatever_the_network_does) {
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        SCOPED_TRACE(seed);
+        std::mt19937 random(seed);
+        const auto workers = static_cast<uint16_t>(1 + random() % 6);
+        const auto slots = static_cast<uint16_t>(1U << random() % 6);
+        Job job(workers, slots);
+        for (auto messages = 1 + random() % 5; messages > 0; messages--)
+            job.add(random() % 2000, random);
+        ASSERT_TRUE(job.run({.loss = 0.01 * (seed % 30), .duplicates = 0.05, .late = 0.1}, seed));
+        EXPECT_EQ(job.router.broken(), "");
+        job.expect_sums();
+    }
+}
+
+TEST(Stream, a_worker_that_comes_later_is_waited_for) {
+    std::mt19937 random(5);
+    Job job(2, 4);
+    job.add(500, random);
+    std::vector<Stream*> one{job.streams[0].get()};
+    EXPECT_FALSE(LossyNetwork(one, std::ref(job.router), {}, 1).run(std::chrono::seconds(2)));
+    const auto asked = job.streams[0]->counts().again;
+    EXPECT_GT(asked, 4U) << "it must go on asking";
+    EXPECT_LT(asked, 4U * 20) << "more and more seldom";
+    ASSERT_TRUE(job.run({}, 1));
+    job.expect_sums();
+}
+
+TEST(Stream, what_is_no_result_of_this_epoch_is_ignored) {
+    std::mt19937 random(3);
+    Job job(1, 4);
+    job.add(16, random);
+    Stream& stream = *job.streams[0];
+    Datagram datagram(2048);
+    datagram.resize(stream.next(Time(std::chrono::seconds(1)), datagram));
+    Datagram result = job.router(0, datagram).at(0).datagram;
+    const auto wrong = [&](auto change) {
+        Datagram other = result;
+        pa_header header = *read_header(other);
+        change(header, other);
+        std::memcpy(other.data(), &header, std::min(sizeof header, other.size()));
+        return stream.receive(other);
+    };
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.magic ^= 1; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.key ^= 1; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.epoch ^= 1; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.worker ^= 1; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.kind = PA_ADD; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.chunk += 4; }));
+    EXPECT_FALSE(wrong([](pa_header& header, Datagram&) { header.count -= 2; }));
+    EXPECT_FALSE(wrong([](pa_header&, Datagram& bytes) { bytes.resize(bytes.size() - 4); }));
+    EXPECT_FALSE(wrong([](pa_header&, Datagram& bytes) { bytes.resize(10); }));
+    EXPECT_FALSE(stream.idle());
+    EXPECT_TRUE(stream.receive(result));
+    EXPECT_TRUE(stream.idle());
+    EXPECT_FALSE(stream.receive(result));
+    job.expect_sums();
+}
+
+}  // namespace
+}  // namespace pktpit::allreduce::test
