@@ -90,6 +90,7 @@ struct pp_egress {
     __u64 tags;
     __u32 mtu;
     __u32 route_counter; /* of the route, 0: it is not counted */
+    __u32 interface;     /* to leave by; of programs with filters alone */
 };
 
 /* Does the frame hold `bytes` bytes from `offset` on? Frags are asked for only when the linear part ends

@@ -4,6 +4,7 @@
 #define PKTPIT_BPF_MAPS_H
 
 #include "bpf/bpf_common.h"
+#include "bpf/filter_layout.h"
 
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
@@ -21,6 +22,9 @@ const volatile __u32 split_table_offset;
 const volatile __u32 cold_table_offset;
 /* Packets are the kernel's while the daemon stands still: pp_order.hold. */
 const volatile __u32 watch_daemon;
+
+/* Of the filter image. half_bytes 0: packets of this port meet no filter. */
+const volatile struct pp_filter_shape filter_shape;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
@@ -82,6 +86,22 @@ struct {
     __uint(key_size, sizeof(__u32));
     __uint(value_size, sizeof(struct pp_order));
 } order SEC(".maps");
+
+/* Sizes as the image's and the number of its rules are. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, 4096);
+} filter_image SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct pp_filter_counters);
+} filter_counters SEC(".maps");
 
 PP_INLINE struct pp_order* pp_order_of_sockets(void) {
     __u32 zero = 0;

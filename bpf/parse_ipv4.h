@@ -161,6 +161,10 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(options)) return options;
     if (unlikely(total_length > out->mtu)) return PP_PUNT_TOO_BIG;
 
+    if (pp_has_filters()) {
+        enum pp_verdict filtered = pp_filtered(f, out->interface, 0, PP_FORWARDED);
+        if (unlikely(filtered != PP_FORWARDED)) return filtered;
+    }
     /* TTL, protocol and checksum are one word, and little-endian: one load and one store. */
     __u32 checksum = pp_checksum_ttl_minus_one((__u16)(ttl_word >> 16));
     words[2].value = ((ttl_word & 0xffff) - 1) | checksum << 16;

@@ -140,6 +140,10 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(egress)) return egress;
     if (unlikely(PP_IPV6_HEADER + payload > out->mtu)) return PP_PUNT_TOO_BIG;
 
+    if (pp_has_filters()) {
+        enum pp_verdict filtered = pp_filtered(f, out->interface, 0, PP_FORWARDED);
+        if (unlikely(filtered != PP_FORWARDED)) return filtered;
+    }
     ip[7]--;
     f->packet_end = f->l3_offset + PP_IPV6_HEADER + payload;
     return PP_FORWARDED;

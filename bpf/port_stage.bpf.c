@@ -178,6 +178,21 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
     return action;
 }
 
+/* The filters of an IP packet that this stage does not forward itself. One that a filter has decided about is
+ * not asked about again. */
+PP_INLINE enum pp_verdict pp_filter_others(const struct pp_frame* f, const struct pp_egress* out,
+                                           enum pp_verdict verdict) {
+    if (f->ethertype != PP_ETHERTYPE_IPV4 && f->ethertype != PP_ETHERTYPE_IPV6) return verdict;
+    __u32 index = verdict & (PP_VERDICT_CAPACITY - 1);
+    PP_BARRIER(index);
+    index &= PP_VERDICT_CAPACITY - 1;
+    const __u32 action = pp_actions[index];
+    if ((action != PP_ACTION_HOST && action != PP_ACTION_PUNT) || verdict == PP_HOST_FILTER) return verdict;
+    const int leaving =
+        verdict == PP_PUNT_NO_NEIGHBOUR || verdict == PP_PUNT_TOO_BIG || verdict == PP_PUNT_IPV4_OPTIONS;
+    return pp_filtered(f, leaving ? out->interface : 0, action == PP_ACTION_HOST, verdict);
+}
+
 /* `observe` is known when this is compiled. */
 PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     if (observe) pp_observe_begin(ctx);
@@ -194,6 +209,7 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     f.length = (__u32)((long)f.end - (long)f.data);
 
     struct pp_egress out;
+    out.interface = 0;
     enum pp_verdict verdict = pp_parse_l2(&f);
     if (unlikely(verdict)) return PP_FINISH(ctx, verdict);
     const __u32 place = f.l3_offset | (__u32)f.ethertype << 16;
@@ -216,8 +232,10 @@ again:
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
     if (unlikely(verdict != PP_FORWARDED)) {
         if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset ||
-            f.interface & PP_ALL_ROUTES)
+            f.interface & PP_ALL_ROUTES) {
+            if (pp_has_filters()) verdict = pp_filter_others(&f, &out, verdict);
             return PP_FINISH(ctx, verdict);
+        }
         const int kernels =
             unlikely(pp_fib_has_kernel_routes(f.image, f.geometry)) && pp_is_kernels(ctx, place, f.interface);
         if (likely(!kernels) && pp_hand_over(ctx, place)) return XDP_REDIRECT;

@@ -15,6 +15,7 @@
 #define PKTPIT_BPF_ROUTE_H
 
 #include "bpf/bpf_common.h"
+#include "bpf/filter.h"
 
 PP_INLINE __u32 pp_kind(const struct pp_egress* out) {
     return (__u32)(out->next >> 48) & 0xff;
@@ -27,6 +28,7 @@ PP_INLINE void pp_read_adjacency(struct pp_frame* f, __u32 index, struct pp_egre
     out->own = PP_LOAD64(&adjacency->own);
     out->tags = PP_LOAD64(&adjacency->tpid);
     out->mtu = *(const volatile __u32*)&adjacency->mtu;
+    if (pp_has_filters()) out->interface = *(const volatile __u16*)&adjacency->interface;
 }
 
 /* Is it the kernel's, by its destination? PP_NONE: no. */

@@ -75,7 +75,9 @@ enum pp_action {
     X(HOST_KERNEL_ROUTE, HOST, "host_kernel_route", "a route matches that only the kernel can forward by")   \
     X(AGGREGATED, TAKEN, "aggregated", "a worker's elements, added to a sum of the aggregation service")     \
     X(DROP_AGGREGATION, DROP, "drop_aggregation",                                                            \
-      "for a group of the aggregation service, which refuses it: show aggregation")
+      "for a group of the aggregation service, which refuses it: show aggregation")                          \
+    X(DROP_FILTER, DROP, "drop_filter", "a filter's rule drops it")                                          \
+    X(HOST_FILTER, HOST, "host_filter", "a filter's rule gives it to the kernel")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

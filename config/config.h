@@ -15,6 +15,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "config/filter.h"
 
 namespace pktpit::config {
 
@@ -68,6 +69,8 @@ struct Interface {
     GenericVlan generic_vlan = GenericVlan::refuse;
     std::string vrf{};          ///< in whose routes its packets are looked up; empty: the default VRF
     std::string description{};  ///< for people
+    std::string filter_in{};    ///< what comes in by it passes this filter; empty: none
+    std::string filter_out{};   ///< the same of what is forwarded out by it
     bool operator==(const Interface&) const = default;
 };
 
@@ -291,6 +294,7 @@ struct Config {
     std::string log_level = "info";
     std::map<std::string, Interface> interfaces;
     Vrfs vrfs;
+    Filters filters;  ///< by name
     std::vector<StaticRoute> routes;
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;

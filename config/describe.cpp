@@ -59,6 +59,10 @@ std::string place(const Interface& one) {
     return "VLAN " + tags + " on " + *one.parent + " (" + vlan_protocol_name(one.vlan_protocol) + ")";
 }
 
+std::string or_none(const std::string& name) {
+    return name.empty() ? "none" : name;
+}
+
 std::string mtu(const Interface& one) {
     return one.mtu ? std::to_string(*one.mtu) : "the device's own";
 }
@@ -86,6 +90,8 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
         if (std::ranges::find(wanted.addresses, one) == wanted.addresses.end())
             out.push_back(name + "remove address " + one.to_string());
     compare(out, name + "VRF", vrf_name(running.vrf), vrf_name(wanted.vrf));
+    compare(out, name + "filter of what comes in", or_none(running.filter_in), or_none(wanted.filter_in));
+    compare(out, name + "filter of what leaves", or_none(running.filter_out), or_none(wanted.filter_out));
     if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
     if (running.forwarding != wanted.forwarding)
         out.push_back(name + "forwarding: " + to_string(running.forwarding) + " → " +
@@ -253,6 +259,27 @@ std::string of_vrf(const std::string& vrf) {
     return vrf.empty() ? "" : " of VRF " + vrf;
 }
 
+void describe_filters(Lines& out, const Filters& running, const Filters& wanted) {
+    for (const auto& [name, rules] : wanted) {
+        const auto found = running.find(name);
+        const std::string line = "filter " + name + ": ";
+        if (found == running.end()) {
+            out.push_back(line + "add, rules: " + std::to_string(rules.size()));
+            continue;
+        }
+        const Filter& before = found->second;
+        if (before.size() != rules.size())
+            out.push_back(line + "rules: " + std::to_string(before.size()) + " → " +
+                          std::to_string(rules.size()));
+        const auto changed = std::ranges::mismatch(before, rules);
+        if (changed.in2 != rules.end())
+            out.push_back(line + "rule " + std::to_string(changed.in2 - rules.begin()) + " becomes " +
+                          to_string(*changed.in2));
+    }
+    for (const auto& [name, rules] : running)
+        if (!wanted.contains(name)) out.push_back("filter " + name + ": remove");
+}
+
 void describe_vrfs(Lines& out, const Config& running, const Config& wanted) {
     for (const auto& [name, vrf] : wanted.vrfs) {
         const auto found = running.vrfs.find(name);
@@ -278,6 +305,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
     compare(out, "log level", running.log_level, wanted.log_level);
 
     describe_vrfs(out, running, wanted);
+    describe_filters(out, running.filters, wanted.filters);
     for (const auto& [name, one] : wanted.interfaces) {
         auto found = running.interfaces.find(name);
         if (found != running.interfaces.end())

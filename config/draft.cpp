@@ -56,6 +56,8 @@ Draft read_draft(const json& document, Errors& errors) {
         read_tcp_service(*found, "/web", draft.settings.web, errors);
     if (auto found = document.find("aggregation"); found != document.end())
         read_aggregation(*found, draft.settings.aggregation, errors);
+    if (auto found = document.find("filters"); found != document.end())
+        read_filters(*found, draft.settings.filters, errors);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

@@ -86,7 +86,7 @@ struct Draft {
 /// address.
 Draft read_draft(const nlohmann::json& document, Errors& errors);
 
-// Its parts.
+// Its parts. Filters (filter_json.cpp) and their JSON again.
 PlacedInterface read_interface(const std::string& name, const nlohmann::json& node, Errors& errors);
 PlacedRoute read_route(const nlohmann::json& node, std::string where, Errors& errors);
 PlacedRoutesFile read_routes_file(const nlohmann::json& node, std::string where, Errors& errors);
@@ -99,6 +99,8 @@ void read_aggregation(const nlohmann::json& node, AggregationGroups& out, Errors
 void read_fpm(const nlohmann::json& node, Fpm& out, Errors& errors);
 /// `where`: its JSON pointer.
 void read_tcp_service(const nlohmann::json& node, const std::string& where, TcpService& out, Errors& errors);
+void read_filters(const nlohmann::json& node, Filters& out, Errors& errors);
+nlohmann::json filters_json(const Filters& filters);
 Wire read_wire(const nlohmann::json& node, const std::string& where, Errors& errors);
 /// Returns whether a BAR is named.
 bool read_payload_memory(const nlohmann::json& node, PayloadMemory& out);

@@ -22,6 +22,7 @@ void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& er
     ConnectedNets nets(draft);
     check_interfaces(draft, exists, errors);
     check_vrfs(draft, errors);
+    check_filters(draft, errors);
     check_workers(draft.settings, errors);
     check_vfio(draft, errors);
     check_dpdk(draft, exists, errors);

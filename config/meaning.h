@@ -46,6 +46,8 @@ std::string reserved_in_net(const IpAddress& address, const Prefix& net);
 void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors& errors);
 /// Their names and tables, and who names them; but for next hops.
 void check_vrfs(const Draft& draft, Errors& errors);
+/// Rules that can never match, sets that are too large, and who names them.
+void check_filters(const Draft& draft, Errors& errors);
 void check_workers(const Config& settings, Errors& errors);
 /// What belongs to a port of the `vfio` dataplane, and to no other.
 void check_vfio(const Draft& draft, Errors& errors);

@@ -25,6 +25,9 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
         value.vlan_protocol = *found == "802.1ad" ? 0x88a8 : 0x8100;
     }
     if (auto found = node.find("vrf"); found != node.end()) value.vrf = vrf_of(*found);
+    if (auto found = node.find("filter_in"); found != node.end()) value.filter_in = found->get<std::string>();
+    if (auto found = node.find("filter_out"); found != node.end())
+        value.filter_out = found->get<std::string>();
     if (auto found = node.find("mtu"); found != node.end()) value.mtu = found->get<uint32_t>();
     if (auto found = node.find("xdp_mode"); found != node.end()) {
         out.has_xdp_mode = true;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "config/config.h"
+#include "config/draft.h"
 #include "config/route_json.h"
 #include "config/words.h"
 
@@ -104,6 +105,8 @@ json interface_json(const Interface& interface) {
     if (!interface.description.empty()) out["description"] = interface.description;
     if (interface.mtu) out["mtu"] = *interface.mtu;
     out["vrf"] = vrf_name(interface.vrf);
+    if (!interface.filter_in.empty()) out["filter_in"] = interface.filter_in;
+    if (!interface.filter_out.empty()) out["filter_out"] = interface.filter_out;
     return out;
 }
 
@@ -186,6 +189,7 @@ json to_json(const Config& config) {
                 {"log_level", config.log_level},
                 {"interfaces", json::object()},
                 {"vrfs", json::object()},
+                {"filters", filters_json(config.filters)},
                 {"routes", json::array()},
                 {"routes_files", json::array()},
                 {"neighbours", json::array()},

@@ -2,6 +2,7 @@
 #include "config/warnings.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/json/pointer.h"
 #include "config/words.h"
@@ -58,6 +59,29 @@ class GatewayWarnings {
     Errors out_;
 };
 
+// A rule all of whose packets an earlier one takes. What several take together is not found.
+void look_at_filters(const Config& config, Errors& out) {
+    for (const auto& [name, list] : config.filters) {
+        const Filter& rules = list;
+        for (size_t i = 1; i < rules.size(); i++) {
+            const auto before = std::span(rules).first(i);
+            const auto first =
+                std::ranges::find_if(before, [&](const auto& one) { return one.covers(rules[i]); });
+            if (first == before.end()) continue;
+            out.push_back({at(at("/filters", name), i),
+                           "the rule can never match: rule " + std::to_string(first - before.begin()) + " (" +
+                               to_string(*first) + ") takes all of its packets before",
+                           "", "put it before that one, or leave it out"});
+        }
+    }
+    for (const auto& [name, rules] : config.filters)
+        if (std::ranges::none_of(config.interfaces, [&wanted = name](const auto& one) {
+                return one.second.filter_in == wanted || one.second.filter_out == wanted;
+            }))
+            out.push_back({at("/filters", name), "no interface has this filter", "",
+                           R"(name it as the "filter_in" or "filter_out" of one)"});
+}
+
 }  // namespace
 
 Errors warnings_of(const Config& config) {
@@ -76,6 +100,7 @@ Errors warnings_of(const Config& config) {
                 warnings.look_at(hop, at(at(at("/routes_files", i), "next_hops"), id), nullptr,
                                  config.routes_files[i].vrf);
     Errors all = warnings.take();
+    look_at_filters(config, all);
     if (config.heartbeat.on_daemon_loss == OnDaemonLoss::kernel && config.dataplane != "xdp")
         all.push_back({"/heartbeat/on_daemon_loss",
                        "ports of the " + in_quotes(config.dataplane) +

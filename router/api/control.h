@@ -106,6 +106,8 @@ class Control {
     virtual std::unique_ptr<LongAnswer> next_hop_groups() = 0;
     /// Which there are, with their interfaces and numbers of routes.
     virtual nlohmann::json vrfs() = 0;
+    /// With their rules and what these have counted.
+    virtual nlohmann::json filters() = 0;
     /// Of the one address: all candidates of the longest matching prefix, the chosen next hop's adjacency and
     /// where a packet would go.
     virtual Result<nlohmann::json> route_to(const AddressQuery& query) = 0;

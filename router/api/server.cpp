@@ -246,6 +246,7 @@ struct ApiServer::State : Answers {
         add_whole("/v1/routes", &parse_route_query, &Control::routes);
         add_whole("/v1/routes/summary", &parse_summary_query, &Control::routes_summary);
         add_plain("/v1/vrfs", &Control::vrfs);
+        add_plain("/v1/filters", &Control::filters);
         add_whole("/v1/next-hop-groups", &Control::next_hop_groups);
         add_all_routes("/v1/routes/all");
         add_query("/v1/route", &parse_route_to_query, &Control::route_to);

@@ -238,6 +238,7 @@ class Application {
         add(show, "counters", "packets, bytes and verdicts", &show_counters);
         add(show, "drift", "what somebody else has changed of the machine, against the configuration",
             &show_drift);
+        add(show, "filters", "filters: their interfaces, rules and what these have counted", &show_filters);
         add(show, "vrfs", "VRFs: their tables, interfaces and numbers of routes", &show_vrfs);
         add(show, "fpm", "the connection of FRR's zebra, and what came by it", &show_fpm);
         add(show, "aggregation", "groups whose vectors the router adds, and their workers",

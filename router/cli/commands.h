@@ -43,6 +43,7 @@ int show_events(const Session& session, bool follow);
 int show_memory(const Session& session);
 int show_routes_summary(const Session& session, const std::string& vrf = {});
 int show_vrfs(const Session& session);
+int show_filters(const Session& session);
 int show_next_hop_groups(const Session& session);
 int show_route(const Session& session, const std::string& address, const std::string& vrf = {});
 int show_neighbours(const Session& session);

@@ -177,6 +177,32 @@ int show_vrfs(const Session& session) {
     return exit_ok;
 }
 
+int show_filters(const Session& session) {
+    const auto body = fetch(session, "/v1/filters");
+    if (!body) return body.error();
+    if (session.json) {
+        print_json(session, *body);
+        return exit_ok;
+    }
+    Table table({{"FILTER"},
+                 {"RULE", Align::right},
+                 {"", Align::left, true},
+                 {"PACKETS", Align::right},
+                 {"BYTES", Align::right}});
+    for (const json& filter : part_of(*body, "filters")) {
+        const auto add = [&](const std::string& number, const std::string& text, const json& counts) {
+            table.add_row({text_of(filter, "name"), number, text,
+                           std::to_string(number_of(counts, "packets")),
+                           std::to_string(number_of(counts, "bytes"))});
+        };
+        for (const json& rule : part_of(filter, "rules"))
+            add(std::to_string(number_of(rule, "rule")), text_of(rule, "text"), rule);
+        add("-", "accept what no rule matches", part_of(filter, "unmatched"));
+    }
+    session.terminal.out << (table.empty() ? "no filters\n" : table.render(session.terminal));
+    return exit_ok;
+}
+
 int show_drift(const Session& session) {
     const auto body = fetch(session, "/v1/drift");
     if (!body) return body.error();

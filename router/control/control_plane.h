@@ -5,8 +5,8 @@
 ///
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
-/// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp: a configuration.
-/// events.cpp: what the kernel says.
+/// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp,
+/// apply_filters.cpp: a configuration. events.cpp: what the kernel says.
 #pragma once
 
 #include <chrono>
@@ -124,6 +124,8 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] const Routing& routing() const { return routing_; }
     [[nodiscard]] RouteCounters& route_counters() { return route_counters_; }
     [[nodiscard]] NeighbourProber& prober() { return prober_; }
+    /// Of each rule of a filter, and behind them of what no rule matched; empty: no interface has it.
+    [[nodiscard]] std::vector<pp_filter_counters> filter_counts(const std::string& name) const;
     /// Of the image, for what auto ports' stages hold.
     [[nodiscard]] fib::TableId hot_table() const { return tables_.hot; }
 
@@ -160,6 +162,16 @@ class ControlPlane : private KernelListener {
     Result<void> follow_tables(const config::Config& wanted, Transaction& transaction);
     void refresh_kernel_routes();
     void find_rules(std::vector<DriftItem>& found) const;
+
+    // apply_filters.cpp
+    struct RunningFilters {
+        FilterSet set;
+        std::map<std::string, std::vector<pp_filter_counters>>
+            before;  ///< what its counters had counted then
+    };
+    Result<void> apply_filters(const config::Config& wanted, const WantedRoutes& routes,
+                               Transaction& transaction);
+    Result<void> number_filters(const config::Config& wanted, RunningFilters& next) const;
 
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
@@ -199,6 +211,7 @@ class ControlPlane : private KernelListener {
     Tables tables_;
     KernelState state_;
     RouteCounters route_counters_;
+    RunningFilters filters_;
     NeighbourProber prober_;
     fib::FibImage image_;
     Routing routing_;

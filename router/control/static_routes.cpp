@@ -96,6 +96,11 @@ tl::expected<WantedRoutes, config::Errors> read_wanted_routes(const config::Conf
         auto found = FileReader(file, index_of(file.vrf), wanted).read(config::path_of(file, config));
         errors.insert(errors.end(), found.begin(), found.end());
     }
+    auto filters = compile_filters(config);
+    if (filters)
+        wanted.filters = std::make_shared<const CompiledFilters>(std::move(*filters));
+    else
+        errors.push_back(filters.error());
     if (!errors.empty()) return tl::unexpected(std::move(errors));
 
     // Of equal prefixes the first stays: routes before files, files in their order.

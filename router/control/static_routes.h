@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "router/control/transaction.h"
+#include "router/filter/compile.h"
 #include "router/routing/route_counters.h"
 #include "router/routing/routing.h"
 
@@ -34,6 +35,8 @@ struct WantedRoutes {
     std::vector<std::string> vrfs{""};  ///< all of the configuration, the default one first
     /// By VRF and prefix, each once: a route in `routes` goes before one of a file.
     std::vector<Wanted> routes;
+    /// Compiled here as well, since that may take as long.
+    std::shared_ptr<const CompiledFilters> filters{};
 };
 
 /// Reads the routes files. Every bad line is an error, up to 20 of each file.

@@ -10,6 +10,7 @@
 #include "config/protocols.h"
 #include "router/daemon/daemon.h"
 #include "router/daemon/list_routes.h"
+#include "router/daemon/show_filters.h"
 #include "router/daemon/show_routes.h"
 
 namespace pktpit::router {
@@ -253,6 +254,10 @@ json Daemon::vrfs() {
     const auto& followed = control_->config().kernel_routes;
     list["vrfs"][0]["table"] = followed.enabled ? json(followed.table) : json();
     return list;
+}
+
+json Daemon::filters() {
+    return show_filters(*control_);
 }
 
 Result<json> Daemon::route_to(const AddressQuery& query) {

@@ -52,6 +52,7 @@ class Daemon : public Control, private SlowPathControl {
     Begun all_routes(const RouteQuery& query) override;
     Begun routes_summary(const RouteQuery& query) override;
     nlohmann::json vrfs() override;
+    nlohmann::json filters() override;
     std::unique_ptr<LongAnswer> next_hop_groups() override;
     Result<nlohmann::json> route_to(const AddressQuery& query) override;
     Result<nlohmann::json> lookup(const AddressQuery& query) override;

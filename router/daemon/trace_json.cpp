@@ -62,7 +62,8 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
                 {"group", nullptr},
                 {"adjacency", nullptr},
                 {"as_the_packet_met",
-                 decision.verdict == seen.verdict &&
+                 (decision.verdict == seen.verdict || seen.verdict == PP_DROP_FILTER ||
+                  seen.verdict == PP_HOST_FILTER) &&
                      (seen.verdict != PP_FORWARDED || decision.egress_port == seen.egress_port)}};
     if (const auto best = routing.rib(vrf).match(*destination)) {
         lookup["prefix"] = best->prefix.to_string();

@@ -24,6 +24,7 @@
 #include "fib/reclamation.h"
 #include "offload/slot_counts.h"
 #include "router/dataplane/aggregation_state.h"
+#include "router/filter/filter_memory.h"
 #include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_counters.h"
@@ -185,6 +186,13 @@ class Dataplane {
     /// Of packets that came in by the port and that a worker has sent on: from the port to the doorbell.
     [[nodiscard]] virtual LatencyCounts latency(uint16_t port) const = 0;
     [[nodiscard]] virtual RouteCounterStore& route_counters() = 0;
+
+    /// From now on packets meet these filters, all at once; on `xdp`, where programs have to be exchanged, a
+    /// port after the other. Errors: no memory, or a program could not be exchanged; all goes on as before.
+    virtual Result<void> set_filters(const FilterSet& set) = 0;
+    /// What the counters `first` to `first + count - 1` have counted since the dataplane was opened.
+    [[nodiscard]] virtual std::vector<pp_filter_counters> filter_counters(uint32_t first,
+                                                                          uint32_t count) const = 0;
 
     /// What of its hardware is simulated, for people; empty: nothing is.
     [[nodiscard]] virtual std::string modelled() const { return {}; }

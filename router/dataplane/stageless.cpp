@@ -65,6 +65,28 @@ Result<void> StagelessDataplane::set_up_image(const fib::Capacity& capacity) {
     return {};
 }
 
+// Another block each time: no reader waits, and the old one goes when none is left in it.
+Result<void> StagelessDataplane::set_filters(const FilterSet& set) {
+    std::unique_ptr<FilterBlock> next;
+    if (set.any()) {
+        auto made = FilterBlock::make(set);
+        if (!made) return tl::unexpected(made.error());
+        next = std::move(*made);
+        counters_.make_filter_counters();
+    }
+    published_filters_.store(next ? &next->view() : nullptr, std::memory_order_release);
+    epochs_.wait();
+    filters_ = std::move(next);
+    return {};
+}
+
+std::vector<pp_filter_counters> StagelessDataplane::filter_counters(uint32_t first, uint32_t count) const {
+    std::vector<pp_filter_counters> out;
+    for (uint32_t i = 0; i < count; i++)
+        out.push_back(counters_.filter(first + i));
+    return out;
+}
+
 void StagelessDataplane::set_up_image(const pp_fib_geometry& geometry, std::span<std::byte> memory) {
     geometry_ = geometry;
     image_bytes_ = memory;
@@ -75,9 +97,9 @@ Worker& StagelessDataplane::add_worker(std::unique_ptr<PortIo> io) {
     auto thread = std::make_unique<Thread>();
     thread->queues.for_daemon_wakeup = Fd(fcntl(for_daemon_.get(), F_DUPFD_CLOEXEC, 0));
     thread->io = std::move(io);
-    thread->worker = std::make_unique<Worker>(*thread->io, ImageView{image_bytes_.data(), &geometry_},
-                                              epochs_, counters_.of(index), thread->queues, workers_.polling,
-                                              Worker::placement(workers_, index));
+    thread->worker = std::make_unique<Worker>(
+        *thread->io, ImageView{image_bytes_.data(), &geometry_, &published_filters_}, epochs_,
+        counters_.of(index), thread->queues, workers_.polling, Worker::placement(workers_, index));
     threads_.push_back(std::move(thread));
     return *threads_.back()->worker;
 }

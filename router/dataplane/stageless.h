@@ -42,6 +42,9 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     [[nodiscard]] LatencyCounts latency(uint16_t port) const override { return counters_.latency(port); }
     [[nodiscard]] RouteCounterStore& route_counters() override { return route_counts_; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
+    Result<void> set_filters(const FilterSet& set) override;
+    [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
+                                                                  uint32_t count) const override;
     Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
     [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
@@ -116,6 +119,8 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     std::span<std::byte> image_bytes_;  ///< of it, or of memory that somebody else keeps
     pp_fib_geometry geometry_{};
     fib::Epochs epochs_;
+    std::unique_ptr<FilterBlock> filters_;  ///< null: there are none
+    PublishedFilters published_filters_{nullptr};
     WorkerCounterSet counters_;
     WorkerRouteCounts<WorkerCounterSet> route_counts_{counters_};
     std::map<std::string, std::unique_ptr<TapPort>> ports_;

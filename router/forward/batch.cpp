@@ -50,7 +50,10 @@ Forwarder::~Forwarder() = default;
         ::new (static_cast<void*>(&decisions[i])) Decision;
         Destination destination;
         decisions[i].verdict = begin_steps(i, frames[i], decisions[i], destination);
-        if (decisions[i].verdict != PP_NONE) continue;
+        if (decisions[i].verdict != PP_NONE) {
+            pass_filters(scratch.frames[i], decisions[i]);
+            continue;
+        }
         if (scratch.frames[i].ethertype == ethertype_ipv4) {
             scratch.of4[count4] = static_cast<uint8_t>(i);
             scratch.addresses4[count4++] = destination.ipv4;

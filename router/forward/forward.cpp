@@ -16,7 +16,10 @@ Decision forward(const ImageView& image, uint16_t ingress_port, std::span<const 
     begin(frame, image, ingress_port, slice, frame_length);
     Destination destination;
     decision.verdict = before_lookup(frame, decision, destination);
-    if (decision.verdict != PP_NONE) return decision;
+    if (decision.verdict != PP_NONE) {
+        pass_filters(frame, decision);
+        return decision;
+    }
     const uint32_t group =
         frame.ethertype == ethertype_ipv4
             ? pp_fib_lookup4_in(image.base, image.geometry, frame.table, destination.ipv4)

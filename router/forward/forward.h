@@ -14,6 +14,7 @@
 #include "bpf/abi.h"
 #include "bpf/verdict.h"
 #include "fib/layout.h"
+#include "router/filter/filter_view.h"
 
 namespace pktpit::router {
 
@@ -21,6 +22,7 @@ namespace pktpit::router {
 struct ImageView {
     const std::byte* base = nullptr;
     const pp_fib_geometry* geometry = nullptr;
+    const PublishedFilters* filters = nullptr;  ///< null: packets pass none
 };
 
 /// The decision. For PP_FORWARDED the egress frame is header[0..header_length) followed by the ingress frame
@@ -31,6 +33,8 @@ struct Decision {
     uint16_t egress_interface = 0;
     uint32_t adjacency = 0;          ///< matched adjacency, also for punts that have one (0: none)
     uint16_t route_counter = 0;      ///< of the matched route, to be counted with if forwarded (0: it is not)
+    uint32_t filter_in = 0;          ///< counter of the rule that matched coming in (0: there was no filter)
+    uint32_t filter_out = 0;         ///< the same going out
     uint32_t mtu = 0;                ///< of the egress interface, for PP_PUNT_TOO_BIG
     uint16_t l3_offset = 0;          ///< where the IP header starts in the ingress frame
     uint16_t ingress_interface = 0;  ///< L3 interface it came in by, after its VLAN tags

@@ -11,6 +11,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "bpf/filter_lookup.h"
 #include "fib/lookup.h"
 #include "router/forward/bytes.h"
 #include "router/forward/frame.h"
@@ -117,6 +118,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
                                                             offsetof(pp_fib_globals, sources));
     batch.plain6_ = 0;
     counted_ = 0;
+    if (image_.filters) read_filters();
     six_->count = 0;
     if (runs.empty()) return 0;
     const size_t total = size_t{runs.back().first} + runs.back().count;
@@ -135,6 +137,8 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
         const uint64_t link = image_word(port, 1);
         const auto interface = static_cast<uint16_t>(link >> 32);
         if (run.count == 0 || interface == 0 || (own & 1) != 0) continue;
+        if (filters_.view && has_filter(interface, false)) [[unlikely]]
+            continue;
         own &= mac_bits;
         note_table(static_cast<uint16_t>(link >> 48), run);
         const pp_plain_run check{&batch.bytes_[run.first],
@@ -163,6 +167,16 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     }
     if (six_->count != 0) batch.plain6_ = decide<true>(batch, look_up6(batch));
     return forwarded | batch.plain6_;
+}
+
+void PlainForwarder::read_filters() {
+    filters_.view = image_.filters->load(std::memory_order_acquire);
+    if (const FilterView* view = filters_.view)
+        filters_.half = pp_filter_half(view->block, view->shape, pp_filter_current(view->block));
+}
+
+bool PlainForwarder::has_filter(uint16_t interface, bool out) const {
+    return pp_filter_of(filters_.half, filters_.view->shape, interface, out ? 1 : 0, 0) != 0;
 }
 
 void PlainForwarder::check6(const PlainBatch& batch, const IngressRun& run, const pp_plain_run& check4,
@@ -299,6 +313,7 @@ uint64_t PlainForwarder::decide_group(PlainBatch& batch, uint64_t its) {
         static_cast<uint32_t>(egress) - 1U >= geometry.port_count - 1 ||
         !is_port_up(image_word(image_.base + geometry.port_offset + egress * sizeof(pp_fib_port), 0)))
         return 0;
+    if (filters_.view && has_filter(static_cast<uint16_t>(link >> 32), true)) return 0;
     if (longest_ - ethernet_header > static_cast<uint32_t>(link)) return decide_each<Ipv6>(batch, its);
 
     // The Ethernet header, as two words that overlap: the type is what it was, or the frame were not plain.
@@ -324,7 +339,7 @@ uint64_t PlainForwarder::decide_group(PlainBatch& batch, uint64_t its) {
 
 // Flattened, and what the geometry says copied: stores into frames might change anything else, for all the
 // compiler knows.
-template <bool Ipv6>
+template <bool Ipv6, bool Filtered>
 [[gnu::flatten]] uint64_t PlainForwarder::decide_each(PlainBatch& batch, uint64_t which) {
     const pp_fib_geometry& geometry = *image_.geometry;
     const auto* const groups = in_register(image_.base + geometry.group_offset);
@@ -352,6 +367,11 @@ template <bool Ipv6>
             forwarded &= ~(which & -which);
             continue;
         }
+        if constexpr (Filtered)
+            if (has_filter(static_cast<uint16_t>(link >> 32), true)) {
+                forwarded &= ~(which & -which);
+                continue;
+            }
         // The destination, and two bytes that the source is written over: fewer instructions than putting
         // them together.
         uint8_t* frame = batch.bytes_[index];

@@ -9,9 +9,10 @@
 ///   169.254/16, from 224/4 on), a source that the image's filter of router's own addresses does not know,
 ///   TTL above 1; or IPv6 without hop-by-hop options: lengths right, neither address unspecified, loopback,
 ///   IPv4-mapped, link-local or multicast, the same filter, hop limit above 1;
-/// - the packet fills the frame, but for a short frame's padding.
+/// - the packet fills the frame, but for a short frame's padding;
+/// - the interface that it comes in by has no filter.
 /// And by its route: a group (of several members: by the flow's hash) that leads to a complete adjacency
-/// without VLAN tags, whose port is up and whose MTU the packet fits.
+/// without VLAN tags, whose port is up and whose MTU the packet fits, by an interface that has no filter.
 /// Such a packet's fate needs no verdict but "forwarded", and of its bytes change the MAC addresses, the TTL
 /// and the checksum: 12 and 4, in place.
 ///
@@ -128,8 +129,14 @@ class PlainForwarder {
     uint64_t decide(PlainBatch& batch, uint64_t which);
     template <bool Ipv6>
     uint64_t decide_group(PlainBatch& batch, uint64_t its);
-    template <bool Ipv6>
+    template <bool Ipv6, bool Filtered>
     uint64_t decide_each(PlainBatch& batch, uint64_t which);
+    template <bool Ipv6>
+    uint64_t decide_each(PlainBatch& batch, uint64_t which) {
+        return filters_.view ? decide_each<Ipv6, true>(batch, which) : decide_each<Ipv6, false>(batch, which);
+    }
+    void read_filters();
+    [[nodiscard]] bool has_filter(uint16_t interface, bool out) const;
     /// The adjacency that a group of several has for a packet's flow.
     template <bool Ipv6>
     uint32_t member(const PlainBatch& batch, size_t index, uint64_t members) const;
@@ -143,6 +150,11 @@ class PlainForwarder {
     void look_up_stretches4(const PlainBatch& batch);
 
     ImageView image_;
+    /// Those in force while a batch is decided about.
+    struct Filters {
+        const FilterView* view = nullptr;
+        const void* half = nullptr;
+    } filters_;
     fib::FibReader reader_;
     std::array<Stretch, PlainBatch::most> stretch_{};
     size_t stretches_ = 0;

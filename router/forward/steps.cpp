@@ -36,9 +36,11 @@ void after_lookup(const Frame& frame, Decision& decision, uint32_t group) {
     Egress egress;
     if (frame.ethertype == ethertype_ipv4) {
         decision.verdict = decide_ipv4(frame, decision, egress, group);
+        pass_filters(frame, decision);
         if (decision.verdict == PP_FORWARDED) rewrite_ipv4(frame, decision, egress);
     } else {
         decision.verdict = decide_ipv6(frame, decision, egress, group);
+        pass_filters(frame, decision);
         if (decision.verdict == PP_FORWARDED) rewrite_ipv6(frame, decision, egress);
     }
 }

@@ -20,5 +20,8 @@ void begin(Frame& frame, const ImageView& image, uint16_t port, std::span<const 
 /// PP_NONE: `destination` is to be looked up, of the family that frame.ethertype says.
 pp_verdict before_lookup(Frame& frame, Decision& decision, Destination& destination);
 void after_lookup(const Frame& frame, Decision& decision, uint32_t group);
+/// What the filters of the interfaces say of a packet that is not dropped already (filter.cpp). After all
+/// that decides, and before a byte is changed: the kernel gets it as it came.
+void pass_filters(const Frame& frame, Decision& decision);
 
 }  // namespace pktpit::router

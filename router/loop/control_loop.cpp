@@ -151,6 +151,10 @@ void ControlLoop::finish(std::span<const IngressRun> runs) {
 }
 
 bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
+    if (decision.filter_in != 0) [[unlikely]]
+        counters_.filter(decision.filter_in, slice.frame_length);
+    if (decision.filter_out != 0) [[unlikely]]
+        counters_.filter(decision.filter_out, slice.frame_length);
     if (decision.verdict == PP_FORWARDED && slice.veto != PP_NONE)
         decision.verdict = static_cast<pp_verdict>(slice.veto);
     switch (decision.verdict == PP_FORWARDED ? PP_ACTION_FORWARD : action_of(decision.verdict)) {

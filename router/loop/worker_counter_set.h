@@ -34,6 +34,19 @@ class WorkerCounterSet {
         }
         return sum;
     }
+    void make_filter_counters() {
+        for (const auto& one : each_)
+            one->make_filter_counters();
+    }
+    [[nodiscard]] pp_filter_counters filter(uint32_t counter) const {
+        pp_filter_counters sum{};
+        for (const auto& one : each_) {
+            const pp_filter_counters more = one->filter(counter);
+            sum.packets += more.packets;
+            sum.bytes += more.bytes;
+        }
+        return sum;
+    }
     [[nodiscard]] LatencyCounts latency(uint16_t port) const {
         LatencyCounts sum;
         for (const auto& one : each_)

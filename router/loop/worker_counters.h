@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/filter_layout.h"
+#include "config/filter.h"
 #include "router/loop/destination_log.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_counters.h"
@@ -39,6 +42,13 @@ class WorkerCounters {
     void route(uint16_t counter, uint64_t bytes) {
         add(routes_[counter].packets, 1);
         add(routes_[counter].bytes, bytes);
+    }
+    /// Of a rule of a filter; `make_filter_counters()` has been called before there are any.
+    void filter(uint32_t counter, uint64_t bytes) {
+        Route* all = filters_.load(std::memory_order_acquire);
+        if (!all) return;
+        add(all[counter].packets, 1);
+        add(all[counter].bytes, bytes);
     }
     /// Packets that came in by the port: from when they were taken from it to the doorbell of the batch that
     /// they left in.
@@ -72,6 +82,17 @@ class WorkerCounters {
         const pp_route_counters& before = cleared_[counter];
         return {routes_[counter].packets.load(std::memory_order_relaxed) - before.packets,
                 routes_[counter].bytes.load(std::memory_order_relaxed) - before.bytes};
+    }
+    /// Room for all counters of filters that there may be: 8 MiB, once there are filters.
+    void make_filter_counters() {
+        if (filter_memory_) return;
+        filter_memory_.reset(new Route[2 * config::most_filter_counters + 1]);
+        filters_.store(filter_memory_.get(), std::memory_order_release);
+    }
+    [[nodiscard]] pp_filter_counters filter(uint32_t counter) const {
+        if (!filter_memory_) return {};
+        const Route& one = filter_memory_[counter];
+        return {one.packets.load(std::memory_order_relaxed), one.bytes.load(std::memory_order_relaxed)};
     }
     [[nodiscard]] LatencyCounts latency(uint16_t port) const { return latency_[port].read(); }
     void reset_port(uint16_t port) {
@@ -108,6 +129,8 @@ class WorkerCounters {
     std::vector<pp_route_counters> cleared_;
     std::vector<LatencyHistogram> latency_;  ///< by ingress port
     DestinationLog destinations_;
+    std::unique_ptr<Route[]> filter_memory_;
+    std::atomic<Route*> filters_{nullptr};
 };
 
 }  // namespace pktpit::router

@@ -232,6 +232,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     program.watch_daemon = heartbeat_->watches_daemon();
     program.vrfs = vrfs_;
     program.sums = sums_ ? &sums_->maps() : nullptr;
+    if (filter_memory_ && filters_.concerns(port)) program.filters = filter_memory_->shape;
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
@@ -272,7 +273,7 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path = SplitPath::open({image_.memory().data(), &geometry_}, epochs_, worker_counters_,
+        auto path = SplitPath::open({image_.memory().data(), &geometry_, &published_filters_}, epochs_, worker_counters_,
                                     *auto_->order(), workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)

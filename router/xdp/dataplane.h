@@ -95,6 +95,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     }
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
+    Result<void> set_filters(const FilterSet& set) override;
+    [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
+                                                                  uint32_t count) const override;
     Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
     [[nodiscard]] uint64_t lost_observations(uint16_t port) const override;
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
@@ -151,6 +154,8 @@ class XdpDataplane : public Dataplane, public PortStages {
     void end_sums();
     /// observe.cpp. Every port's program in the place of the one that runs: observed, or the plain one.
     Result<void> swap_programs();
+    /// filters.cpp
+    Result<void> make_filter_block(const FilterSet& set);
     Result<void> swap_dispatched(uint16_t port, Port& attached);
     void end_observation();
 
@@ -172,9 +177,19 @@ class XdpDataplane : public Dataplane, public PortStages {
     std::optional<AutoPorts> auto_;
     std::optional<Heartbeat> heartbeat_;
     std::set<uint16_t> auto_ports_;
-    fib::Epochs epochs_;  ///< of the worker, where there are split ports
-    Fd epoll_;            ///< of the two below
-    Fd wakeup_;           ///< eventfd: the worker has frames for the daemon
+    /// The filters' map, mapped, and its shape; what programs and workers read.
+    struct FilterMemory {
+        MappedImage memory;
+        pp_filter_shape shape{};
+        FilterView view;
+    };
+    std::unique_ptr<FilterMemory> filter_memory_;  ///< null: there have been none so far
+    FilterSet filters_;                            ///< in force
+    PublishedFilters published_filters_{nullptr};
+    std::vector<pp_filter_counters> earlier_filter_counts_;  ///< by counter, of maps that were too small
+    fib::Epochs epochs_;                                     ///< of the worker, where there are split ports
+    Fd epoll_;                                               ///< of the two below
+    Fd wakeup_;  ///< eventfd: the worker has frames for the daemon
     std::map<uint16_t, std::pair<uint32_t, std::string>> devices_;  ///< ifindex and name of each port
     std::map<uint16_t, std::vector<uint32_t>> split_ports_;         ///< their places in the map of sockets
     std::unique_ptr<SplitPath> split_;

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include "base/errno_text.h"
+#include "bpf/filter_layout.h"
 #include "port_stage.skel.h"
+#include "router/filter/filter_memory.h"
 #include "router/xdp/skeleton.h"
 
 namespace pktpit::router {
@@ -103,7 +106,9 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.observed, declared.observed},
                                {&maps.observations, declared.observations},
                                {&maps.samples, declared.samples},
-                               {&maps.order, declared.order}}) {
+                               {&maps.order, declared.order},
+                               {&maps.filter_image, declared.filter_image},
+                               {&maps.filter_counters, declared.filter_counters}}) {
         if (*target) continue;
         auto made = make_map_like(map);
         if (!made) return tl::unexpected(made.error());
@@ -120,6 +125,55 @@ Result<Fd> make_samples_map() {
         return fail(PP_MAP_SAMPLES, "cannot make the map: " + errno_text(errno), "memory",
                     privileges_hint(errno));
     return Fd(fd);
+}
+
+Result<FilterMaps> make_filter_maps(const pp_filter_shape& shape) {
+    const auto made = [](bpf_map_type type, const char* name, size_t bytes, uint32_t entries,
+                         uint32_t flags) -> Result<Fd> {
+        LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = flags);
+        const int fd =
+            bpf_map_create(type, name, sizeof(uint32_t), static_cast<uint32_t>(bytes), entries, &options);
+        if (fd < 0)
+            return fail("/filters",
+                        "cannot make the map " + std::string(name) + " of " +
+                            std::to_string(bytes * entries) + " bytes: " + errno_text(errno),
+                        "memory and the privilege to make BPF maps",
+                        errno == ENOMEM || errno == E2BIG ? "fewer rules" : privileges_hint(errno));
+        return Fd(fd);
+    };
+    FilterMaps maps;
+    auto image = made(BPF_MAP_TYPE_ARRAY, PP_MAP_FILTER_IMAGE, filter_block_bytes(shape), 1, BPF_F_MMAPABLE);
+    if (!image) return tl::unexpected(image.error());
+    auto counters = made(BPF_MAP_TYPE_PERCPU_ARRAY, PP_MAP_FILTER_COUNTERS, sizeof(pp_filter_counters),
+                         shape.counters, 0);
+    if (!counters) return tl::unexpected(counters.error());
+    return FilterMaps{std::move(*image), std::move(*counters)};
+}
+
+std::vector<pp_filter_counters> read_filter_counters(int counters_map, uint32_t first, uint32_t count) {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    std::vector<pp_filter_counters> sums(count);
+    constexpr uint32_t most_at_once = 4096;
+    std::vector<pp_filter_counters> values(cpus * std::min(count, most_at_once));
+    std::vector<uint32_t> keys(std::min(count, most_at_once));
+    for (uint32_t done = 0; done < count;) {
+        // The kernel begins behind the key that it is given.
+        uint32_t behind = first + done - 1;
+        uint32_t next = 0;
+        uint32_t some = std::min(count - done, most_at_once);
+        LIBBPF_OPTS(bpf_map_batch_opts, options);
+        const int error = bpf_map_lookup_batch(counters_map, first + done == 0 ? nullptr : &behind, &next,
+                                               keys.data(), values.data(), &some, &options);
+        if (some == 0 || (error != 0 && error != -ENOENT)) break;
+        for (uint32_t i = 0; i < some; i++)
+            for (size_t cpu = 0; cpu < cpus; cpu++) {
+                sums[done + i].packets += values[i * cpus + cpu].packets;
+                sums[done + i].bytes += values[i * cpus + cpu].bytes;
+            }
+        done += some;
+        if (error == -ENOENT) break;
+    }
+    return sums;
 }
 
 Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "bpf/abi.h"
+#include "bpf/filter_layout.h"
 #include "fib/image.h"
 #include "router/dataplane/dataplane.h"
 
@@ -46,6 +48,8 @@ struct PortMaps {
     Fd observations;
     Fd samples;  ///< of one CPU, until there is an auto port
     Fd order;
+    Fd filter_image;  ///< of one page and one counter, until there are filters
+    Fd filter_counters;
 };
 
 /// What a port's program is loaded with.
@@ -58,6 +62,8 @@ struct PortProgram {
     std::optional<fib::TableId> cold_table{};
     bool vrfs = false;          ///< interfaces may have tables of their own
     bool watch_daemon = false;  ///< packets are the kernel's while the daemon stands still (/heartbeat)
+    /// Packets of the port meet filters, in a block of this shape.
+    std::optional<pp_filter_shape> filters{};
     /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
     /// it.
     uint32_t tags_of = 0;
@@ -76,6 +82,15 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
 
 /// Destinations that auto ports' stages have seen, by CPU.
 Result<Fd> make_samples_map();
+
+/// Memory of filters in the kernel, and the counters of their rules.
+struct FilterMaps {
+    Fd image;
+    Fd counters;
+};
+Result<FilterMaps> make_filter_maps(const pp_filter_shape& shape);
+/// Sums over all CPUs.
+std::vector<pp_filter_counters> read_filter_counters(int counters_map, uint32_t first, uint32_t count);
 
 /// The port stage for one port, verified and loaded, bound to the maps. Errors carry the verifier's last
 /// lines.

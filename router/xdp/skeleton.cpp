@@ -8,7 +8,9 @@
 
 #include "base/errno_text.h"
 #include "bpf/abi.h"
+#include "bpf/filter_layout.h"
 #include "port_stage.skel.h"
+#include "router/filter/filter_memory.h"
 #include "router/xdp/sum_maps.h"
 
 namespace pktpit::router {
@@ -63,6 +65,13 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
         skeleton.rodata->cold_table_offset =
             geometry.table_offset + *program.cold_table * static_cast<uint32_t>(sizeof(pp_fib_table));
     skeleton.rodata->watch_daemon = program.watch_daemon;
+    if (program.filters) {
+        skeleton.rodata->filter_shape = *program.filters;
+        const auto bytes = static_cast<uint32_t>(filter_block_bytes(*program.filters));
+        if (bpf_map__set_value_size(skeleton.maps.filter_image, bytes) != 0 ||
+            bpf_map__set_max_entries(skeleton.maps.filter_counters, program.filters->counters) != 0)
+            return fail(PP_MAP_FILTER_IMAGE, "the filters are too large for a map", "at most 2 GiB");
+    }
     skeleton.rodata->aggregation = program.sums != nullptr;
     for (bpf_map* map : {skeleton.maps.sum_groups, skeleton.maps.sum_ports, skeleton.maps.sum_slots,
                          skeleton.maps.sum_exits}) {
@@ -81,7 +90,9 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
                            {skeleton.maps.observed, &maps.observed},
                            {skeleton.maps.observations, &maps.observations},
                            {skeleton.maps.samples, &maps.samples},
-                           {skeleton.maps.order, &maps.order}})
+                           {skeleton.maps.order, &maps.order},
+                           {skeleton.maps.filter_image, &maps.filter_image},
+                           {skeleton.maps.filter_counters, &maps.filter_counters}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)
             return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
     return opened;

@@ -58,7 +58,7 @@ bool same(const router::Decision& a, const router::Decision& b) {
     const auto facts = [](const router::Decision& d) {
         return std::tie(d.verdict, d.egress_port, d.egress_interface, d.adjacency, d.route_counter, d.mtu,
                         d.l3_offset, d.ingress_interface, d.parameter_pointer, d.consumed, d.header_length,
-                        d.trailer);
+                        d.trailer, d.filter_in, d.filter_out);
     };
     return facts(a) == facts(b) &&
            std::equal(a.header.begin(), a.header.begin() + a.header_length, b.header.begin());
@@ -76,7 +76,7 @@ std::string hex(const Bytes& frame) {
 
 Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& frame) {
     Comparison c;
-    const router::ImageView image{port_stage.memory().data(), &port_stage.geometry()};
+    const router::ImageView image{port_stage.memory().data(), &port_stage.geometry(), port_stage.filters()};
     const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
     c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
     // Workers decide by batches, and about plain packets another way.

@@ -15,8 +15,10 @@
 #include <utility>
 
 #include "bpf/aggregation_abi.h"
+#include "bpf/filter_layout.h"
 #include "fib/layout.h"
 #include "port_stage.skel.h"
+#include "router/filter/filter_memory.h"
 
 namespace pktpit::test {
 namespace {
@@ -83,6 +85,15 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         if (options.aggregation)
             check(bpf_map__set_max_entries(skeleton->maps.sum_slots, PP_SUM_SLOTS), "slots");
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
+        if (options.filters) {
+            std::memcpy(&skeleton->rodata->filter_shape, &*options.filters, sizeof(pp_filter_shape));
+            check(
+                bpf_map__set_value_size(skeleton->maps.filter_image,
+                                        static_cast<uint32_t>(router::filter_block_bytes(*options.filters))),
+                "value size");
+            check(bpf_map__set_max_entries(skeleton->maps.filter_counters, options.filters->counters),
+                  "entries");
+        }
         check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
               "value size");
         if (!programs_.empty()) {
@@ -96,6 +107,9 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             check(bpf_map__reuse_fd(skeleton->maps.observing, bpf_map__fd(maps.observing)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.observations, bpf_map__fd(maps.observations)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.order, bpf_map__fd(maps.order)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.filter_image, bpf_map__fd(maps.filter_image)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.filter_counters, bpf_map__fd(maps.filter_counters)),
+                  "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.split_sockets, bpf_map__fd(maps.split_sockets)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.sum_groups, bpf_map__fd(maps.sum_groups)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.sum_ports, bpf_map__fd(maps.sum_ports)), "reuse");
@@ -116,6 +130,17 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
                   bpf_map__fd(first().maps.order), 0);
     if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the order");
     order_ = static_cast<pp_order*>(mapped);
+    if (options.filters) {
+        filter_shape_ = *options.filters;
+        const size_t bytes = router::filter_block_bytes(filter_shape_);
+        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                      bpf_map__fd(first().maps.filter_image), 0);
+        if (mapped == MAP_FAILED)
+            throw std::system_error(errno, std::generic_category(), "mmap of the filters");
+        filter_block_ = {static_cast<std::byte*>(mapped), bytes};
+        filter_view_ = {filter_block_.data(), &filter_shape_};
+        published_ = &filter_view_;
+    }
     // A test run sends nothing: sockets that are bound to nothing will do.
     for (const uint16_t port : options.split_table ? ports : std::span<const uint16_t>()) {
         sockets_.push_back(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
@@ -142,6 +167,7 @@ LoadedPortStage::~LoadedPortStage() {
     if (observations_) perf_buffer__free(observations_);
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
     if (order_) munmap(order_, sizeof *order_);
+    if (!filter_block_.empty()) munmap(filter_block_.data(), filter_block_.size());
     for (const int socket : sockets_)
         close(socket);
 }
@@ -196,6 +222,19 @@ pp_route_counters LoadedPortStage::route_counters(uint16_t counter) const {
     check(bpf_map_lookup_elem(bpf_map__fd(first().maps.route_counters), &key, values.data()),
           "route_counters");
     pp_route_counters sum{};
+    for (const auto& value : values) {
+        sum.packets += value.packets;
+        sum.bytes += value.bytes;
+    }
+    return sum;
+}
+
+pp_filter_counters LoadedPortStage::filter_counters(uint32_t counter) const {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    std::vector<pp_filter_counters> values(cpus);
+    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.filter_counters), &counter, values.data()),
+          "filter_counters");
+    pp_filter_counters sum{};
     for (const auto& value : values) {
         sum.packets += value.packets;
         sum.bytes += value.bytes;

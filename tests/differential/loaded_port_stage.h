@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/filter_layout.h"
 #include "fib/image.h"
+#include "router/filter/filter_view.h"
 
 struct perf_buffer;
 struct port_stage;
@@ -44,7 +46,8 @@ struct StageOptions {
     std::optional<uint32_t> split_table{};  ///< of split and auto ports, whose queue 0 has a socket
     std::optional<uint32_t> cold_table{};   ///< of auto ports
     bool watch_daemon = false;
-    bool vrfs = false;  ///< tables by interface: PP_BY_INTERFACE
+    bool vrfs = false;                         ///< tables by interface: PP_BY_INTERFACE
+    std::optional<pp_filter_shape> filters{};  ///< packets meet filters, in a block of this shape
     bool aggregation = false;
 };
 
@@ -60,6 +63,13 @@ class LoadedPortStage {
     /// The map's memory, where a FibImage writes.
     [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
     [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
+    /// Where filters are written (router/filter/filter_memory.h); empty: there are none.
+    [[nodiscard]] std::span<std::byte> filter_block() const { return filter_block_; }
+    /// For forward(); null: there are none.
+    [[nodiscard]] const router::PublishedFilters* filters() const {
+        return filter_block_.empty() ? nullptr : &published_;
+    }
+    [[nodiscard]] pp_filter_counters filter_counters(uint32_t counter) const;
     /// What the stages and workers tell each other.
     [[nodiscard]] pp_order& order() const { return *order_; }
     /// Of queue 0.
@@ -97,6 +107,10 @@ class LoadedPortStage {
     pp_fib_geometry geometry_;
     std::map<uint16_t, std::unique_ptr<port_stage, PortStageDelete>> programs_;
     std::span<std::byte> memory_;
+    pp_filter_shape filter_shape_{};
+    std::span<std::byte> filter_block_;
+    router::FilterView filter_view_;
+    router::PublishedFilters published_{nullptr};
     pp_order* order_ = nullptr;
     std::vector<int> sockets_;
     perf_buffer* rings_ = nullptr;

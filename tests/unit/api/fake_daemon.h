@@ -140,6 +140,7 @@ class FakeControl final : public Control {
         query = wanted;
         return whole("routes_summary");
     }
+    nlohmann::json filters() override { return note("filters"); }
     nlohmann::json vrfs() override { return note("vrfs"); }
     std::unique_ptr<LongAnswer> next_hop_groups() override { return whole("next_hop_groups"); }
     std::unique_ptr<LongAnswer> whole(const std::string& call) {

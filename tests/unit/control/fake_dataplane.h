@@ -103,6 +103,22 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     void tick() override {}
     bool transmit(uint16_t, std::span<const std::span<const uint8_t>>) override { return false; }
 
+    Result<void> set_filters(const FilterSet& set) override {
+        if (auto allowed = faults_.call("filters"); !allowed) return allowed;
+        filters = set;
+        return {};
+    }
+    [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
+                                                                  uint32_t count) const override {
+        std::vector<pp_filter_counters> out(count);
+        for (uint32_t i = 0; i < count; i++)
+            if (const auto found = filter_packets.find(first + i); found != filter_packets.end())
+                out[i].packets = found->second;
+        return out;
+    }
+    FilterSet filters;
+    std::map<uint32_t, uint64_t> filter_packets;  ///< by counter
+
     // PortStages.
     void set_port_table(fib::TableId table) override { port_table = table; }
     void set_hot_table(fib::TableId) override {}

@@ -15,7 +15,7 @@ namespace pktpit::router::fake {
 class RandomConfiguration {
   public:
     RandomConfiguration(uint32_t seed, bool own_devices)
-        : random_(seed), vrf_random_(seed + 1000), own_devices_(own_devices) {}
+        : random_(seed), vrf_random_(seed + 1000), filter_random_(seed + 2000), own_devices_(own_devices) {}
 
     config::Config next() {
         config::Config config;
@@ -40,7 +40,27 @@ class RandomConfiguration {
         for (uint32_t i = below(6); i > 0; i--)
             config.routes.push_back(route(config));
         add_vrfs(config);
+        add_filters(config);
         return config;
+    }
+
+    /// Two filters, of one to three rules each, on some of the interfaces.
+    void add_filters(config::Config& config) {
+        const auto one_of = [&](uint32_t count) { return filter_random_() % count == 0; };
+        if (one_of(3)) return;
+        for (const char* name : {"f", "g"}) {
+            config::Filter& filter = config.filters[name];
+            for (uint64_t rules = 1 + filter_random_() % 3; rules > 0; rules--) {
+                config::FilterRule rule;
+                rule.action = one_of(2) ? config::FilterAction::drop : config::FilterAction::accept;
+                rule.source = prefix("20." + std::to_string(filter_random_() % 3) + ".0.0/16");
+                filter.push_back(rule);
+            }
+        }
+        for (auto& [name, interface] : config.interfaces) {
+            if (one_of(3)) interface.filter_in = one_of(2) ? "f" : "g";
+            if (one_of(3)) interface.filter_out = one_of(2) ? "f" : "g";
+        }
     }
 
     config::StaticRoute route(const config::Config& config) {
@@ -150,6 +170,7 @@ class RandomConfiguration {
 
     std::mt19937 random_;
     std::mt19937 vrf_random_;
+    std::mt19937_64 filter_random_;  ///< of its own, as that of VRFs is: what a seed stood for stays
     bool own_devices_;
 };
 

@@ -175,6 +175,11 @@ Snapshot snapshot_of(const MemoryDataplane& dataplane) {
                                  static_cast<int>(heartbeat.on_daemon_loss), heartbeat.hold_s));
     for (const auto& [name, group] : dataplane.aggregation_groups)
         lines.insert("aggregation group " + name + " at port " + std::to_string(group.port));
+    if (const auto& compiled = dataplane.filters.compiled)
+        for (const auto& [name, one] : compiled->filters)
+            lines.insert(fmt::format("dataplane filter {}: {} rules, counters from {}, tables {}", name,
+                                     one.rules, dataplane.filters.first_counter.at(name),
+                                     fmt::join(compiled->data, ",")));
     if (dataplane.vrfs) lines.insert("dataplane looks for tables of interfaces");
     for (const auto& [id, count] : dataplane.packets)
         lines.insert(fmt::format("dataplane port {}: {} packets", id, count));
@@ -216,6 +221,11 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
         lines.insert(fmt::format("counter of {} source {}: {}", route.prefix.to_string(),
                                  static_cast<int>(route.source),
                                  control.route_counters().read(counter).packets));
+    for (const auto& one : dataplane.filters.interfaces) {
+        const L3Interface* on = routing.interfaces().find(one.id);
+        lines.insert(fmt::format("filters of {} on port {}: in {}, out {}", on ? on->name : "nothing",
+                                 one.port, one.in, one.out));
+    }
     add_routes(lines, control, dataplane);
     lines.merge(snapshot_of(dataplane));
     return lines;

@@ -105,8 +105,11 @@ TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
     missing.erase(PP_DROP_PUNT_FULL);
     missing.erase(PP_DROP_NO_HEADROOM);
     // And these in a dataplane that holds packets in slots.
-    for (const int verdict : {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED,
-                              PP_DROP_SPLIT_FULL, PP_DROP_STALE, PP_HOST_DAEMON_LOST})
+    for (const int verdict :
+         {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED, PP_DROP_SPLIT_FULL,
+          PP_DROP_STALE, PP_HOST_DAEMON_LOST,
+          // By filters, which vectors have none of (tests/unit/filter, tests/differential).
+          PP_DROP_FILTER, PP_HOST_FILTER})
         missing.erase(verdict);
     for (const Vector& vector : all_vectors())
         missing.erase(vector.verdict);
