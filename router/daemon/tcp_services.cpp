@@ -23,16 +23,16 @@ Result<TcpServices::Change> TcpServices::open(const config::Config& wanted) {
     Change change;
     auto metrics = open_one(TcpServer::Kind::metrics, wanted.metrics, metrics_);
     if (!metrics) return tl::unexpected(metrics.error());
-    change.metrics = std::move(*metrics);
+    change.metrics_ = std::move(*metrics);
     auto web = open_one(TcpServer::Kind::web, wanted.web, web_);
     if (!web) return tl::unexpected(web.error());
-    change.web = std::move(*web);
+    change.web_ = std::move(*web);
     return change;
 }
 
 void TcpServices::commit(Change change) {
-    replace(metrics_, std::move(change.metrics));
-    replace(web_, std::move(change.web));
+    replace(metrics_, std::move(change.metrics_));
+    replace(web_, std::move(change.web_));
 }
 
 void TcpServices::replace(Server& now, std::optional<Server> next) {

@@ -24,7 +24,7 @@ class TcpServices {
     class Change {
         friend class TcpServices;
         // Present: takes the place of what is there.
-        std::optional<std::unique_ptr<TcpServer>> metrics, web;
+        std::optional<std::unique_ptr<TcpServer>> metrics_, web_;
     };
     /// Error: a port is taken, or its address is none of this machine's.
     Result<Change> open(const config::Config& wanted);
