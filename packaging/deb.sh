@@ -18,6 +18,6 @@ version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$PKTPIT_BUILD/CMakeCache.txt
 sed -i "1s/([^)]*)/($version)/" debian/changelog
 DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage -b -us -uc -d >"$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 1; }
 mv "$stage"/*.deb "$place"
-for package in pktpit pktpit-dpdk pktpit-bench; do
+for package in $(sed -n 's/^Package: //p' debian/control); do
     ls "$(cd "$place" && pwd)/${package}_${version}"_*.deb
 done

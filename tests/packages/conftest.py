@@ -24,7 +24,7 @@ from lib.stream import Stream  # noqa: E402
 from lib.tools import compiled  # noqa: E402
 from machine import Machine  # noqa: E402
 
-NAMES = ("pktpit", "pktpit-dpdk", "pktpit-bench")
+NAMES = ("pktpit", "pktpit-dpdk", "pktpit-bench", "libpktpit-allreduce0", "libpktpit-allreduce-dev", "python3-pktpit-allreduce")
 # What the tests themselves need in the root; the packages' own dependencies come from the packages.
 TOOLS = ("systemd", "dbus", "librte-net-null23")
 NEXT = "+next"
