@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/result.h"
 #include "router/forward/plain.h"

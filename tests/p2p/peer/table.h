@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "offload/peer_ops/device_memory.h"
+#include "offload/peer_ops/operation.h"
 #include "offload/peer_ops/windows.h"
 #include "tests/p2p/peer/bus.h"
 #include "tests/p2p/peer/image.h"
