@@ -49,7 +49,7 @@ struct pp_sum_worker {
     __u32 address;     /* the daemon's: of the configuration */
     __u32 device;      /* the daemon's: ifindex that its results leave by; 0: it has not joined */
     __u64 incarnation; /* the daemon's: of its last join */
-    __u32 router;  /* the address that it sends to */
+    __u32 router;      /* the address that it sends to */
     __u16 udp_port;
     __u16 port; /* Pktpit's id of the port that it is behind */
     __u8 mac[6];

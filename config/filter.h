@@ -65,7 +65,7 @@ inline constexpr size_t most_filter_counters = 262144;
 
 /// "drop tcp from 192.0.2.0/24 to any port 22"
 std::string to_string(const FilterRule& rule);
-std::string to_string(FilterAction action);   ///< "accept", "drop" or "to_kernel"
+std::string to_string(FilterAction action);      ///< "accept", "drop" or "to_kernel"
 std::string ip_protocol_name(uint8_t protocol);  ///< "tcp", …, or the number
 std::optional<uint8_t> ip_protocol_of(const std::string& name);
 std::string to_string(const PortRange& ports);  ///< "22" or "1000-2000"

@@ -85,6 +85,9 @@ bool Pruned::is_doubtful(const std::vector<std::string>& place) const {
     for (const char* key : {interfaces_key, "vrfs", "dataplane"})
         if (settings_.contains(key)) return true;
     if (place.empty() || settings_.contains(place[0])) return true;
+    if (place[0] == interfaces_key && place.size() > 2 && place[2].starts_with("filter_") &&
+        settings_.contains("filters"))
+        return true;
     // An interface's members say of each other what is right: a VLAN without its parent is a port.
     return place[0] == interfaces_key && place.size() > 1 && members_.contains(place[1]);
 }

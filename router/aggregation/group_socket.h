@@ -27,7 +27,8 @@ class GroupSocket {
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     /// Hands on up to `most` datagrams that wait. They are gone after the call.
-    void receive(unsigned most, const std::function<void(const WorkerPeer&, std::span<const uint8_t>)>& handler);
+    void receive(unsigned most,
+                 const std::function<void(const WorkerPeer&, std::span<const uint8_t>)>& handler);
     /// What cannot be sent now is lost: workers ask again.
     void send(const WorkerPeer& to, std::span<const uint8_t> datagram);
 

@@ -273,8 +273,8 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path = SplitPath::open({image_.memory().data(), &geometry_, &published_filters_}, epochs_, worker_counters_,
-                                    *auto_->order(), workers_, wakeup_.get());
+        auto path = SplitPath::open({image_.memory().data(), &geometry_, &published_filters_}, epochs_,
+                                    worker_counters_, *auto_->order(), workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)

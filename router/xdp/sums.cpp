@@ -301,14 +301,16 @@ Result<void> Sums::adopt(const std::string& name, const config::AggregationGroup
 
 void Sums::poll() {
     for (auto& [name, group] : groups_)
-        group.socket->receive(datagrams_a_turn, [&, &name = name, &group = group](
-                                                    const WorkerPeer& peer, std::span<const uint8_t> datagram) {
-            heard(name, group, peer, datagram);
-        });
+        group.socket->receive(
+            datagrams_a_turn,
+            [&, &name = name, &group = group](const WorkerPeer& peer, std::span<const uint8_t> datagram) {
+                heard(name, group, peer, datagram);
+            });
 }
 
 // The stage has let it pass: source and key are right, unless it came by a device that is no port.
-void Sums::heard(const std::string& name, Group& group, const WorkerPeer& peer, std::span<const uint8_t> datagram) {
+void Sums::heard(const std::string& name, Group& group, const WorkerPeer& peer,
+                 std::span<const uint8_t> datagram) {
     const auto message = read_worker_message(datagram);
     pp_sum_group& in_maps = shared(group);
     if (!message || message->key != group.settings.key || message->worker >= group.settings.workers.size())

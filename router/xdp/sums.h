@@ -68,7 +68,8 @@ class Sums {
     [[nodiscard]] std::map<std::string, uint32_t> adoptable(const config::AggregationGroups& wanted) const;
     Result<void> adopt(const std::string& name, const config::AggregationGroup& settings, uint32_t number,
                        std::shared_ptr<GroupSocket> socket);
-    void heard(const std::string& name, Group& group, const WorkerPeer& peer, std::span<const uint8_t> datagram);
+    void heard(const std::string& name, Group& group, const WorkerPeer& peer,
+               std::span<const uint8_t> datagram);
     void show_membership(const std::string& name, Group& group, bool was_running, uint16_t epoch_before);
     void open_epoch(const std::string& name, Group& group);
     void tell(Group& group, uint64_t workers);

@@ -68,9 +68,8 @@ void Engine::refuse_what_was_before() {
     if (std::exchange(was_reset_, false))
         for (const LoadedProgram& one : table_.programs)
             known_from_ = std::max(known_from_, one.entry.incarnation + 1);
-    const size_t before = std::erase_if(table_.programs, [this](const LoadedProgram& one) {
-        return one.entry.incarnation < known_from_;
-    });
+    const size_t before = std::erase_if(
+        table_.programs, [this](const LoadedProgram& one) { return one.entry.incarnation < known_from_; });
     if (before == 0) return;
     table_.refused += before;
     table_.refusal = "the device was reset: it does not know where in their rings the NICs are";

@@ -98,7 +98,8 @@ class Engine {
     const offload::PeerProgram* take_ = nullptr;
     const offload::PeerProgram* hand_over_ = nullptr;
     uint32_t queues_incarnation_ = 0;
-    uint32_t known_from_ = 0;  ///< incarnations before that are of this process's earlier life: it knows no rings
+    uint32_t known_from_ =
+        0;  ///< incarnations before that are of this process's earlier life: it knows no rings
     Source host_;
     uint64_t handed_over_ = 0;
     uint64_t handed_over_committed_ = 0;

@@ -71,6 +71,7 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
         Begun all_routes(const RouteQuery&) override { return {}; }
         Begun routes_summary(const RouteQuery&) override { return {}; }
         nlohmann::json vrfs() override { return {}; }
+        nlohmann::json filters() override { return {}; }
         std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
         Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
         Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }

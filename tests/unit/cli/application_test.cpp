@@ -160,6 +160,7 @@ class PagedControl final : public Control {
     Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
     Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }
     nlohmann::json vrfs() override { return {}; }
+    nlohmann::json filters() override { return {}; }
     json neighbours() override { return {}; }
     json drift() override { return {}; }
     json memory() override { return {}; }

@@ -22,7 +22,8 @@ std::string with_group_workers(const std::string& workers) {
 }
 
 std::string with_groups_on(const std::string& dataplane) {
-    return R"({"dataplane": ")" + dataplane + R"(", "interfaces": {"eth0": {"pci": "0000:03:00.0"}}, "aggregation": {"groups": {
+    return R"({"dataplane": ")" + dataplane +
+           R"(", "interfaces": {"eth0": {"pci": "0000:03:00.0"}}, "aggregation": {"groups": {
         "job1": {"workers": ["192.0.2.11"], "key": "5f3a1c9e7b2d4680"}}}})";
 }
 

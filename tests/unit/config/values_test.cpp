@@ -72,7 +72,9 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   "",
                                                   std::nullopt,
                                                   "",
-                                                  GenericVlan::accept}));
+                                                  GenericVlan::accept,
+                                                  "",
+                                                  "to the provider"}));
     EXPECT_EQ(c.interfaces.at("eth1").generic_vlan, GenericVlan::refuse);
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);

@@ -12,16 +12,16 @@ namespace {
 
 class SavedConfigsTest : public ::testing::Test {
   protected:
-    SavedConfigsTest() {
+    static std::string new_folder() {
         std::string name = (std::filesystem::temp_directory_path() / "pktpit-saved-XXXXXX").string();
-        folder = ::mkdtemp(name.data());
-        path = folder + "/i.configs";
+        return ::mkdtemp(name.data());
     }
     ~SavedConfigsTest() override { std::filesystem::remove_all(folder); }
     [[nodiscard]] SavedState state() const { return saved.load().value(); }
 
-    std::string folder, path;
-    SavedConfigs saved{(path = folder + "/i.configs")};
+    const std::string folder = new_folder();
+    const std::string path = folder + "/i.configs";
+    SavedConfigs saved{path};
 };
 
 TEST_F(SavedConfigsTest, NothingIsThereAtFirst) {

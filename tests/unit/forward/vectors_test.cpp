@@ -109,7 +109,9 @@ TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
          {PP_DROP_RX_ERROR, PP_DROP_NO_SLOT, PP_DROP_EGRESS_FULL, PP_DROP_MEMORY_REVOKED, PP_DROP_SPLIT_FULL,
           PP_DROP_STALE, PP_HOST_DAEMON_LOST,
           // By filters, which vectors have none of (tests/unit/filter, tests/differential).
-          PP_DROP_FILTER, PP_HOST_FILTER})
+          PP_DROP_FILTER, PP_HOST_FILTER,
+          // Where the port stage adds (tests/differential).
+          PP_AGGREGATED, PP_DROP_AGGREGATION})
         missing.erase(verdict);
     for (const Vector& vector : all_vectors())
         missing.erase(vector.verdict);
