@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "router/control/control_plane.h"
 #include "tests/unit/control/fake_dataplane.h"
 #include "tests/unit/control/fake_loop.h"
 #include "tests/unit/control/fake_slow_path.h"
