@@ -11,7 +11,8 @@ from lib.pktpit_router import DAEMON
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = pytest.mark.pktpit("configuration is Pktpit's own")
+pytestmark = [pytest.mark.pktpit("configuration is Pktpit's own"),
+              pytest.mark.says_who_decides("a configuration comes back the same way, whatever it says of ports")]
 
 
 @pytest.fixture

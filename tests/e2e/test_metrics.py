@@ -17,7 +17,8 @@ from lib.waiting import wait_for
 from lib.web import connect, request
 
 requirement = pytest.mark.requirement
-pytestmark = [pytest.mark.pktpit("metrics are Pktpit's"), pytest.mark.xdp("one port of each kind; what they tell is the same")]
+pytestmark = [pytest.mark.pktpit("metrics are Pktpit's"), pytest.mark.xdp("one port of each kind; what they tell is the same"),
+              pytest.mark.says_who_decides("one port of each kind, in each run")]
 
 PORT = 9100
 RULES = ROOT / "packaging" / "prometheus" / "pktpit.rules.yml"

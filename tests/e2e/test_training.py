@@ -11,7 +11,8 @@ from lib.summing import KEY, PORT, give_addresses, group
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
-pytestmark = [pytest.mark.pktpit("Linux adds nothing"), pytest.mark.xdp("port stages do the adding")]
+pytestmark = [pytest.mark.pktpit("Linux adds nothing"), pytest.mark.xdp("port stages do the adding"),
+              pytest.mark.says_who_decides("what is for the router is the stage's on every kind of port")]
 PROGRAM = Path(__file__).parent / "training.py"
 
 
