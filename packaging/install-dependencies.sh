@@ -32,7 +32,7 @@ apt-get install -y -qq --no-install-recommends $missing >/dev/null
 for package in $missing; do
     case $package in
         bird2) systemctl -q disable bird bird6 2>/dev/null || true ;;
-        frr | keepalived | radvd) systemctl -q disable "$package" 2>/dev/null || true ;;
+        frr | keepalived | prometheus | radvd) systemctl -q disable "$package" 2>/dev/null || true ;;
     esac
 done
 echo "deps: done"
