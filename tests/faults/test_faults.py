@@ -59,9 +59,9 @@ class Bench:
         return {link["ifname"] for link in links if "xdp" in link}
 
     def left(self):
-        """What a clean end leaves: nothing."""
+        """What a clean end leaves: nothing, but the hash seed and the configurations that can be gone back to."""
         pins = [pin.name for pin in self.router.pins.iterdir()] if self.router.pins.exists() else []
-        return self.programs(), pins, [path.name for path in SOCKETS.glob(f"{self.router.instance}.*") if path.suffix not in (".lock", ".hash_seed")]
+        return self.programs(), pins, [path.name for path in SOCKETS.glob(f"{self.router.instance}.*") if path.suffix not in (".lock", ".hash_seed", ".configs")]
 
     def switches(self):
         script = "cat /proc/sys/net/ipv6/conf/p[123]/forwarding /proc/sys/net/ipv6/conf/p[123]/keep_addr_on_down"
