@@ -2,6 +2,7 @@
 #include "offload/model/allreduce.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "offload/model/event_queue.h"
@@ -30,7 +31,9 @@ class AllreduceRun : public Actor {
           frames_of_chunk_(settings.chunk_bytes / settings.frame_bytes),
           chunks_((frames_ + frames_of_chunk_ - 1) / frames_of_chunk_),
           ps_per_byte_(8000 / settings.gbps),
-          workers_(settings.workers) {}
+          workers_(settings.workers),
+          adding_(std::min<uint64_t>(settings.router_slots, frames_ * settings.messages)),
+          added_(adding_.size()) {}
 
     AllreduceResult run() {
         for (size_t w = 0; w < workers_.size(); w++)
@@ -55,6 +58,7 @@ class AllreduceRun : public Actor {
                 return send(worker);
             case at_router:
                 workers_[worker].received++;
+                adding_[number % adding_.size()] += contribution(worker, number);
                 result_.frames++;
                 return add();
             case summed:
@@ -179,6 +183,9 @@ class AllreduceRun : public Actor {
             const Time begin = std::max(events_.now(), adder_free_);
             adder_free_ = begin + add_time;
             // One frame after the other goes through the adder; its latency is that of all.
+            // Free for another frame, which comes when all have got back what this place held before.
+            const size_t place = next_sum_ % adding_.size();
+            added_[place] = std::exchange(adding_[place], 0);
             schedule(begin + settings_.router_latency, summed, 0, next_sum_++);
         }
         result_.most_held = std::max(result_.most_held, there - next_sum_);
@@ -195,13 +202,10 @@ class AllreduceRun : public Actor {
 
     void came_back(size_t index, uint64_t frame) {
         Worker& worker = workers_[index];
-        // What the router added: a contribution of each whose frame it has counted.
-        uint32_t sum = 0, expected = 0;
-        for (size_t w = 0; w < workers_.size(); w++) {
+        uint32_t expected = 0;
+        for (size_t w = 0; w < workers_.size(); w++)
             expected += contribution(w, frame);
-            if (workers_[w].received > frame) sum += contribution(w, frame);
-        }
-        result_.wrong_sums += sum != expected || frame != worker.back;
+        result_.wrong_sums += added_[frame % added_.size()] != expected || frame != worker.back;
         worker.back++;
         const uint64_t chunk = frame / frames_ * chunks_ + frame % frames_ / frames_of_chunk_;
         if (frame + 1 == end_frame(chunk)) {
@@ -233,6 +237,7 @@ class AllreduceRun : public Actor {
     double ps_per_byte_;
     EventQueue events_;
     std::vector<Worker> workers_;
+    std::vector<uint32_t> adding_, added_;  ///< by frame modulo their size: the router's places
     uint64_t next_sum_ = 0;
     Time adder_free_ = 0;
     AllreduceResult result_;
