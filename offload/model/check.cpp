@@ -24,6 +24,7 @@ constexpr std::array rows_there_are = {
     Row{4, "main memory under load", check_memory_load},
     Row{7, "switch chips and redirection", check_chip_latencies},
     Row{8, "peer operations", check_peer_operations},
+    Row{9, "Allreduce", check_allreduce},
 };
 
 Result<std::shared_ptr<const RouteTable>> open_table(const CheckSettings& settings, size_t most) {

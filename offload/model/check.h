@@ -80,7 +80,7 @@ struct CheckSettings {
     std::vector<std::pair<std::string, double>> set{};
 };
 
-/// `rows`: which of 1 to 8; empty: all that there are. Errors: of the route file; a constant that cannot be.
+/// `rows`: which of 1 to 9; empty: all that there are. Errors: of the route file; a constant that cannot be.
 Result<CheckReport> run_check(std::span<const unsigned> rows, const CheckSettings& settings,
                               const Progress& progress);
 
@@ -119,6 +119,7 @@ void check_pktpit(CheckRun& run, const std::shared_ptr<const RouteTable>& part);
 void check_today(CheckRun& run, const std::shared_ptr<const RouteTable>& table);
 void check_chip_latencies(CheckRun& run);   // 7
 void check_peer_operations(CheckRun& run);  // 8
+void check_allreduce(CheckRun& run);        // 9
 
 /// A profile or topology that comes with the program.
 Profile own_profile(const std::string& name);

@@ -114,7 +114,7 @@ void show(CheckRun& check, const Topology& topology, const Profile& profile, con
                  profile.constants().find("memory.partial_line_cost")->second.source);
 }
 
-constexpr uint64_t mib = 1 << 20;
+constexpr uint64_t mebibyte = 1 << 20;
 
 /// With a cache: writes around and around so many bytes, without a load and with all of it.
 void show_cached(CheckRun& check, const Topology& topology, const Profile& profile, const char* what,
@@ -145,8 +145,9 @@ void show_with_cache(CheckRun& check, const Topology& topology, const Profile& p
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{
              {"llc.mib", 20}, {"llc.ways", 20}, {"llc.io_ways", 2}})
         (void)cached.set(name, value, "row 4: with a cache");
-    show_cached(check, topology, cached, "packets of 256 B around 1 MiB", mib, packet_bytes, false);
-    show_cached(check, topology, cached, "packets of 256 B around 16 MiB", 16 * mib, packet_bytes, false);
+    show_cached(check, topology, cached, "packets of 256 B around 1 MiB", mebibyte, packet_bytes, false);
+    show_cached(check, topology, cached, "packets of 256 B around 16 MiB", 16 * mebibyte, packet_bytes,
+                false);
     show_cached(check, topology, cached, "packets to the peer, write-back to a ring of 1,024 descriptors",
                 ring * descriptor_bytes, descriptor_bytes, true);
     show_cached(check, topology, cached, "packets to the peer, write-back to 64 rings of 4,096 in turn",

@@ -57,7 +57,8 @@ Result<void> check_payload_memory(const Machine& machine, const Profile& profile
         return fail("payload memory", "transfer " + std::string(to_string(settings.transfer)),
                     "transfer bounce: others have no memory on their way");
     const Endpoint* memory = find_memory(machine, settings.payload_memory);
-    if (!memory) return fail("payload memory", quoted(settings.payload_memory), "a memory of the topology");
+    if (!memory)
+        return fail("payload memory", pktpit::quoted(settings.payload_memory), "a memory of the topology");
     MemoryPlan plan(0);
     plan_bounce_buffers(plan, profile, machine.nic_endpoints.size());
     if (plan.end() > memory->settings().bar_bytes)

@@ -10,9 +10,9 @@
 namespace pktpit::model {
 namespace {
 
-constexpr unsigned deepest = 16;
+constexpr unsigned deepest_bridge = 16;
 constexpr size_t most_functions = 8192;
-constexpr uint64_t mib = 1 << 20;
+constexpr uint64_t smallest_memory = 1 << 20;
 
 enum class PortType : uint8_t { none, root, upstream, downstream };
 
@@ -150,7 +150,7 @@ class Reader {
   private:
     void read_bus(size_t bridge, unsigned depth, std::vector<TopologyDevice>& devices) {
         const unsigned bus = functions_[bridge].secondary, domain = functions_[bridge].domain;
-        if (bus == 0 || depth > deepest) return;
+        if (bus == 0 || depth > deepest_bridge) return;
         for (size_t i = 0; i < functions_.size(); i++) {
             Function& function = functions_[i];
             if (function.bus != bus || function.domain != domain || function.seen || i == bridge) continue;
@@ -191,7 +191,7 @@ class Reader {
                     device.gbps.push_back(gbps_);
             return device;
         }
-        if (function.memory && function.largest_region >= mib) {
+        if (function.memory && function.largest_region >= smallest_memory) {
             device.kind = TopologyDevice::Kind::memory;
             device.mib = static_cast<unsigned>(std::min<uint64_t>(function.largest_region >> 20, 256));
             return device;

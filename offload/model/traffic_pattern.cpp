@@ -48,7 +48,7 @@ Result<std::vector<double>> read_row(std::string_view line, const std::string& w
         const auto length = static_cast<size_t>(end - line.data());
         const bool whole = length == line.size() || is_separator(line[length]);
         if (error != std::errc{} || !whole || !(value >= 0 && value <= 1))
-            return fail(where, quoted(line.substr(0, 20)) + " is no share", "0 to 1, of line rate");
+            return fail(where, pktpit::quoted(line.substr(0, 20)) + " is no share", "0 to 1, of line rate");
         row.push_back(value);
         sum += value;
         line.remove_prefix(length);
@@ -69,7 +69,7 @@ std::vector<std::vector<double>> nic_ports(const Topology& topology) {
 Result<std::vector<Flow>> pattern_flows(std::string_view pattern, const Topology& topology, unsigned ports,
                                         double load) {
     if (std::ranges::find(traffic_patterns, pattern) == traffic_patterns.end())
-        return fail("traffic", quoted(pattern) + " cannot be",
+        return fail("traffic", pktpit::quoted(pattern) + " cannot be",
                     "one-way, both-ways, ring, all-to-all or incast");
     const auto there = nic_ports(topology);
     if (there.size() < 2)

@@ -18,6 +18,7 @@ class ModelCommands {
         add_csv(run);
         add_merge();
         add_answer();
+        add_allreduce();
         add_experiment(add("explain", "the journey of one packet, TLP by TLP", model_explain));
         CLI::App* sweep = add("sweep", "an experiment for each of several values", model_sweep);
         add_experiment(sweep);
@@ -38,7 +39,7 @@ class ModelCommands {
                          "its folder]")
             ->type_name("FILE");
         check->add_option("--row", options_.rows, "only this row; repeatable")
-            ->check(CLI::Range(1U, 8U))
+            ->check(CLI::Range(1U, 9U))
             ->allow_extra_args(false);
         check
             ->add_option("--set", options_.set,
@@ -120,6 +121,28 @@ class ModelCommands {
             ->check(CLI::Range(0.001, 1600.0));
         answer->add_option("--profile", options_.profile, "hardware profile or file [generic]");
         answer->add_option("--cores", options_.cores, "that forward [1]")->check(CLI::Range(1U, 64U));
+    }
+
+    void add_allreduce() {
+        CLI::App* app = add("allreduce", "a router that adds what workers send through it", model_allreduce);
+        model::AllreduceSettings& settings = options_.allreduce;
+        app->add_option("--workers", settings.workers, "how many [4]")->check(CLI::Range(1U, 1024U));
+        app->add_option("--bytes", settings.message_bytes, "of a message [1048576]")->type_name("N");
+        app->add_option("--messages", settings.messages, "one after the other, overlapping [1]")
+            ->type_name("N");
+        app->add_option("--gbps", settings.gbps, "of each worker's link [10]")
+            ->check(CLI::Range(0.001, 1600.0));
+        app->add_flag("--store-and-forward", options_.store_and_forward,
+                      "the router adds when it has whole messages");
+        app->add_option("--threshold", settings.threshold,
+                        "it adds when it has so many frames of all; 0: the heads of one [1]");
+        app->add_option("--frame", settings.frame_bytes, "payload of a frame, bytes [1480]");
+        app->add_option("--slots", settings.router_slots, "frames of sums that may be begun [1048576]");
+        app->add_option("--buffers", settings.buffers, "of a worker, in each direction [4]");
+        app->add_option("--chunk", settings.chunk_bytes, "bytes of a buffer [65536]");
+        app->add_option("--accelerator-gbytes", settings.accelerator_gbytes,
+                        "GB/s between accelerator and host; 0: messages are in the host's memory [6]");
+        app->add_option("--copy-ns", options_.copy_ns, "to start a copy [6000]")->check(CLI::Range(0.0, 1e9));
     }
 
     void add_merge() {

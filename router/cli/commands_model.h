@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "offload/model/allreduce.h"
 #include "offload/pci/tree.h"
 #include "router/cli/commands.h"
 
@@ -57,7 +58,10 @@ struct ModelOptions {
     unsigned jobs = 0;  ///< sweep: threads; 0: as many as the machine has CPUs
     bool csv = false;
     std::vector<std::string> files;  ///< merge: results
-    unsigned cores = 1;              ///< answer: that forward
+    model::AllreduceSettings allreduce;
+    bool store_and_forward = false;
+    double copy_ns = 6000;
+    unsigned cores = 1;  ///< answer: that forward
     std::vector<unsigned> rows;
     std::string tree;   ///< import: a recording; empty: this machine
     std::string lspci;  ///< import: what lspci printed
@@ -72,6 +76,7 @@ int model_explain(const Session& session, const ModelOptions& options);
 int model_sweep(const Session& session, const ModelOptions& options);
 int model_merge(const Session& session, const ModelOptions& options);
 int model_answer(const Session& session, const ModelOptions& options);
+int model_allreduce(const Session& session, const ModelOptions& options);
 int model_check(const Session& session, const ModelOptions& options);
 int model_plot(const Session& session, const ModelOptions& options);
 int model_import(const Session& session, const ModelOptions& options);

@@ -144,6 +144,35 @@ int model_merge(const Session& session, const ModelOptions& options) {
     return print_sweep(session, options, *merged);
 }
 
+int model_allreduce(const Session& session, const ModelOptions& options) {
+    model::AllreduceSettings settings = options.allreduce;
+    if (options.store_and_forward) settings.buffering = model::Buffering::store_and_forward;
+    settings.copy_latency = model::from_ns(options.copy_ns);
+    const auto result = model::run_allreduce(settings);
+    if (!result) return print_failure(session, result.error(), exit_wrong);
+    if (session.json) {
+        print_json(session, {{"simulated", true},
+                             {"first_us", model::to_ns(result->first) / 1e3},
+                             {"all_us", model::to_ns(result->all) / 1e3},
+                             {"gbps", result->gbps},
+                             {"frames", result->frames},
+                             {"most_frames_held", result->most_held},
+                             {"wrong_sums", result->wrong_sums},
+                             {"events", result->events}});
+        return result->wrong_sums == 0 ? exit_ok : exit_wrong;
+    }
+    session.terminal.out << settings.messages << (settings.messages == 1 ? " message" : " messages") << " of "
+                         << format_bytes(settings.message_bytes) << ", " << settings.workers
+                         << " workers, by a model: the first sum after "
+                         << format_nanoseconds(result->first / model::nanosecond) << ", the last after "
+                         << format_nanoseconds(result->all / model::nanosecond) << "; "
+                         << model::fixed(result->gbps, 2) << " Gbit/s; the router took "
+                         << format_count(result->frames) << " frames and held "
+                         << format_count(result->most_held) << " of a worker at most; " << result->wrong_sums
+                         << " wrong sums\n";
+    return result->wrong_sums == 0 ? exit_ok : exit_wrong;
+}
+
 int model_answer(const Session& session, const ModelOptions& options) {
     const bool chosen = options.topology != ModelOptions{}.topology;
     model::Topology topology;
