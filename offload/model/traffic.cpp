@@ -156,9 +156,9 @@ void Traffic::go_on(Stream& stream) {
         const Recording& recording = *settings_.recording;
         const auto& frames = recording.frames();
         const uint64_t number = stream.number;
-        const double from_first =
-            static_cast<double>(frames[number % frames.size()].at) +
-            static_cast<double>(number / frames.size()) * static_cast<double>(recording.span());
+        const uint64_t round = number / frames.size();
+        const double from_first = static_cast<double>(frames[number % frames.size()].at) +
+                                  static_cast<double>(round) * static_cast<double>(recording.span());
         stream.next = settings_.start + static_cast<Time>(from_first / settings_.recording_speed);
         stream.size = next_size(stream);
         return;
