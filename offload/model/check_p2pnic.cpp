@@ -53,6 +53,7 @@ CheckLine lead_line(std::string what, const Measured& first, const Measured& oth
 void add_band(CheckLine& line, const Topology& topology, const Profile& profile, uint32_t size,
               unsigned ports, const std::function<double(const OfSize&)>& lead_of) {
     std::vector<double> leads;
+    leads.reserve(std::size(descriptor_habits));
     for (const DescriptorHabit& habit : descriptor_habits)
         leads.push_back(lead_of(measure_size(topology, with_habit(profile, habit), size, ports)));
     line.band = band_of(leads);

@@ -117,8 +117,8 @@ size_t Engine::turn() {
     load();
     const uint64_t now = generation();
     size_t frames = 0;
-    for (uint8_t index = 0; index < lanes_.size(); index++)
-        if (lanes_[index].present) frames += receive(index, now);
+    for (size_t index = 0; index < lanes_.size(); index++)
+        if (lanes_[index].present) frames += receive(static_cast<uint8_t>(index), now);
     frames += take(now);
     commit(now);
     see_what_left(now);
