@@ -94,7 +94,7 @@ class Burst:
         return tag if start and tag in self.frames else None
 
 
-def exchange(wires, burst, window=192, patience=8.0, progress=None, sent=False):
+def exchange(wires, burst, window=192, patience=20.0, progress=None, sent=False):
     """Sends a burst, at most `window` frames in flight, and takes what comes until all is there or nothing has come
     for `patience` seconds. `sent`: it is on its way already."""
     began = latest = time.monotonic()

@@ -59,7 +59,7 @@ class Wire:
         self.pull()
         self.pending.clear()
 
-    def receive(self, match=lambda frame: True, deadline=5.0, what="a matching frame"):
+    def receive(self, match=lambda frame: True, deadline=20.0, what="a matching frame"):
         """The first frame for which `match` holds, taken out. All others stay for later calls, in order."""
         looked_at = 0
         end = time.monotonic() + deadline

@@ -43,7 +43,7 @@ TEST(MetricFamilies, NamesAreOnceAndSampledWithEveryVerdict) {
     values.ports.resize(2);
     values.ports[0].name = "eth0";
     values.ports[1].name = "a\"b\\c\nd";
-    values.fpm.emplace();
+    values.fpm = MetricsValues::FpmValues{};
     std::set<std::string> names;
     for (const auto& family : metric_families(values)) {
         EXPECT_TRUE(names.insert(family.name).second) << family.name;
