@@ -144,7 +144,8 @@ void Answers::explain(const Request& request, Response& response) const {
 }
 
 void Answers::add_verdicts() {
-    constexpr const char* actions[] = {"forward", "host", "punt", "drop"};
+    constexpr const char* actions[] = {"forward", "host", "punt", "drop", "taken"};
+    static_assert(std::size(actions) == PP_ACTION_TAKEN + 1);
     json verdicts = json::array();
 #define PP_VERDICT_JSON(name, action, text, meaning) \
     verdicts.push_back({{"name", text}, {"action", actions[PP_ACTION_##action]}, {"meaning", meaning}});

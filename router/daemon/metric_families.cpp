@@ -83,6 +83,8 @@ const char* word_of(pp_action action) {
             return "host";
         case PP_ACTION_PUNT:
             return "punt";
+        case PP_ACTION_TAKEN:
+            return "taken";
         default:
             return "drop";
     }

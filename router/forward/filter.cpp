@@ -39,7 +39,8 @@ pp_filter_key key_of_ipv4(Bytes packet) {
     const uint8_t protocol = packet[9];
     if ((load_be16(&packet[6]) & 0x1fff) != 0) return fragment_key(protocol);
     const Bytes whole = packet.first(std::min<size_t>(packet.size(), load_be16(&packet[2])));
-    return key_of(protocol, protocol_icmp, whole.subspan((packet[0] & 15U) * size_t{4}));
+    return key_of(protocol, protocol_icmp,
+                  whole.subspan(std::min(whole.size(), (packet[0] & 15U) * size_t{4})));
 }
 
 pp_filter_key key_of_ipv6(Bytes packet) {
