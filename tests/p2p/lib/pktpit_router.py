@@ -85,6 +85,10 @@ class PktpitRouter:
         """Frames whose header and payload a NIC has put in two places, on all ports."""
         return sum(port["nic"]["hardware_split"] for port in self.counters()["ports"].values())
 
+    def all_in_fib(self):
+        """Also those of a link that came up late, which go there a piece at a time."""
+        return sum(self.json("show", "memory")["fib"]["prefixes"].values()) >= self.expected
+
     def routes(self):
         return self.json("show", "routes", "--limit", "1")["total"]
 
