@@ -111,7 +111,7 @@ def test_worker_is_killed_and_started_again(build_net, jobs):
 @requirement("kill -9 of the daemon: the stage goes on adding; a restarted daemon takes the epoch over")
 def test_daemon_is_killed_and_restarted(build_net, jobs):
     net = build(build_net)
-    job = jobs(net.workers, rounds=400, elements=362 * 100, pause_ms=5, **FAULTS)
+    job = jobs(net.workers, rounds=1500, elements=362 * 100, pause_ms=5, **FAULTS)
     for worker in job.running:
         worker.wait("round", 5)
     epoch = shown(net)["epoch"]
