@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A message as a stream sends it: what chunk by chunk goes to the router, and where the sums go. Called by
-/// Stream, on its thread. A kind of elements each: int32_message.h, bfp16_message.h.
+/// Stream, on its thread. A class for each kind of elements (int32_message.h).
 #pragma once
 
 #include <cstddef>

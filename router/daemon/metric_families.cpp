@@ -75,21 +75,6 @@ constexpr auto counter = MetricType::Counter;
 constexpr auto gauge = MetricType::Gauge;
 using PortValues = MetricsValues::PortValues;
 
-const char* word_of(pp_action action) {
-    switch (action) {
-        case PP_ACTION_FORWARD:
-            return "forward";
-        case PP_ACTION_HOST:
-            return "host";
-        case PP_ACTION_PUNT:
-            return "punt";
-        case PP_ACTION_TAKEN:
-            return "taken";
-        default:
-            return "drop";
-    }
-}
-
 void add_daemon(List& list) {
     const MetricsValues& values = list.values;
     list.add(gauge, "pktpit_build_info", "The daemon that answers, as labels; always 1.", [&](auto& family) {
@@ -153,7 +138,7 @@ void add_ports(List& list) {
                          const auto verdict = static_cast<pp_verdict>(i);
                          family.add({{"port", port.name},
                                      {"verdict", std::string(name_of(verdict))},
-                                     {"action", word_of(action_of(verdict))}},
+                                     {"action", name_of(action_of(verdict))}},
                                     port.counters.verdict[i]);
                      }
              });

@@ -10,21 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* action_name(pp_action action) {
-    switch (action) {
-        case PP_ACTION_FORWARD:
-            return "forward";
-        case PP_ACTION_HOST:
-            return "host";
-        case PP_ACTION_PUNT:
-            return "punt";
-        case PP_ACTION_TAKEN:
-            return "taken";
-        default:
-            return "drop";
-    }
-}
-
 /// Who decided: the port's own stage, or the control loop that it handed the header to.
 std::string mode_of(const Observation& seen, const ObserverEnvironment& environment) {
     const std::string_view forwarding = environment.forwarding(seen.port);
@@ -89,7 +74,7 @@ json trace_packet(const Observation& seen, std::span<const uint8_t> frame, const
                 {"headers", headers_of(frame)},
                 {"lookup", lookup_of(seen, frame, decision, routing)},
                 {"verdict", name_of(seen.verdict)},
-                {"action", action_name(action_of(seen.verdict))},
+                {"action", name_of(action_of(seen.verdict))},
                 {"meaning", meaning_of(seen.verdict)},
                 {"egress", nullptr},
                 {"slow_path", nullptr},

@@ -53,5 +53,6 @@ Decision forward(const ImageView& image, uint16_t ingress_port, std::span<const 
 pp_action action_of(pp_verdict verdict);
 const char* name_of(pp_verdict verdict);
 const char* meaning_of(pp_verdict verdict);
+const char* name_of(pp_action action);  ///< "forward", "host", "punt", "drop", "taken"
 
 }  // namespace pktpit::router

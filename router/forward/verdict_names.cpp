@@ -37,4 +37,19 @@ const char* meaning_of(pp_verdict verdict) {
     return text_of(verdict).meaning;
 }
 
+const char* name_of(pp_action action) {
+    switch (action) {
+        case PP_ACTION_FORWARD:
+            return "forward";
+        case PP_ACTION_HOST:
+            return "host";
+        case PP_ACTION_PUNT:
+            return "punt";
+        case PP_ACTION_TAKEN:
+            return "taken";
+        default:
+            return "drop";
+    }
+}
+
 }  // namespace pktpit::router
