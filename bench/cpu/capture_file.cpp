@@ -34,7 +34,8 @@ void put_address(std::string& out, const IpAddress& address) {
 
 }  // namespace
 
-std::string make_frame(const IpAddress& destination, const CaptureShape& shape) {
+std::string make_frame(const IpAddress& destination, const CaptureShape& shape, unsigned trailer) {
+    const unsigned end = shape.frame_bytes - trailer;
     std::string frame;
     frame.append(reinterpret_cast<const char*>(shape.destination.bytes.data()), 6);
     frame.append("\x02\x50\x42\xff\x00\x01", 6);
@@ -43,7 +44,7 @@ std::string make_frame(const IpAddress& destination, const CaptureShape& shape) 
     const size_t ip = frame.size();
     if (destination.is_v4()) {
         put16(frame, 0x4500);
-        put16(frame, static_cast<unsigned>(shape.frame_bytes - ip));
+        put16(frame, static_cast<unsigned>(end - ip));
         put16(frame, 0);
         put16(frame, 0);
         put16(frame, 64 << 8 | 17);
@@ -56,14 +57,14 @@ std::string make_frame(const IpAddress& destination, const CaptureShape& shape) 
     } else {
         put16(frame, 0x6000);
         put16(frame, 0);
-        put16(frame, static_cast<unsigned>(shape.frame_bytes - ip - 40));
+        put16(frame, static_cast<unsigned>(end - ip - 40));
         put16(frame, 17 << 8 | 64);
         put_address(frame, source);
         put_address(frame, destination);
     }
     put16(frame, 1024);
     put16(frame, 1024);
-    put16(frame, static_cast<unsigned>(shape.frame_bytes - frame.size() + 4));
+    put16(frame, static_cast<unsigned>(end - frame.size() + 4));
     put16(frame, 0);
     frame.resize(shape.frame_bytes);
     return frame;
@@ -78,12 +79,16 @@ void write_capture(const std::string& path, std::span<const IpAddress> destinati
     put_host32(out, 0);
     put_host32(out, 65535);
     put_host32(out, 1);  // Ethernet
+    unsigned hundredths = 0;
     for (const IpAddress& destination : destinations) {
+        hundredths += shape.trailers_percent;
+        const bool with_trailer = hundredths >= 100;
+        if (with_trailer) hundredths -= 100;
         put_host32(out, 0);
         put_host32(out, 0);
         put_host32(out, shape.frame_bytes);
         put_host32(out, shape.frame_bytes);
-        out += make_frame(destination, shape);
+        out += make_frame(destination, shape, with_trailer ? trailer_bytes : 0);
     }
     if (!(std::ofstream(path, std::ios::binary) << out).flush()) harness::fail_errno("write " + path);
 }

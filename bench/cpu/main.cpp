@@ -75,7 +75,7 @@ report::Panel measure_panel(std::vector<Running>& rows, const harness::Workload&
                             const Options& options, harness::Progress& progress) {
     report::Panel panel{workload.prefixes.front().address.family,
                         harness::Cores::no_io,
-                        options.frame_bytes,
+                        options.settings.frame_bytes,
                         workload.description,
                         workload.label,
                         workload.prefixes.size(),
@@ -144,7 +144,7 @@ int run(const Options& options) {
     harness::make_private_mounts();
     std::vector<CpuRowKind> kinds;
     size_t memory = 0;
-    for (const CpuRowKind& kind : cpu_rows(options.pktpitd, options.core, options.frame_bytes)) {
+    for (const CpuRowKind& kind : cpu_rows(options.settings)) {
         if (std::find(options.rows.begin(), options.rows.end(), kind.option) == options.rows.end()) continue;
         kinds.push_back(kind);
         memory += kind.hugepage_bytes;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cpu/rows.h"
 #include "bench/harness/common_options.h"
 
 namespace pktpit::bench::cpu {
@@ -15,10 +16,8 @@ struct Options : harness::CommonOptions, harness::RoundOptions {
     std::vector<std::string> rows;
     std::vector<size_t> routes{16384};
     std::vector<harness::Traffic> traffic{harness::Traffic::uniform};
-    unsigned frame_bytes = 64;
-    unsigned core = 1;
+    CpuSettings settings;
     uint64_t instructions = 0;  ///< to be counted a row, instead of times; 0: times
-    std::string pktpitd;
 };
 
 harness::Parsed<Options> parse_options(int argc, char** argv);

@@ -77,9 +77,38 @@ class PktpitRow : public CpuRow {
     dpdk::DpdkProgram program_;
 };
 
-json configuration(const harness::Workload& workload, const PktpitCpuSettings& settings,
-                   const std::string& folder, const std::string& instance) {
+constexpr unsigned members = 4;
+
+/// The members of all groups, one address after the other, each with a MAC address of its own.
+struct NextHops {
+    json neighbours = json::array();
+    json by_id = json::object();  ///< of a routes file
+};
+
+NextHops next_hops(const harness::Addressing& net, unsigned groups) {
+    NextHops out;
+    const unsigned each = groups == 0 ? 1 : members;
+    for (unsigned group = 0; group < std::max(groups, 1U); group++) {
+        json via = json::array();
+        for (unsigned member = 0; member < each; member++) {
+            const unsigned number = group * each + member;
+            IpAddress address = net.next_hop;
+            address.bytes[address.size() - 1] =
+                static_cast<uint8_t>(address.bytes[address.size() - 1] + number);
+            out.neighbours.push_back({{"address", address.to_string()},
+                                      {"mac", fmt::format("02:50:42:ff:{:02x}:02", number)},
+                                      {"interface", "out"}});
+            via.push_back({{"via", address.to_string()}});
+        }
+        out.by_id[std::to_string(group + 1)] = std::move(via);
+    }
+    return out;
+}
+
+json configuration(const harness::Workload& workload, const CpuSettings& settings, const std::string& folder,
+                   const std::string& instance) {
     const harness::Addressing& net = harness::addressing(workload.prefixes.front().address.family);
+    NextHops hops = next_hops(net, settings.groups);
     return {{"instance", instance},
             {"dataplane", "dpdk"},
             {"dpdk", {{"memory", "hugepages"}, {"mbufs", 98304}}},
@@ -89,23 +118,22 @@ json configuration(const harness::Workload& workload, const PktpitCpuSettings& s
                {{"device", "net_pcap0,rx_pcap=" + folder + "/frames.pcap,infinite_rx=1"},
                 {"addresses", {net.ingress.to_string()}}}},
               {"out", {{"device", "net_null0,no-rx=1"}, {"addresses", {net.egress.to_string()}}}}}},
-            {"neighbours",
-             {{{"address", net.next_hop.to_string()}, {"mac", "02:50:42:ff:00:02"}, {"interface", "out"}}}},
+            {"neighbours", std::move(hops.neighbours)},
             {"routes_files",
-             {{{"path", folder + "/routes.txt"}, {"next_hops", {{"1", net.next_hop.to_string()}}}}}}};
+             json::array({{{"path", folder + "/routes.txt"}, {"next_hops", std::move(hops.by_id)}}})}};
 }
 
 }  // namespace
 
-std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const PktpitCpuSettings& settings) {
+std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const CpuSettings& settings) {
     static unsigned count = 0;
     const std::string instance = fmt::format("cpu{}", count++);
     const std::string folder = "/run/pktpit-cpu-" + instance;
     std::filesystem::create_directories(folder);
-    write_capture(folder + "/frames.pcap", cpu_frames(workload), {pcap_mac, settings.frame_bytes});
+    write_capture(folder + "/frames.pcap", cpu_frames(workload), capture_shape(settings));
     std::ofstream routes(folder + "/routes.txt");
-    for (const Prefix& prefix : workload.prefixes)
-        routes << prefix.to_string() << " 1\n";
+    for (size_t i = 0; i < workload.prefixes.size(); i++)
+        routes << workload.prefixes[i].to_string() << ' ' << i % std::max(settings.groups, 1U) + 1 << '\n';
     std::ofstream config(folder + "/config.json");
     config << configuration(workload, settings, folder, instance).dump(2) << '\n';
     if (!routes.flush() || !config.flush()) harness::fail_errno("write below " + folder);

@@ -9,13 +9,7 @@
 
 namespace pktpit::bench::cpu {
 
-struct PktpitCpuSettings {
-    std::string pktpitd;
-    unsigned core = 1;
-    unsigned frame_bytes = 64;
-};
-
 /// Throws Failure, with the daemon's words, where it does not run: a build without the dpdk dataplane.
-std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const PktpitCpuSettings& settings);
+std::unique_ptr<CpuRow> start_pktpit(const harness::Workload& workload, const CpuSettings& settings);
 
 }  // namespace pktpit::bench::cpu

@@ -65,11 +65,6 @@ class DpdkRow : public CpuRow {
     std::optional<dpdk::Telemetry> telemetry_;
 };
 
-struct Setting {
-    unsigned core;
-    unsigned frame_bytes;
-};
-
 std::vector<std::string> eal(const Place& place, const std::string& cores) {
     return {"-l",
             cores,
@@ -81,13 +76,13 @@ std::vector<std::string> eal(const Place& place, const std::string& cores) {
             "--vdev=net_null0,no-rx=1"};
 }
 
-std::unique_ptr<CpuRow> start_testpmd(const harness::Workload& workload, const Setting& setting) {
+std::unique_ptr<CpuRow> start_testpmd(const harness::Workload& workload, const CpuSettings& settings) {
     const Place place;
-    write_capture(place.folder + "/frames.pcap", cpu_frames(workload), {pcap_mac, setting.frame_bytes});
-    const unsigned other = setting.core == 0 ? 1 : 0;
+    write_capture(place.folder + "/frames.pcap", cpu_frames(workload), capture_shape(settings));
+    const unsigned other = settings.core == 0 ? 1 : 0;
     std::vector<std::string> arguments{"dpdk-testpmd"};
     for (const auto& word :
-         eal(place, fmt::format("{},{}", std::min(other, setting.core), std::max(other, setting.core))))
+         eal(place, fmt::format("{},{}", std::min(other, settings.core), std::max(other, settings.core))))
         arguments.push_back(word);
     for (const auto& word :
          {std::string("--main-lcore"), std::to_string(other), std::string("--"),
@@ -114,20 +109,20 @@ std::string rules(const harness::Workload& workload, bool exact, Family family) 
     return out;
 }
 
-std::unique_ptr<CpuRow> start_l3fwd(const harness::Workload& workload, const Setting& setting,
+std::unique_ptr<CpuRow> start_l3fwd(const harness::Workload& workload, const CpuSettings& settings,
                                     const std::string& lookup, bool patched) {
     const dpdk::L3fwd l3fwd = dpdk::build_l3fwd(patched, mbufs);
     const Place place;
-    write_capture(place.folder + "/frames.pcap", cpu_frames(workload), {pcap_mac, setting.frame_bytes});
+    write_capture(place.folder + "/frames.pcap", cpu_frames(workload), capture_shape(settings));
     const bool exact = lookup == "em";
     write(place.folder + "/v4", rules(workload, exact, Family::ipv4));
     write(place.folder + "/v6", rules(workload, exact, Family::ipv6));
     std::vector<std::string> arguments{l3fwd.binary};
-    for (const auto& word : eal(place, std::to_string(setting.core)))
+    for (const auto& word : eal(place, std::to_string(settings.core)))
         arguments.push_back(word);
     for (const auto& word :
          {std::string("--"), std::string("-p"), std::string("0x3"), std::string("--config"),
-          fmt::format("(0,0,{0}),(1,0,{0})", setting.core), std::string("--parse-ptype"),
+          fmt::format("(0,0,{0}),(1,0,{0})", settings.core), std::string("--parse-ptype"),
           std::string("--lookup"), lookup, "--rule_ipv4=" + place.folder + "/v4",
           "--rule_ipv6=" + place.folder + "/v6", "--eth-dest=1," + next_hop.to_string()})
         arguments.push_back(word);
@@ -141,12 +136,15 @@ std::span<const IpAddress> cpu_frames(const harness::Workload& workload) {
     return std::span(workload.destinations).first(std::min(workload.destinations.size(), most_frames));
 }
 
-std::vector<CpuRowKind> cpu_rows(const std::string& pktpitd, unsigned core, unsigned frame_bytes) {
-    const Setting setting{core, frame_bytes};
+CaptureShape capture_shape(const CpuSettings& settings) {
+    return {pcap_mac, settings.frame_bytes, settings.trailers_percent};
+}
+
+std::vector<CpuRowKind> cpu_rows(const CpuSettings& settings) {
     std::vector<CpuRowKind> rows;
     rows.push_back({"testpmd", "testpmd io", "the floor: DPDK testpmd, forward mode io, looks at nothing",
                     size_t{400} << 20, false, true,
-                    [=](const harness::Workload& workload) { return start_testpmd(workload, setting); }});
+                    [=](const harness::Workload& workload) { return start_testpmd(workload, settings); }});
     for (const bool patched : {true, false})
         for (const std::string lookup : {"lpm", "fib", "em"})
             rows.push_back({(patched ? "l3fwd-" : "l3fwd-stock-") + lookup,
@@ -154,13 +152,12 @@ std::vector<CpuRowKind> cpu_rows(const std::string& pktpitd, unsigned core, unsi
                             patched ? "DPDK's example router, patched; it validates less than a router must"
                                     : "as Debian ships it",
                             size_t{1700} << 20, !patched, patched, [=](const harness::Workload& workload) {
-                                return start_l3fwd(workload, setting, lookup, patched);
+                                return start_l3fwd(workload, settings, lookup, patched);
                             }});
     rows.push_back({"pktpit", "pktpit dpdk",
                     "pktpitd, dataplane dpdk, polling busy; static routes from a file", size_t{600} << 20,
-                    true, true, [=](const harness::Workload& workload) {
-                        return start_pktpit(workload, {pktpitd, core, frame_bytes});
-                    }});
+                    true, true,
+                    [=](const harness::Workload& workload) { return start_pktpit(workload, settings); }});
     return rows;
 }
 

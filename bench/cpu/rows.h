@@ -41,10 +41,21 @@ struct CpuRowKind {
 
 /// net_pcap's own address: "\x02pcap" and its number.
 inline constexpr MacAddress pcap_mac{{0x02, 0x70, 0x63, 0x61, 0x70, 0x00}};
+struct CaptureShape;
+struct CpuSettings;
+/// Of the frames that every row gets.
+CaptureShape capture_shape(const CpuSettings& settings);
 /// Destinations that a capture has frames for: one each.
 std::span<const IpAddress> cpu_frames(const harness::Workload& workload);
 
-/// All of them. `pktpitd`: the daemon for Pktpit's row; `core`: which forwards.
-std::vector<CpuRowKind> cpu_rows(const std::string& pktpitd, unsigned core, unsigned frame_bytes);
+struct CpuSettings {
+    std::string pktpitd;  ///< the daemon for Pktpit's row
+    unsigned core = 1;    ///< which forwards
+    unsigned frame_bytes = 64;
+    unsigned trailers_percent = 0;  ///< CaptureShape's
+    unsigned groups = 0;  ///< Pktpit's routes over so many groups of four next hops; 0: one next hop for all
+};
+/// All of them.
+std::vector<CpuRowKind> cpu_rows(const CpuSettings& settings);
 
 }  // namespace pktpit::bench::cpu

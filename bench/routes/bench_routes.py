@@ -13,7 +13,7 @@ from pathlib import Path
 
 import results
 from fpm_stream import frames
-from lab import Failure, LINKS, Lab, private_mounts, read_table, run
+from lab import Failure, LINKS, SAMPLE, Lab, private_mounts, read_table, run
 from peers import Kernel, Pktpit, UnixConnection  # noqa: F401
 
 PEERS = ("kernel-bird", "kernel-frr", "netlink-bird", "netlink-frr", "fpm")
@@ -169,7 +169,7 @@ def main():
         print(f"bench_routes: {failure}", file=sys.stderr)
         return 1
     report = {"benchmark": "routes", "command": " ".join(sys.argv), "machine": machine, "table": words, "routes": len(prefixes),
-              "sample": min(500, len(prefixes)), "rounds": chosen.rounds, "peers": results.summarise(rounds)}
+              "sample": SAMPLE, "rounds": chosen.rounds, "peers": results.summarise(rounds)}
     stem = results.write(report, chosen.results)
     print(results.text(report))
     print(f"{stem}.txt, .json, .svg, .png")

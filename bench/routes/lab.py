@@ -8,13 +8,14 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 LINKS = (("e0", "10.1.0", "2001:db8:1:"), ("e1", "10.2.0", "2001:db8:2:"))
-# Sampled prefixes: a check of them all takes some milliseconds of the kernel and of the daemon.
+# Sampled prefixes, with an address each: a check of them all takes some milliseconds of the kernel and of the daemon.
 SAMPLE = 500
 FEEDER_AS, ROUTER_AS = 64501, 64500
 CLONE_NEWNET, CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x40000000, 0x00020000, 0x4000, 0x40000
@@ -61,10 +62,33 @@ def read_table(path, limit):
     return prefixes, Path(path).name
 
 
+def addresses_of_their_own(prefixes, how_many):
+    """(prefix, address) of so many of the prefixes, drawn at random: the prefix is the longest one of the address. A prefix that
+    longer ones leave no such address among a few tries is passed over."""
+    generator = random.Random(2)
+    networks, lengths = set(), set()
+    for prefix in prefixes:
+        address, length = prefix.split("/")
+        networks.add((int.from_bytes(socket.inet_aton(address), "big"), int(length)))
+        lengths.add(int(length))
+    found = []
+    for prefix in generator.sample(prefixes, len(prefixes)):
+        network, length = int.from_bytes(socket.inet_aton(prefix.split("/")[0]), "big"), int(prefix.split("/")[1])
+        longer = [(one, 0xFFFFFFFF << (32 - one) & 0xFFFFFFFF) for one in lengths if one > length]
+        for host in [0, *(generator.getrandbits(32 - length) for _ in range(8))]:
+            address = network | host
+            if not any((address & mask, one) in networks for one, mask in longer):
+                found.append((prefix, socket.inet_ntoa(address.to_bytes(4, "big"))))
+                break
+        if len(found) == how_many:
+            break
+    return found
+
+
 class Lab:
     def __init__(self, prefixes):
         self.prefixes = prefixes
-        self.sample = random.Random(2).sample(prefixes, min(SAMPLE, len(prefixes)))
+        self.sample = addresses_of_their_own(prefixes, SAMPLE)
         self.processes = []
         self.directory = Path(tempfile.mkdtemp(prefix="pktpit-bench-routes-"))
         self.directory.chmod(0o755)

@@ -13,10 +13,6 @@ from lab import FEEDER_AS, LINKS, ROUTER_AS, run
 FRR = "/usr/lib/frr"
 
 
-def address_in(prefix):
-    return prefix.split("/")[0]
-
-
 class Kernel:
     """Linux alone, with BIRD or FRR."""
 
@@ -34,10 +30,10 @@ class Kernel:
 
     def present(self, gateway=None):
         """How many of the sample are there as they stand, by this gateway if it is given."""
-        lines = "".join(f"route get {address_in(prefix)} fibmatch\n" for prefix in self.lab.sample)
+        lines = "".join(f"route get {address} fibmatch\n" for _, address in self.lab.sample)
         out = run("ip", "-n", self.lab.names["router"], "-force", "-batch", "-", input=lines, check=False).stdout
         found = {line.split()[0]: line for line in out.splitlines() if line[:1].isdigit()}
-        return sum(1 for prefix in self.lab.sample
+        return sum(1 for prefix, _ in self.lab.sample
                    if prefix in found and (gateway is None or f"via {gateway} " in found[prefix]))
 
     def total(self):
@@ -98,8 +94,8 @@ class Pktpit(Kernel):
         return answer
 
     def present(self, gateway=None):
-        answer = self.ask("POST", "/v1/lookup", {"addresses": [address_in(prefix) for prefix in self.lab.sample]})
-        return sum(1 for prefix, result in zip(self.lab.sample, answer["results"])
+        answer = self.ask("POST", "/v1/lookup", {"addresses": [address for _, address in self.lab.sample]})
+        return sum(1 for (prefix, _), result in zip(self.lab.sample, answer["results"])
                    if result["prefix"] == prefix and (gateway is None or [hop["via"] for hop in result["next_hops"]] == [gateway]))
 
     def total(self):

@@ -43,11 +43,14 @@ class Forwarder {
     virtual void rest() {}
 };
 
+/// Of two builds in one run, which: the one that is measured, or another for comparison (--before).
+enum class Build { measured, before };
 /// Pktpit as users run it; `binary` is pktpitd, `forwarding` the way: inline, split or auto.
-std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding);
+std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding,
+                                                 Build build);
 /// The same daemon on its dpdk dataplane, on a virtual device of that driver.
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
-                                                      unsigned busy_budget);
+                                                      unsigned busy_budget, Build build);
 /// The kernel's ip_forward.
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.

@@ -12,6 +12,7 @@ namespace pktpit::bench::wire {
 
 struct ForwarderSettings {
     std::string pktpitd;
+    std::string before;        ///< another build's pktpitd; empty: none
     unsigned busy_budget = 0;  ///< of net_af_xdp
 };
 

@@ -88,7 +88,8 @@ bool start(const std::string& name, const std::vector<const harness::Workload*>&
         return false;
     }
     try {
-        labs.emplace_back(make_forwarder(name, {options.pktpitd, options.busy_budget}), routes);
+        labs.emplace_back(make_forwarder(name, {options.pktpitd, options.before, options.busy_budget}),
+                          routes);
     } catch (const harness::Failure& failure) {
         const bool may_refuse = name.starts_with("l3fwd-stock") ||
                                 (options.all && (name == "pktpit-auto" || name.starts_with("pktpit-dpdk")));
@@ -156,10 +157,13 @@ void compare(const Options& options, report::Report& report) {
                       {"pktpit", "l3fwd fib, net_af_xdp", 2.3, 0, whole_table - 1},
                       {"pktpit", "l3fwd lpm, net_af_xdp", 2.3, 0, whole_table - 1},
                       {"pktpit split", "l3fwd fib, net_af_xdp", 1.0},
-                      {"pktpit split", "l3fwd lpm, net_af_xdp", 1.0}};
+                      {"pktpit split", "l3fwd lpm, net_af_xdp", 1.0},
+                      {"pktpit", "pktpit before", 0.97},
+                      {"pktpit split", "pktpit split before", 0.97},
+                      {"pktpit auto", "pktpit auto before", 0.97}};
     size_t steps = 0;
     for (const std::string& name : options.forwarders) {
-        const auto forwarder = make_forwarder(name, {options.pktpitd, options.busy_budget});
+        const auto forwarder = make_forwarder(name, {options.pktpitd, options.before, options.busy_budget});
         report.forwarders.emplace_back(forwarder->name(), forwarder->description());
         for (const harness::Cores cores : options.cores)
             steps += forwarder->runs_on(cores);

@@ -107,6 +107,10 @@ harness::Parsed<Options> parse_options(int argc, char** argv) {
     harness::add_results(app, options);
     harness::add_json(app, options);
     harness::add_daemon(app, options.pktpitd);
+    app.add_option("--before", options.before,
+                   "another build's pktpitd, for rows that compare with it in the same run: before-pktpit, "
+                   "before-pktpit-split, …")
+        ->check(CLI::ExistingFile);
     add_kinds(app, options);
     harness::add_quick(app, options);
     if (const auto exit_code = harness::parse_arguments(app, argc, argv)) return *exit_code;

@@ -19,6 +19,7 @@ struct Options : harness::CommonOptions, harness::RoundOptions {
     std::vector<harness::Table> tables;
     std::vector<size_t> routes{16384};
     std::string pktpitd;
+    std::string before;         ///< another build's, for the rows before-…
     bool kill_restart = false;  ///< that test instead of the comparison
     unsigned kills = 3;
     bool idle = false;     ///< instead: what polling costs without traffic

@@ -10,15 +10,14 @@ namespace {
 
 class PktpitForwarder : public Forwarder {
   public:
-    PktpitForwarder(std::string binary, DaemonSettings settings)
-        : binary_(std::move(binary)), settings_(std::move(settings)) {}
+    PktpitForwarder(std::string binary, DaemonSettings settings, Build build)
+        : binary_(std::move(binary)), settings_(std::move(settings)), build_(build) {}
 
     [[nodiscard]] std::string name() const override {
-        if (is_dpdk()) return "pktpit dpdk, " + settings_.dpdk_driver;
-        return settings_.forwarding == "inline" ? "pktpit" : "pktpit " + settings_.forwarding;
+        return way() + (build_ == Build::before ? " before" : "");
     }
     [[nodiscard]] std::string description() const override {
-        return "pktpitd, dataplane " +
+        return (build_ == Build::before ? binary_ : "pktpitd") + ", dataplane " +
                (is_dpdk() ? "dpdk, one worker, polling busy" : "xdp, " + settings_.forwarding) +
                "; static routes from files, static neighbour" +
                (settings_.dpdk_driver == "net_af_xdp"
@@ -56,24 +55,30 @@ class PktpitForwarder : public Forwarder {
             netlink.remove_address(topology.egress().ifindex, harness::addressing(family).egress);
         }
     }
+    [[nodiscard]] std::string way() const {
+        if (is_dpdk()) return "pktpit dpdk, " + settings_.dpdk_driver;
+        return settings_.forwarding == "inline" ? "pktpit" : "pktpit " + settings_.forwarding;
+    }
     [[nodiscard]] bool is_dpdk() const { return !settings_.dpdk_driver.empty(); }
     [[nodiscard]] bool has_workers() const { return is_dpdk() || settings_.forwarding != "inline"; }
 
     std::string binary_;
     DaemonSettings settings_;
+    Build build_;
     std::optional<PktpitDaemon> daemon_;
 };
 
 }  // namespace
 
-std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding) {
-    return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.forwarding = forwarding});
+std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding,
+                                                 Build build) {
+    return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.forwarding = forwarding}, build);
 }
 
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
-                                                      unsigned busy_budget) {
+                                                      unsigned busy_budget, Build build) {
     return std::make_unique<PktpitForwarder>(
-        binary, DaemonSettings{.dpdk_driver = driver, .busy_budget = busy_budget});
+        binary, DaemonSettings{.dpdk_driver = driver, .busy_budget = busy_budget}, build);
 }
 
 }  // namespace pktpit::bench::wire

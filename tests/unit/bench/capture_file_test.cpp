@@ -26,6 +26,15 @@ TEST(CaptureFile, FramesAreOfTheSizeAskedForAndSayIt) {
     }
 }
 
+TEST(CaptureFile, ATrailerIsBehindThePacketAndNotOfIt) {
+    const std::string v4 = make_frame(*IpAddress::parse("20.0.1.2"), {mac}, trailer_bytes);
+    EXPECT_EQ(v4.size(), 64U);
+    EXPECT_EQ(at16(v4, 16), 64U - 14 - trailer_bytes);
+    const std::string v6 = make_frame(*IpAddress::parse("2400::1"), {mac}, trailer_bytes);
+    EXPECT_EQ(v6.size(), 64U);
+    EXPECT_EQ(at16(v6, 18), 64U - 54 - trailer_bytes);
+}
+
 TEST(CaptureFile, TheIpv4ChecksumIsRight) {
     const std::string frame = make_frame(*IpAddress::parse("203.0.113.77"), {mac, 64});
     uint32_t sum = 0;
