@@ -10,14 +10,15 @@
 
 #include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/sanitized.h"
 #include "tests/unit/forward/test_router.h"
 
 namespace pktpit::test {
 namespace {
 
-constexpr uint32_t rounds = 16;  // each with a FIB of its own
+constexpr uint32_t rounds = pktpit::test::rounds_of(16);  // each with a FIB of its own
 constexpr uint32_t frames_per_round = 16'000;
-static_assert(rounds * frames_per_round >= 200'000);
+static_assert(rounds * frames_per_round >= pktpit::test::rounds_of(200'000));
 constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
 
 uint64_t first_seed() {

@@ -8,6 +8,7 @@
 #include "tests/differential/loaded_fib_lookup.h"
 #include "tests/property/internet_table.h"
 #include "tests/property/lpm_oracle.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::test {
 namespace {
@@ -103,15 +104,15 @@ TEST_P(FibLookup, InternetTableGivesOneAnswerEverywhere) {
         ASSERT_TRUE(image.set(prefix, groups[next_hop]));
         oracle.set(prefix, groups[next_hop]);
     }
-    constexpr size_t edges = 60'000;  // times 4
+    constexpr size_t edges = pktpit::test::rounds_of(60'000);  // times 4
     Questions questions;
     for (size_t i = 0; i < table.size(); i += std::max<size_t>(1, table.size() / edges))
         questions.ask_edges(table[i].prefix, oracle);
-    for (int i = 0; i < 200'000; i++)
+    for (int i = 0; i < pktpit::test::rounds_of(200'000); i++)
         questions.ask(random_inside(table[random_() % table.size()].prefix), oracle);
-    for (int i = 0; i < 100'000; i++)
+    for (int i = 0; i < pktpit::test::rounds_of(100'000); i++)
         questions.ask(random_address(), oracle);
-    ASSERT_GE(questions.expected.size(), 500'000u);
+    ASSERT_GE(questions.expected.size(), pktpit::test::rounds_of(500'000u));
     check_everywhere(loaded, questions);
 }
 
@@ -135,7 +136,7 @@ TEST_P(FibLookup, RandomTablesGiveOneAnswerEverywhere) {
         std::vector<LpmOracle> oracles(tables, LpmOracle(GetParam()));
         const IpAddress stems[] = {random_address(), random_address(), random_address()};
         std::vector<Prefix> prefixes;
-        for (int step = 0; step < 4'000; step++) {
+        for (int step = 0; step < pktpit::test::rounds_of(4'000); step++) {
             IpAddress address = stems[random_() % 3];
             for (auto turns = random_() % 6; turns > 0; turns--) {
                 const auto bit = random_() % address.bits();

@@ -10,6 +10,7 @@
 #include "router/filter/filter_memory.h"
 #include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/sanitized.h"
 #include "tests/unit/filter/random_filters.h"
 #include "tests/unit/forward/test_router.h"
 
@@ -70,7 +71,7 @@ class FilterStage : public testing::TestWithParam<size_t> {};
 
 TEST_P(FilterStage, PortStageAndForwardLetTheSamePacketsPass) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    constexpr uint32_t rounds = 8, frames_per_round = 8'000;
+    constexpr uint32_t rounds = 8, frames_per_round = pktpit::test::rounds_of(8'000);
     const size_t rules = GetParam();
     fib::Capacity capacity = router::test::small_capacity();
     capacity.buckets = 65536;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fib/bucket_share.h"
+#include "tests/sanitized.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -209,11 +210,7 @@ TEST(BucketShares, LinksFailOneAfterAnotherAndComeBack) {
     }
 }
 
-#ifdef PKTPIT_SANITIZED
-constexpr int churn_steps = 50'000;  // a sanitizer sees as much in them
-#else
-constexpr int churn_steps = 1'000'000;
-#endif
+constexpr int churn_steps = pktpit::test::sanitized ? 50'000 : 1'000'000;
 
 // A million steps against a model: every group leads to its members alone, no buckets are lost, nothing
 // overlaps, and what is refused has changed nothing.

@@ -13,19 +13,15 @@
 #include "fib/reader.h"
 #include "tests/property/internet_table.h"
 #include "tests/property/lpm_oracle.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::fib {
 namespace {
 
 using test::LpmOracle;
 
-#ifdef PKTPIT_SANITIZED
-constexpr size_t updates = 100'000;
-constexpr size_t thinning = 32;  ///< one route in so many
-#else
-constexpr size_t updates = 10'000'000;
-constexpr size_t thinning = 1;
-#endif
+constexpr size_t updates = pktpit::test::sanitized ? 100'000 : 10'000'000;
+constexpr size_t thinning = pktpit::test::sanitized ? 32 : 1;  ///< one route in so many
 
 constexpr size_t batch = 64;
 constexpr uint32_t group_count = 4000;  ///< ids of one byte and of two

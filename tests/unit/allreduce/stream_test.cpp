@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "allreduce/int32_message.h"
+#include "tests/sanitized.h"
 #include "tests/unit/allreduce/naive_router.h"
 
 namespace pktpit::allreduce::test {
@@ -84,7 +85,7 @@ TEST(Stream, sums_are_right_without_faults_and_nothing_is_sent_twice) {
 }
 
 TEST(Stream, sums_are_right_whatever_the_network_does) {
-    for (uint32_t seed = 1; seed <= 60; seed++) {
+    for (uint32_t seed = 1; seed <= pktpit::test::rounds_of(60U); seed++) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
         const auto workers = static_cast<uint16_t>(1 + random() % 6);

@@ -9,6 +9,7 @@
 #include "base/json/pointer.h"
 #include "config/validate.h"
 #include "support.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::config {
 namespace {
@@ -83,7 +84,7 @@ TEST(Schema, TheDocumentWithEverythingIsValidAndHasEveryKeyOfTheSchema) {
 
 TEST(Schema, WrongTypesAreNamedAtTheirPlace) {
     json document = everything();
-    int tried = 0;
+    int tried = 0, asked = 0;
     walk(document, document, "", [&](const std::string& pointer, const json&, const json& rule) {
         const std::pair<const char*, json> samples[] = {{"null", nullptr},
                                                         {"boolean", true},
@@ -93,7 +94,7 @@ TEST(Schema, WrongTypesAreNamedAtTheirPlace) {
                                                         {"array", json::array({1})},
                                                         {"object", {{"unknown", 1}}}};
         for (const auto& [type, sample] : samples) {
-            if (allows(rule, type)) continue;
+            if (allows(rule, type) || (pktpit::test::sanitized && asked++ % 8 != 0)) continue;
             Errors errors = validate(with(document, pointer, sample));
             ASSERT_THAT(places(errors), ElementsAre(pointer)) << sample << "\n" << test::all_text(errors);
             EXPECT_THAT(errors[0].message, testing::StartsWith("found ")) << pointer;
@@ -101,7 +102,7 @@ TEST(Schema, WrongTypesAreNamedAtTheirPlace) {
             tried++;
         }
     });
-    EXPECT_GT(tried, 400);
+    EXPECT_GT(tried, pktpit::test::rounds_of(400));
 }
 
 TEST(Schema, BoundsOfNumbersAreExact) {

@@ -7,6 +7,7 @@
 
 #include "config/protocols.h"
 #include "support.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::config {
 namespace {
@@ -381,7 +382,7 @@ class Generator {
 };
 
 TEST(Values, RandomConfigurationsSurviveJson) {
-    for (uint32_t seed = 0; seed < 400; seed++) {
+    for (uint32_t seed = 0; seed < pktpit::test::rounds_of(400U); seed++) {
         Config config = Generator(seed).next();
         std::string text = to_json(config).dump(static_cast<int>(seed % 3) - 1);
         auto again = parse(text, config.base_directory);

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <random>
 
+#include "tests/sanitized.h"
 #include "tests/unit/filter/random_filters.h"
 
 namespace pktpit::test {
@@ -52,7 +53,7 @@ TEST_P(FilterOracle, TheFirstRuleThatMatchesDecides) {
     const uint64_t seed = filter_seed();
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
     const size_t rounds = rules > 1000 ? 1 : 20;
-    constexpr size_t packets = 4000;
+    constexpr size_t packets = pktpit::test::rounds_of(4000);
     size_t matched = 0;
     for (size_t round = 0; round < rounds; round++) {
         Engine engine(seed + round);

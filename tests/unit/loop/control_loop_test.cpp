@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "tests/differential/random_traffic.h"
+#include "tests/sanitized.h"
 #include "tests/unit/forward/vectors.h"
 #include "tests/unit/loop/loop_rig.h"
 
@@ -185,7 +186,7 @@ TEST_P(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
     LoopRig rig(1 << 22, random_capacity(), GetParam());
     const auto fib = pktpit::test::fill_randomly(rig.image.image(), rig.image.base(), random);
     uint64_t frames = 0;
-    while (frames < 100'000) {
+    while (frames < pktpit::test::rounds_of(100'000)) {
         const uint32_t burst = 1 + random.below(200);
         std::vector<FakeIo::Departure> departures;
         std::vector<QueuedFrame> queued;

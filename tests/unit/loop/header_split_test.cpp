@@ -8,6 +8,7 @@
 
 #include "router/forward/bytes.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/sanitized.h"
 #include "tests/unit/forward/vectors.h"
 #include "tests/unit/loop/loop_rig.h"
 
@@ -128,11 +129,11 @@ TEST_F(HeaderSplit, EveryVectorIsDecidedAsWithoutIt) {
 TEST_F(HeaderSplit, RandomFramesAreDecidedAsWithoutIt) {
     pktpit::test::Random random(4);
     const auto fib = pktpit::test::fill_randomly(image.image(), image.base(), random);
-    for (int i = 0; i < 300'000 && !HasFailure(); i++) {
+    for (int i = 0; i < pktpit::test::rounds_of(300'000) && !HasFailure(); i++) {
         const auto made = pktpit::test::random_frame(fib, random);
         check(made.port, made.bytes, "frame " + std::to_string(i));
     }
-    EXPECT_GE(splits, 100'000u);
+    EXPECT_GE(splits, pktpit::test::rounds_of(100'000u));
     RecordProperty("splits", std::to_string(splits));
     RecordProperty("other_next_hops", std::to_string(other_hops));
 }

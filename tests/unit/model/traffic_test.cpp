@@ -8,6 +8,7 @@
 
 #include "offload/model/experiment.h"
 #include "offload/model/traffic_pattern.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::model {
 namespace {
@@ -289,7 +290,7 @@ TEST(SixtyFourNics, AllToAll) {
     for (const Program program : {Program::p2pnic, Program::pktpit}) {
         ExperimentSettings settings = settings_of(program, *pattern_flows("all-to-all", topology, 1, 0.2));
         settings.traffic.size = 512;
-        settings.duration = settings.traffic.stop = 20 * microsecond;
+        settings.duration = settings.traffic.stop = pktpit::test::rounds_of(24) * microsecond;
         Profile profile = *Profile::open("gen4");
         (void)profile.set("cpu.cores", 4, "test");
         const ExperimentResult first = run(topology, settings, profile);
