@@ -31,6 +31,12 @@ Result<void> write_all(const Fd& file, const std::string& text, const std::strin
     return {};
 }
 
+std::optional<uint64_t> whole_number(const json& value) {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > SavedConfigs::largest_number)
+        return std::nullopt;
+    return value.get<uint64_t>();
+}
+
 }  // namespace
 
 const SavedConfig* SavedState::back(size_t steps) const {
@@ -53,6 +59,8 @@ std::string to_text(const SavedState& state) {
     return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+// Strict, since what is added later counts on it: numbers that ascend, and one that may have to come back
+// that is there.
 Result<SavedState> parse_saved_configs(const std::string& text, const std::string& where) {
     const json document = json::parse(text, nullptr, false);
     const auto broken = [&] {
@@ -61,17 +69,20 @@ Result<SavedState> parse_saved_configs(const std::string& text, const std::strin
     };
     if (!document.is_object()) return broken();
     try {
-        if (document.at("version") != 1) return broken();
+        if (document.at("version") != 1 || !document.at("configs").is_array()) return broken();
         SavedState state;
         for (const json& one : document.at("configs")) {
-            SavedConfig& saved = state.configs.emplace_back();
-            saved.number = one.at("number").get<uint64_t>();
-            saved.time = one.at("time").get<int64_t>();
-            saved.file = one.at("file").get<std::string>();
-            saved.text = one.at("text").get<std::string>();
+            const auto number = whole_number(one.at("number"));
+            const auto time = whole_number(one.at("time"));
+            if (!number || !time || *number == 0) return broken();
+            if (!state.configs.empty() && *number <= state.configs.back().number) return broken();
+            state.configs.push_back({*number, static_cast<int64_t>(*time), one.at("file").get<std::string>(),
+                                     one.at("text").get<std::string>()});
         }
-        if (const json& confirmed = document.at("confirmed"); !confirmed.is_null())
-            state.confirmed = confirmed.get<uint64_t>();
+        if (const json& confirmed = document.at("confirmed"); !confirmed.is_null()) {
+            state.confirmed = whole_number(confirmed);
+            if (!state.confirmed || !state.numbered(*state.confirmed)) return broken();
+        }
         return state;
     } catch (const json::exception&) {
         return broken();

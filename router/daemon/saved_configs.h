@@ -38,6 +38,8 @@ class SavedConfigs {
   public:
     static constexpr size_t most = 20;
     static constexpr size_t largest = size_t{1} << 20;  ///< bytes of a text: a larger one is not kept
+    /// What JSON's readers keep exact, and nobody reaches by counting.
+    static constexpr uint64_t largest_number = uint64_t{1} << 53;
 
     explicit SavedConfigs(std::string path) : path_(std::move(path)) {}
 

@@ -5,9 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,38 +14,22 @@
 #include <vector>
 
 #include "bpf/abi.h"
-#include "fib/layout.h"
+#include "router/xdp/pinned_values.h"
 
 namespace pktpit::router {
 namespace {
 
-constexpr std::array<std::string_view, 4> pinned_maps = {PP_MAP_COUNTERS, PP_MAP_ROUTE_COUNTERS,
-                                                         PP_MAP_COUNTED_ROUTES, PP_MAP_FIB_IMAGE};
-// Of pins that carry none.
-constexpr uint32_t no_version = 0;
-static_assert(PP_ABI_VERSION != no_version);
+static_assert(PP_ABI_VERSION != no_map_version);
 
 std::string pin_name(std::string_view map) {
     return "v" + std::to_string(PP_ABI_VERSION) + "_" + std::string(map);
-}
-
-/// The version that a map's pin is of; empty: no pin of a map. Maps that other versions have besides count,
-/// too.
-std::optional<uint32_t> version_of_pin(std::string_view name) {
-    if (std::ranges::find(pinned_maps, name) != pinned_maps.end()) return no_version;
-    const char* end = name.data() + name.size();
-    uint32_t version = no_version;
-    if (!name.starts_with('v')) return std::nullopt;
-    const auto [stop, error] = std::from_chars(name.data() + 1, end, version);
-    if (error != std::errc{} || stop == end || *stop != '_') return std::nullopt;
-    return version;
 }
 
 std::string words(const std::set<uint32_t>& versions) {
     std::string text;
     for (const uint32_t version : versions)
         text += (text.empty() ? "" : ", ") +
-                (version == no_version ? "no version" : "version " + std::to_string(version));
+                (version == no_map_version ? "no version" : "version " + std::to_string(version));
     return text;
 }
 
@@ -91,21 +72,7 @@ std::optional<std::map<uint32_t, uint16_t>> ports_of_image(const Fd& image) {
     if (!image) return std::nullopt;
     const auto mapped = MappedImage::map(image.get(), false);
     if (!mapped) return std::nullopt;
-    const std::span<const std::byte> memory = mapped->memory();
-    pp_fib_geometry geometry{};
-    if (memory.size() < sizeof geometry) return std::nullopt;
-    std::memcpy(&geometry, memory.data(), sizeof geometry);
-    const uint64_t end = geometry.port_offset + uint64_t{geometry.port_count} * sizeof(pp_fib_port);
-    if (geometry.magic != PP_FIB_MAGIC || geometry.layout_version != PP_FIB_LAYOUT_VERSION ||
-        end > memory.size())
-        return std::nullopt;
-    std::map<uint32_t, uint16_t> ports;
-    for (uint32_t id = 1; id < geometry.port_count && id < PP_MAX_PORTS; id++) {
-        pp_fib_port port{};
-        std::memcpy(&port, memory.data() + geometry.port_offset + id * sizeof port, sizeof port);
-        if (port.ifindex != 0) ports.emplace(port.ifindex, static_cast<uint16_t>(id));
-    }
-    return ports;
+    return ports_of_image(mapped->memory());
 }
 
 EarlierMaps adopt_maps(const PinDirectory& pins) {

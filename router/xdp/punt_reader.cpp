@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/errno_text.h"
+#include "router/xdp/punt_record.h"
 
 namespace pktpit::router {
 namespace {
@@ -42,17 +43,12 @@ void PuntReader::poll() {
 }
 
 void PuntReader::receive(void* data, uint32_t size) {
-    if (size < sizeof(pp_punt)) {
+    const auto punt = read_punt({static_cast<uint8_t*>(data), size});
+    if (!punt) {
         malformed_++;
         return;
     }
-    const auto& punt = *static_cast<const pp_punt*>(data);
-    // The kernel pads records to 8 bytes, so the record may be longer than what was sent.
-    if (punt.frame_length > size - sizeof(pp_punt) || punt.verdict >= PP_VERDICT_COUNT) {
-        malformed_++;
-        return;
-    }
-    handler_(punt, {static_cast<uint8_t*>(data) + sizeof(pp_punt), punt.frame_length});
+    handler_(punt->head, punt->frame);
 }
 
 }  // namespace pktpit::router

@@ -8,31 +8,10 @@
 
 #include "base/errno_text.h"
 #include "bpf/abi.h"
+#include "router/xdp/pinned_values.h"
 
 namespace pktpit::router {
 namespace {
-
-pp_counted_route key_of(const CountedRoute& route) {
-    pp_counted_route key{};
-    key.family = static_cast<uint8_t>(route.prefix.address.family);
-    key.length = route.prefix.length;
-    key.source = static_cast<uint8_t>(route.source);
-    key.table = route.table;
-    std::copy(route.prefix.address.bytes.begin(), route.prefix.address.bytes.end(), key.address);
-    return key;
-}
-
-std::optional<CountedRoute> route_of(const pp_counted_route& key) {
-    CountedRoute route;
-    route.prefix.address.family = key.family == 4 ? Family::ipv4 : Family::ipv6;
-    std::copy(std::begin(key.address), std::end(key.address), route.prefix.address.bytes.begin());
-    if (key.length > route.prefix.address.bits() || key.source >= fib::route_source_count)
-        return std::nullopt;
-    route.prefix.length = key.length;
-    route.source = static_cast<fib::RouteSource>(key.source);
-    route.table = key.table;
-    return route;
-}
 
 std::vector<pp_route_counters> one_for_each_cpu() {
     static_assert(sizeof(pp_route_counters) % 8 == 0, "per-CPU values are laid out in units of 8 bytes");

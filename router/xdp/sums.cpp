@@ -15,6 +15,7 @@
 #include "base/errno_text.h"
 #include "config/words.h"
 #include "router/aggregation/state_message.h"
+#include "router/xdp/pinned_values.h"
 
 namespace pktpit::router {
 namespace {
@@ -162,8 +163,8 @@ Result<Sums::Plan> Sums::plan(const config::AggregationGroups& wanted) {
             plan.go.push_back(name);
     }
     for (const uint32_t number : unwanted_) {
-        const pp_sum_group& left = maps_->groups()[number];
-        occupy(number, std::min<uint32_t>(left.first_slot, PP_SUM_SLOTS - left.slots), left.slots);
+        const SumSlots left = slots_of(maps_->groups()[number]);
+        occupy(number, left.first, left.count);
     }
     const auto earlier = adoptable(wanted);
     for (const auto& [name, number] : earlier)

@@ -67,13 +67,41 @@ TEST_F(SavedConfigsTest, TheFileIsWrittenWholeAndIsNobodyElses) {
     EXPECT_EQ(parse_saved_configs(to_text(now), "x").value(), now);
 }
 
+/// A file with configurations of these numbers, applied at this time.
+std::string file_with(const std::vector<std::string>& numbers, const std::string& confirmed,
+                      const std::string& time = "1") {
+    std::string configs;
+    for (const std::string& number : numbers)
+        configs += std::string(configs.empty() ? "" : ", ") + R"({"number": )" + number + R"(, "time": )" +
+                   time + R"(, "file": "/a", "text": "{}"})";
+    return R"({"version": 1, "configs": [)" + configs + R"(], "confirmed": )" + confirmed + "}";
+}
+
 TEST_F(SavedConfigsTest, AnyOtherFileIsAnErrorAndIsWrittenOver) {
-    for (
-        const char* text :
-        {"", "{", "[]", "{}", R"({"version": 2, "configs": [], "confirmed": null})",
-         R"({"version": 1, "configs": [{}], "confirmed": null})",
-         R"({"version": 1, "configs": [{"number": "x", "time": 1, "file": "", "text": ""}], "confirmed": null})",
-         R"({"version": 1, "configs": 3, "confirmed": null})"}) {
+    ASSERT_TRUE(parse_saved_configs(file_with({"1", "3"}, "1"), "x"));
+    for (const std::string& text : {
+             std::string(),
+             std::string("{"),
+             std::string("[]"),
+             std::string("{}"),
+             std::string(R"({"version": 2, "configs": [], "confirmed": null})"),
+             std::string(R"({"version": 1, "configs": [{}], "confirmed": null})"),
+             std::string(R"({"version": 1, "configs": 3, "confirmed": null})"),
+             std::string(R"({"version": 1, "configs": {}, "confirmed": null})"),
+             file_with({R"("x")"}, "null"),
+             file_with({"0"}, "null"),
+             file_with({"-1"}, "null"),
+             file_with({"1.5"}, "null"),
+             file_with({"1e300"}, "null"),
+             file_with({"18446744073709551615"}, "null"),
+             file_with({"true"}, "null"),
+             file_with({"1"}, "null", "-1"),
+             file_with({"2", "1"}, "null"),
+             file_with({"1", "2"}, "3"),
+             file_with({"1", "2"}, "true"),
+             // More than are kept, all of the number that may not go: there would be none to forget.
+             file_with(std::vector<std::string>(SavedConfigs::most + 1, "1"), "1"),
+         }) {
         std::ofstream(path, std::ios::trunc) << text;
         EXPECT_FALSE(saved.load()) << text;
     }
