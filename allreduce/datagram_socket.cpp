@@ -103,8 +103,8 @@ void DatagramSocket::flush() {
     const auto segment = static_cast<uint16_t>(segment_);
     std::memcpy(CMSG_DATA(one), &segment, sizeof segment);
     if (sendmsg(socket_, &message, 0) >= 0) return;
-    // A device without checksum offload, an MTU below 1,500, or an old kernel. All else, as an ICMP error of an
-    // earlier datagram, is a loss.
+    // A device without checksum offload, an MTU below 1,500, or an old kernel. All else, as an ICMP error of
+    // an earlier datagram, is a loss.
     if (errno != EIO && errno != EINVAL && errno != EMSGSIZE && errno != ENOPROTOOPT) return;
     segments_ = false;
     send_apart(datagrams);
