@@ -7,9 +7,17 @@
 namespace pktpit::bench::wire {
 
 std::vector<std::string> forwarder_names() {
-    std::vector<std::string> names{
-        "pktpit", "pktpit-split", "pktpit-auto", "port-stage", "pktpit-dpdk-xdp", "pktpit-dpdk-packet",
-        "kernel", "lpm-trie",     "fib-lookup",  "fixed"};
+    std::vector<std::string> names{"pktpit",
+                                   "pktpit-split",
+                                   "pktpit-auto",
+                                   "pktpit-aggregation",
+                                   "port-stage",
+                                   "pktpit-dpdk-xdp",
+                                   "pktpit-dpdk-packet",
+                                   "kernel",
+                                   "lpm-trie",
+                                   "fib-lookup",
+                                   "fixed"};
     for (const DpdkRow& row : dpdk_rows())
         names.push_back(row.name);
     return names;
@@ -19,6 +27,7 @@ std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Forward
     if (name == "pktpit") return make_pktpit_forwarder(settings.pktpitd, "inline");
     if (name == "pktpit-split") return make_pktpit_forwarder(settings.pktpitd, "split");
     if (name == "pktpit-auto") return make_pktpit_forwarder(settings.pktpitd, "auto");
+    if (name == "pktpit-aggregation") return make_pktpit_aggregation_forwarder(settings.pktpitd);
     if (name == "pktpit-dpdk-xdp")
         return make_pktpit_dpdk_forwarder(settings.pktpitd, "net_af_xdp", settings.busy_budget);
     if (name == "pktpit-dpdk-packet")

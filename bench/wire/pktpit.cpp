@@ -15,12 +15,14 @@ class PktpitForwarder : public Forwarder {
 
     [[nodiscard]] std::string name() const override {
         if (is_dpdk()) return "pktpit dpdk, " + settings_.dpdk_driver;
+        if (settings_.aggregation) return "pktpit with a group";
         return settings_.forwarding == "inline" ? "pktpit" : "pktpit " + settings_.forwarding;
     }
     [[nodiscard]] std::string description() const override {
         return "pktpitd, dataplane " +
                (is_dpdk() ? "dpdk, one worker, polling busy" : "xdp, " + settings_.forwarding) +
                "; static routes from files, static neighbour" +
+               (settings_.aggregation ? "; a group of the aggregation service without workers" : "") +
                (settings_.dpdk_driver == "net_af_xdp"
                     ? ", busy_budget=" + std::to_string(settings_.busy_budget)
                     : "");
@@ -68,6 +70,10 @@ class PktpitForwarder : public Forwarder {
 
 std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding) {
     return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.forwarding = forwarding});
+}
+
+std::unique_ptr<Forwarder> make_pktpit_aggregation_forwarder(const std::string& binary) {
+    return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.aggregation = true});
 }
 
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
