@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "allreduce/bfp16_message.h"
 #include "allreduce/datagram_socket.h"
 #include "allreduce/int32_message.h"
 #include "allreduce/ring.h"
@@ -56,7 +57,8 @@ class Worker::Impl {
 
     Outcome join();
     Outcome take_ring(const std::string& why);
-    uint64_t begin(std::unique_ptr<Message> message);
+    template <class Number, class Make>
+    uint64_t begin(std::span<const Number> in, std::span<Number> out, pa_type type, const Make& make);
     Outcome wait(uint64_t begun, milliseconds longest);
     void add_counts();
 
@@ -71,7 +73,7 @@ class Worker::Impl {
 
   private:
     bool opened(std::span<const uint8_t> datagram);
-    void heard(std::span<const uint8_t> datagram);
+    void heard(std::span<const uint8_t> datagram, Clock::time_point now);
     void begin_signs_of_life(milliseconds every);
     void stop_signs_of_life();
 
@@ -137,6 +139,7 @@ Outcome Worker::Impl::join() {
     stream = std::make_unique<Stream>(Epoch{options.key, epoch_, static_cast<uint8_t>(options.worker),
                                             state_.workers, state_.slots, state_.elements,
                                             static_cast<pa_type>(state_.type)});
+    stream->limit_window(socket.room_for_results());
     way = Way::router;
     begin_signs_of_life(milliseconds(std::max(10U, state_.timeout_ms / 4)));
     return {};
@@ -181,11 +184,22 @@ void Worker::Impl::add_counts() {
     before.ignored += now.ignored;
 }
 
-uint64_t Worker::Impl::begin(std::unique_ptr<Message> message) {
-    return stream->add(std::move(message));
+// The ring has one sum at a time, which is done when it has begun.
+template <class Number, class Make>
+uint64_t Worker::Impl::begin(std::span<const Number> in, std::span<Number> out, pa_type type,
+                             const Make& make) {
+    if (in.size() != out.size()) return not_begun;
+    if (way == Way::ring) {
+        if (in.data() != out.data()) std::copy(in.begin(), in.end(), out.begin());
+        if (ring_failure)
+            if (auto why = ring.sum(out); !why.empty()) ring_failure = {Failure::peer, why};
+        return ring_sums++;
+    }
+    if (way == Way::none || stream->epoch().type != type) return not_begun;
+    return stream->add(make(stream->epoch()));
 }
 
-void Worker::Impl::heard(std::span<const uint8_t> datagram) {
+void Worker::Impl::heard(std::span<const uint8_t> datagram, Clock::time_point now) {
     const auto header = read_header(datagram);
     if (header && header->kind == PA_STATE) {
         (void)opened(datagram);
@@ -194,7 +208,7 @@ void Worker::Impl::heard(std::span<const uint8_t> datagram) {
         if (over && header->key == options.key) lost_ = state_.lost;
         return;
     }
-    stream->receive(datagram);
+    stream->receive(datagram, now);
 }
 
 Outcome Worker::Impl::wait(uint64_t begun, milliseconds longest) {
@@ -225,8 +239,8 @@ Outcome Worker::Impl::wait(uint64_t begun, milliseconds longest) {
         socket.flush();
         const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(stream->wake_at(now) - now);
         socket.receive(rest, [&](std::span<const uint8_t> datagram) {
-            heard(datagram);
-            progress = now;
+            progress = Clock::now();
+            heard(datagram, progress);
         });
     }
     return {};
@@ -249,18 +263,16 @@ unsigned Worker::workers() const {
     return impl_->stream ? impl_->stream->epoch().workers : 0;
 }
 
-// The ring has one sum at a time, which is done when it has begun.
 uint64_t Worker::begin(std::span<const int32_t> in, std::span<int32_t> out) {
-    Impl& self = *impl_;
-    if (in.size() != out.size()) return not_begun;
-    if (self.way == Way::ring) {
-        if (in.data() != out.data()) std::copy(in.begin(), in.end(), out.begin());
-        if (self.ring_failure)
-            if (auto why = self.ring.sum(out); !why.empty()) self.ring_failure = {Failure::peer, why};
-        return self.ring_sums++;
-    }
-    if (self.way == Way::none || self.stream->epoch().type != PA_INT32) return not_begun;
-    return self.begin(std::make_unique<Int32Message>(in, out, self.stream->epoch().elements));
+    return impl_->begin(in, out, PA_INT32, [&](const Epoch& epoch) {
+        return std::make_unique<Int32Message>(in, out, epoch.elements);
+    });
+}
+
+uint64_t Worker::begin(std::span<const float> in, std::span<float> out) {
+    return impl_->begin(in, out, PA_BFP16, [&](const Epoch& epoch) {
+        return std::make_unique<Bfp16Message>(in, out, epoch.elements, epoch.slots, epoch.workers);
+    });
 }
 
 Outcome Worker::wait(uint64_t begun, milliseconds longest) {
@@ -268,6 +280,10 @@ Outcome Worker::wait(uint64_t begun, milliseconds longest) {
 }
 
 Outcome Worker::sum(std::span<const int32_t> in, std::span<int32_t> out) {
+    return wait(begin(in, out));
+}
+
+Outcome Worker::sum(std::span<const float> in, std::span<float> out) {
     return wait(begin(in, out));
 }
 

@@ -84,12 +84,18 @@ class Worker {
     [[nodiscard]] unsigned epoch() const;
     [[nodiscard]] unsigned workers() const;
 
-    /// The sum of all workers' `in` into `out`, which may be `in`. 32-bit integers wrap.
+    /// The sum of all workers' `in` into `out`, which may be `in`, of a group of type int32. Sums wrap.
     Outcome sum(std::span<const int32_t> in, std::span<int32_t> out);
+    /// The same of a group of type bfp16: each `elements` numbers of a chunk are rounded to a common exponent
+    /// that leaves room for the sum, in 15 bits less those that count the workers; the sums are the same bits
+    /// at each worker. A chunk with an infinity or what is no number becomes NaN. By the ring they are added
+    /// in single precision.
+    Outcome sum(std::span<const float> in, std::span<float> out);
     /// The same, begun: several may be under way, and are done in order. The vectors live until wait() has
     /// said so. not_begun: they are not as long as each other, or the group adds something else.
     static constexpr uint64_t not_begun = UINT64_MAX;
     uint64_t begin(std::span<const int32_t> in, std::span<int32_t> out);
+    uint64_t begin(std::span<const float> in, std::span<float> out);
     /// Until this one, and all that were begun before it, are done.
     Outcome wait(uint64_t begun, std::chrono::milliseconds longest = std::chrono::hours(1));
 

@@ -65,7 +65,15 @@ int pktpit_allreduce_join(pktpit_allreduce* worker) {
 }
 
 int pktpit_allreduce_sum_int32(pktpit_allreduce* worker, const int32_t* in, int32_t* out, size_t count) {
-    return guarded(worker, [&] { return worker->worker.sum({in, count}, {out, count}); });
+    return guarded(worker, [&] {
+        return worker->worker.sum(std::span<const int32_t>(in, count), std::span<int32_t>(out, count));
+    });
+}
+
+int pktpit_allreduce_sum_float(pktpit_allreduce* worker, const float* in, float* out, size_t count) {
+    return guarded(worker, [&] {
+        return worker->worker.sum(std::span<const float>(in, count), std::span<float>(out, count));
+    });
 }
 
 const char* pktpit_allreduce_message(const pktpit_allreduce* worker) {

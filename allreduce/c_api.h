@@ -23,6 +23,8 @@ void pktpit_allreduce_close(struct pktpit_allreduce* worker);
 int pktpit_allreduce_join(struct pktpit_allreduce* worker);
 int pktpit_allreduce_sum_int32(struct pktpit_allreduce* worker, const int32_t* in, int32_t* out,
                                size_t count);
+/* Of a group of type bfp16. */
+int pktpit_allreduce_sum_float(struct pktpit_allreduce* worker, const float* in, float* out, size_t count);
 /* Of the last call that failed, until the next call. */
 const char* pktpit_allreduce_message(const struct pktpit_allreduce* worker);
 /* Bitmap of the workers that were lost by then. */

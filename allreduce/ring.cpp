@@ -40,6 +40,14 @@ std::optional<sockaddr_in> endpoint_of(const std::string& text) {
     return out;
 }
 
+int32_t added(int32_t one, int32_t other) {
+    return static_cast<int32_t>(static_cast<uint32_t>(one) + static_cast<uint32_t>(other));
+}
+
+float added(float one, float other) {
+    return one + other;
+}
+
 void set_up(int socket) {
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -105,9 +113,7 @@ std::string Ring::open(const std::vector<std::string>& peers, unsigned worker,
 }
 
 // Both ways at once: each waits for the one before, and nobody for nobody.
-std::string Ring::exchange(std::span<const int32_t> out, std::span<int32_t> in) {
-    auto to_send = std::as_bytes(out);
-    auto to_receive = std::as_writable_bytes(in);
+std::string Ring::exchange(std::span<const std::byte> to_send, std::span<std::byte> to_receive) {
     while (!to_send.empty() || !to_receive.empty()) {
         std::array<pollfd, 2> waiting{pollfd{to_send.empty() ? -1 : next_, POLLOUT, 0},
                                       pollfd{to_receive.empty() ? -1 : before_, POLLIN, 0}};
@@ -127,7 +133,8 @@ std::string Ring::exchange(std::span<const int32_t> out, std::span<int32_t> in) 
     return {};
 }
 
-std::string Ring::sum(std::span<int32_t> values) {
+template <class Number>
+std::string Ring::sum_of(std::span<Number> values) {
     if (workers_ <= 1) return {};
     const auto part = [&](unsigned index) {
         const size_t first = values.size() * (index % workers_) / workers_;
@@ -135,17 +142,29 @@ std::string Ring::sum(std::span<int32_t> values) {
     };
     for (unsigned step = 0; step + 1 < workers_; step++) {
         const auto own = part(worker_ + 2 * workers_ - step - 1);
-        received_.resize(own.size());
-        if (auto why = exchange(part(worker_ + workers_ - step), received_); !why.empty()) return why;
-        for (size_t i = 0; i < own.size(); i++)
-            own[i] =
-                static_cast<int32_t>(static_cast<uint32_t>(own[i]) + static_cast<uint32_t>(received_[i]));
+        received_.resize(own.size_bytes());
+        if (auto why = exchange(std::as_bytes(part(worker_ + workers_ - step)), received_); !why.empty())
+            return why;
+        for (size_t i = 0; i < own.size(); i++) {
+            Number other{};
+            std::memcpy(&other, received_.data() + i * sizeof other, sizeof other);
+            own[i] = added(own[i], other);
+        }
     }
     for (unsigned step = 0; step + 1 < workers_; step++)
-        if (auto why = exchange(part(worker_ + 1 + workers_ - step), part(worker_ + workers_ - step));
+        if (auto why = exchange(std::as_bytes(part(worker_ + 1 + workers_ - step)),
+                                std::as_writable_bytes(part(worker_ + workers_ - step)));
             !why.empty())
             return why;
     return {};
+}
+
+std::string Ring::sum(std::span<int32_t> values) {
+    return sum_of(values);
+}
+
+std::string Ring::sum(std::span<float> values) {
+    return sum_of(values);
 }
 
 }  // namespace pktpit::allreduce

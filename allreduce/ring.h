@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,16 +24,20 @@ class Ring {
     /// empty: it is there.
     std::string open(const std::vector<std::string>& peers, unsigned worker,
                      std::chrono::milliseconds longest);
-    /// Why not; empty: `values` are the sums. An error leaves them undefined, and the ring unusable.
+    /// Why not; empty: `values` are the sums, the same bits at each worker. An error leaves them undefined,
+    /// and the ring unusable.
     std::string sum(std::span<int32_t> values);
+    std::string sum(std::span<float> values);
 
   private:
-    std::string exchange(std::span<const int32_t> out, std::span<int32_t> in);
+    std::string exchange(std::span<const std::byte> out, std::span<std::byte> in);
+    template <class Number>
+    std::string sum_of(std::span<Number> values);
     void close();
 
     unsigned worker_ = 0, workers_ = 0;
     int next_ = -1, before_ = -1;
-    std::vector<int32_t> received_;
+    std::vector<std::byte> received_;
 };
 
 }  // namespace pktpit::allreduce

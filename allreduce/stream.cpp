@@ -15,12 +15,7 @@ using std::chrono::microseconds;
 
 /// How often flights are looked through for what is lost.
 constexpr microseconds look_every{500};
-/// A chunk without a result, though one that was sent so much later has its own, was lost on its way here or
-/// there. Packets of one port do not overtake each other by more.
-constexpr microseconds reordering{4000};
-/// Nothing tells of a lost chunk where none was sent behind it, or where other workers are late: first soon,
-/// then seldom, since a worker that computes on for seconds is no loss.
-constexpr microseconds first_patience{10000};
+/// A chunk that is lost again and again is asked for more and more seldom.
 constexpr unsigned most_doublings = 6;
 
 }  // namespace
@@ -33,7 +28,7 @@ std::optional<pa_header> read_header(std::span<const uint8_t> datagram) {
     return header;
 }
 
-Stream::Stream(const Epoch& epoch) : epoch_(epoch), flights_(epoch.slots) {
+Stream::Stream(const Epoch& epoch) : epoch_(epoch), flights_(epoch.slots), window_(epoch.slots) {
     assert(std::has_single_bit(epoch.slots));
 }
 
@@ -50,21 +45,41 @@ uint64_t Stream::add(std::unique_ptr<Message> message) {
     return number;
 }
 
-microseconds Stream::patience(const Flight& flight) const {
-    return first_patience * (1U << std::min(flight.tries - 1, most_doublings));
+void Stream::limit_window(size_t most) {
+    window_.limit(static_cast<uint32_t>(std::min<size_t>(most, epoch_.slots)));
 }
 
-// RFC 8985's idea of time, not of numbers: what was sent before something that has been answered since.
+// RFC 8985: when it has had as long as what was sent later and has been answered, and longer.
+std::optional<Time> Stream::lost_at(const Flight& flight) const {
+    if (!flight.of || flight.transmission >= answered_) return std::nullopt;
+    const unsigned doublings = std::min(flight.tries - 1, most_doublings);
+    return flight.sent + answered_after_ + round_trips_.reordering() * (1U << doublings);
+}
+
 void Stream::look_for_lost(Time now) {
-    if (now - looked_ < look_every || under_way_ == 0) return;
+    if (under_way_ == 0 || now - looked_ < look_every) return;
     looked_ = now;
     lost_.clear();
-    for (size_t slot = 0; slot < flights_.size(); slot++) {
-        const Flight& flight = flights_[slot];
-        if (!flight.of) continue;
-        const bool overtaken = flight.tries < 4 && flight.sent + reordering * flight.tries < newest_answered_;
-        if (overtaken || now - flight.sent >= patience(flight)) lost_.push_back(static_cast<uint16_t>(slot));
+    // From the newest chunk to the oldest: they are the last `slots` before next_.
+    for (uint32_t back = 1; back <= epoch_.slots; back++) {
+        const uint32_t slot = (next_ - back) & (epoch_.slots - 1U);
+        const auto lost = lost_at(flights_[slot]);
+        if (!lost || now < *lost) continue;
+        lost_.push_back(static_cast<uint16_t>(slot));
+        window_.lost();
     }
+    if (lost_.empty() && now - progress_ >= round_trips_.timeout()) time_out(now);
+}
+
+void Stream::time_out(Time now) {
+    progress_ = now;
+    round_trips_.timed_out();
+    for (uint32_t back = epoch_.slots; back > 0 && lost_.size() < probes_; back--) {
+        const uint32_t slot = (next_ - back) & (epoch_.slots - 1U);
+        if (flights_[slot].of) lost_.push_back(static_cast<uint16_t>(slot));
+    }
+    probed_ = static_cast<unsigned>(lost_.size());
+    std::ranges::reverse(lost_);
 }
 
 size_t Stream::next(Time now, std::span<uint8_t> datagram) {
@@ -78,11 +93,12 @@ size_t Stream::next(Time now, std::span<uint8_t> datagram) {
     }
     while (next_in_ < messages_.size() && next_ - messages_[next_in_].first >= messages_[next_in_].chunks)
         next_in_++;
-    if (next_in_ >= messages_.size()) return 0;
+    if (next_in_ >= messages_.size() || under_way_ >= window_.size()) return 0;
     Placed& placed = messages_[next_in_];
     Flight& flight = flights_[next_ & (epoch_.slots - 1U)];
     if (flight.of || !placed.message->ready(next_ - placed.first)) return 0;
-    flight = {&placed, next_, 0, now};
+    if (under_way_ == 0) progress_ = now;
+    flight = {.of = &placed, .chunk = next_, .tries = 0, .transmission = 0, .sent = now};
     next_++;
     under_way_++;
     counts_.sent++;
@@ -108,10 +124,11 @@ size_t Stream::write(Flight& flight, Time now, std::span<uint8_t> datagram) {
     std::memcpy(datagram.data(), &header, sizeof header);
     flight.sent = now;
     flight.tries++;
+    flight.transmission = ++transmissions_;
     return sizeof header + bytes;
 }
 
-bool Stream::receive(std::span<const uint8_t> datagram) {
+bool Stream::receive(std::span<const uint8_t> datagram, Time now) {
     const auto header = read_header(datagram);
     if (!header || header->kind != PA_RESULT || header->key != epoch_.key || header->epoch != epoch_.number ||
         header->worker != epoch_.worker) {
@@ -132,7 +149,17 @@ bool Stream::receive(std::span<const uint8_t> datagram) {
     }
     flight.of->message->read(at, elements, header->exponent);
     flight.of->left--;
-    newest_answered_ = std::max(newest_answered_, flight.sent);
+    if (flight.tries == 1) {
+        round_trips_.measured(now - flight.sent);
+        if (flight.transmission > answered_) {
+            answered_ = flight.transmission;
+            answered_after_ = now - flight.sent;
+        }
+    }
+    probes_ = flight.tries == 1 ? 1 : std::min(2 * probed_, unsigned{epoch_.slots});
+    window_.answered(flight.transmission, transmissions_);
+    round_trips_.progressed();
+    progress_ = now;
     flight.of = nullptr;
     under_way_--;
     counts_.results++;
@@ -146,7 +173,10 @@ bool Stream::receive(std::span<const uint8_t> datagram) {
 
 Time Stream::wake_at(Time now) const {
     if (under_way_ == 0) return now + std::chrono::seconds(1);
-    return now + look_every;
+    Time wake = progress_ + round_trips_.timeout();
+    for (const Flight& flight : flights_)
+        if (const auto lost = lost_at(flight)) wake = std::min(wake, *lost);
+    return std::max(wake, looked_ + look_every);
 }
 
 }  // namespace pktpit::allreduce

@@ -6,6 +6,11 @@
 /// Chunks are numbered through all messages of the epoch, the same at each worker. Chunk k goes to slot k mod
 /// slots, in version (k / slots) mod 2, and is sent once there is a result for chunk k - slots: that the
 /// slot's other version may be overwritten is what it tells the router.
+///
+/// A chunk is sent again when something that was sent after it has been answered for some time (RACK,
+/// RFC 8985); and when nothing comes any more, the oldest one alone, since a worker that is late is no loss
+/// and the router says nothing to a chunk that it has already. Only where that brings a result and nothing
+/// else does, the next time-out sends two, then four.
 #pragma once
 
 #include <chrono>
@@ -17,6 +22,7 @@
 #include <vector>
 
 #include "allreduce/message.h"
+#include "allreduce/pace.h"
 #include "allreduce/wire.h"
 
 namespace pktpit::allreduce {
@@ -61,7 +67,9 @@ class Stream {
     /// Writes a datagram that is due; its length, 0: none is now.
     size_t next(Time now, std::span<uint8_t> datagram);
     /// What came from the router. True: it brought something new.
-    bool receive(std::span<const uint8_t> datagram);
+    bool receive(std::span<const uint8_t> datagram, Time now);
+    /// No more chunks under way than the socket has room for results.
+    void limit_window(size_t most);
     /// When next() is worth asking again though nothing was received.
     [[nodiscard]] Time wake_at(Time now) const;
 
@@ -79,11 +87,13 @@ class Stream {
         Placed* of = nullptr;  ///< none: no chunk is under way in the slot
         uint32_t chunk = 0;
         uint32_t tries = 0;
-        Time sent;
+        uint64_t transmission = 0;  ///< number of its last one
+        Time sent;                  ///< at that time
     };
     size_t write(Flight& flight, Time now, std::span<uint8_t> datagram);
     void look_for_lost(Time now);
-    [[nodiscard]] std::chrono::microseconds patience(const Flight& flight) const;
+    void time_out(Time now);
+    [[nodiscard]] std::optional<Time> lost_at(const Flight& flight) const;
 
     Epoch epoch_;
     std::deque<Placed> messages_;  ///< not done, in order; elements stay where they are
@@ -93,9 +103,16 @@ class Stream {
     size_t next_in_ = 0;           ///< index in messages_ of the message that it is of
     std::vector<Flight> flights_;
     uint32_t under_way_ = 0;
-    std::vector<uint16_t> lost_;  ///< slots to send again
+    std::vector<uint16_t> lost_;  ///< slots to send again, the oldest chunk's at the end
     Time looked_;
-    Time newest_answered_;  ///< when the newest chunk with a result was sent
+    uint64_t transmissions_ = 0;
+    uint64_t answered_ = 0;  ///< number of the newest transmission that has its result: of chunks sent once
+    RoundTrips::Duration answered_after_{};
+    Time progress_;        ///< of the last result, time-out, or beginning
+    unsigned probes_ = 1;  ///< chunks that the next time-out sends again
+    unsigned probed_ = 1;  ///< that the last one did
+    RoundTrips round_trips_;
+    Window window_;
     StreamCounts counts_;
 };
 

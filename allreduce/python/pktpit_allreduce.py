@@ -3,7 +3,7 @@
 
     worker = pktpit_allreduce.Worker("192.0.2.1", key=0x5f3a1c9e7b2d4680, worker=0)
     worker.join()                    # waits for all workers
-    worker.sum(array)                # int32, in place
+    worker.sum(array)                # in place: int32, or float32 where the group's type is bfp16
     total = worker.sum_fixed(gradient, scale=2**16)   # floating point, as fixed-point integers
 
 One thread a worker. The library is found by the loader, or named by PKTPIT_ALLREDUCE_LIBRARY.
@@ -27,6 +27,7 @@ def _load():
             ("open", handle, text, ctypes.c_uint16, ctypes.c_uint64, number, text, text, number, number, _LOG),
             ("close", None, handle), ("join", ctypes.c_int, handle),
             ("sum_int32", ctypes.c_int, handle, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t),
+            ("sum_float", ctypes.c_int, handle, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t),
             ("message", text, handle), ("lost", ctypes.c_uint64, handle), ("way", ctypes.c_int, handle),
             ("epoch", number, handle), ("workers", number, handle)):
         function = getattr(library, f"pktpit_allreduce_{name}")
@@ -83,11 +84,13 @@ class Worker:
     workers = property(lambda self: self._library.pktpit_allreduce_workers(self._handle))
 
     def sum(self, array):
-        """Replaces an int32 array by the sum of all workers', and returns it. Sums wrap."""
-        if array.dtype != np.int32 or not array.flags.c_contiguous or not array.flags.writeable:
+        """Replaces the array by the sum of all workers', and returns it. A group of type int32 adds int32, which wraps; one
+        of type bfp16 float32, rounded to an exponent that a chunk of all workers has in common, the same bits at each."""
+        if array.dtype not in (np.int32, np.float32) or not array.flags.c_contiguous or not array.flags.writeable:
             raise TypeError(f"found {array.dtype}{'' if array.flags.c_contiguous else ', not contiguous'}: "
-                            "a writeable contiguous array of int32 is expected")
-        self._check(self._library.pktpit_allreduce_sum_int32(self._handle, array.ctypes.data, array.ctypes.data, array.size))
+                            "a writeable contiguous array of int32 or float32 is expected")
+        add = self._library.pktpit_allreduce_sum_int32 if array.dtype == np.int32 else self._library.pktpit_allreduce_sum_float
+        self._check(add(self._handle, array.ctypes.data, array.ctypes.data, array.size))
         return array
 
     def sum_fixed(self, array, scale):

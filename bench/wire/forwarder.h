@@ -48,6 +48,8 @@ enum class Build { measured, before };
 /// Pktpit as users run it; `binary` is pktpitd, `forwarding` the way: inline, split or auto.
 std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding,
                                                  Build build);
+/// The same, inline, with a group of the aggregation service, which nobody joins.
+std::unique_ptr<Forwarder> make_pktpit_aggregation_forwarder(const std::string& binary);
 /// The same daemon on its dpdk dataplane, on a virtual device of that driver.
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
                                                       unsigned busy_budget, Build build);

@@ -30,7 +30,8 @@ std::vector<std::string> forwarder_names() {
     std::vector<std::string> names = daemons;
     for (const std::string& name : daemons)
         names.push_back(std::string(before) + name);
-    names.insert(names.end(), {"port-stage", "kernel", "lpm-trie", "fib-lookup", "fixed"});
+    names.insert(names.end(),
+                 {"pktpit-aggregation", "port-stage", "kernel", "lpm-trie", "fib-lookup", "fixed"});
     for (const DpdkRow& row : dpdk_rows())
         names.push_back(row.name);
     return names;
@@ -44,6 +45,7 @@ std::unique_ptr<Forwarder> make_forwarder(const std::string& name, const Forward
     }
     if (auto daemon = make_daemon(name, settings.pktpitd, Build::measured, settings.busy_budget))
         return daemon;
+    if (name == "pktpit-aggregation") return make_pktpit_aggregation_forwarder(settings.pktpitd);
     if (name == "kernel") return make_kernel_forwarder();
     if (name == "fib-lookup") return make_fib_lookup_forwarder();
     if (name == "lpm-trie") return make_lpm_trie_forwarder();

@@ -20,6 +20,7 @@ class PktpitForwarder : public Forwarder {
         return (build_ == Build::before ? binary_ : "pktpitd") + ", dataplane " +
                (is_dpdk() ? "dpdk, one worker, polling busy" : "xdp, " + settings_.forwarding) +
                "; static routes from files, static neighbour" +
+               (settings_.aggregation ? "; a group of the aggregation service without workers" : "") +
                (settings_.dpdk_driver == "net_af_xdp"
                     ? ", busy_budget=" + std::to_string(settings_.busy_budget)
                     : "");
@@ -57,6 +58,7 @@ class PktpitForwarder : public Forwarder {
     }
     [[nodiscard]] std::string way() const {
         if (is_dpdk()) return "pktpit dpdk, " + settings_.dpdk_driver;
+        if (settings_.aggregation) return "pktpit with a group";
         return settings_.forwarding == "inline" ? "pktpit" : "pktpit " + settings_.forwarding;
     }
     [[nodiscard]] bool is_dpdk() const { return !settings_.dpdk_driver.empty(); }
@@ -73,6 +75,10 @@ class PktpitForwarder : public Forwarder {
 std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding,
                                                  Build build) {
     return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.forwarding = forwarding}, build);
+}
+
+std::unique_ptr<Forwarder> make_pktpit_aggregation_forwarder(const std::string& binary) {
+    return std::make_unique<PktpitForwarder>(binary, DaemonSettings{.aggregation = true}, Build::measured);
 }
 
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,

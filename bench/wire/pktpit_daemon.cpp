@@ -168,6 +168,9 @@ void PktpitDaemon::write_configuration(const std::vector<const harness::Workload
                 {"routes_files", files},
                 {"workers", {{"cpus", {harness::router_core}}, {"polling", settings_.polling}}}};
     if (dpdk) config.update({{"dataplane", "dpdk"}, {"dpdk", {{"memory", "hugepages"}}}});
+    if (settings_.aggregation)
+        config["aggregation"]["groups"]["bench"] = {
+            {"workers", sum_workers}, {"key", sum_key}, {"port", sum_port}, {"timeout_ms", 60000}};
     std::ofstream file(folder_ + "/config.json");
     file << config.dump(2) << '\n';
     if (!file.flush()) harness::fail_errno("write the daemon's configuration");

@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,14 @@ struct DaemonSettings {
     std::string polling = "busy";       ///< of its workers
     std::string dpdk_driver = {};       ///< the dpdk dataplane on this driver; empty: the xdp dataplane
     unsigned busy_budget = 0;           ///< net_af_xdp's
+    /// A group of the aggregation service, whose two workers are behind the source's port.
+    bool aggregation = false;
 };
+
+/// That group.
+inline constexpr std::array<const char*, 2> sum_workers{"198.18.0.2", "198.18.0.3"};
+inline constexpr const char* sum_key = "5f3a1c9e7b2d4680";
+inline constexpr uint16_t sum_port = 5005;
 
 class PktpitDaemon {
   public:

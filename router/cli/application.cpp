@@ -222,9 +222,10 @@ class Application {
         detach_app->add_flag("--yes", options_.yes, "do not ask, even where packets still flow");
 
         // Only words for its help: bench() has understood them before CLI11 is asked.
-        CLI::App* measure = add(
-            &app_, "bench", "measures the router against its peers: wire, cpu, fib, rfc2544, routes, compare",
-            [](const Session& session) { return bench({}, session.terminal); });
+        CLI::App* measure =
+            add(&app_, "bench",
+                "measures the router against its peers: wire, cpu, fib, rfc2544, routes, allreduce, compare",
+                [](const Session& session) { return bench({}, session.terminal); });
         for (const auto& [name, description] : bench_commands())
             measure->add_subcommand(name, description);
         add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);

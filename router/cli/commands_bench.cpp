@@ -30,6 +30,7 @@ constexpr std::array benchmarks{
     Benchmark{"rfc2544", true, "throughput by search, latency, loss, back-to-back (root)"},
     Benchmark{"routes", true,
               "BIRD and FRR with full tables, over netlink and FPM, against the kernel (root)"},
+    Benchmark{"allreduce", true, "sums of workers' vectors by the router, against OpenMPI and Gloo (root)"},
     Benchmark{"compare", false, "what changed between two reports: A.json B.json"}};
 
 void print_usage(std::ostream& out) {

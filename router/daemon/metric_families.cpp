@@ -322,6 +322,48 @@ void add_workers(List& list) {
                  "Blocks that went, or were cut down, since a route changed.", offload.invalidated);
 }
 
+/// Groups whose vectors the router adds.
+void add_aggregation(List& list) {
+    const auto per_group = [&](MetricType type, const char* name, const char* help, const auto& value) {
+        list.add(type, name, help, [&](auto& family) {
+            for (const AggregationState& group : list.values.aggregation)
+                family.add({{"group", group.name}}, value(group));
+        });
+    };
+    const auto per_worker = [&](MetricType type, const char* name, const char* help, const auto& value) {
+        list.add(type, name, help, [&](auto& family) {
+            for (const AggregationState& group : list.values.aggregation)
+                for (const auto& worker : group.workers)
+                    family.add({{"group", group.name}, {"worker", worker.address}}, value(worker));
+        });
+    };
+    using Worker = AggregationState::Worker;
+    per_group(gauge, "pktpit_aggregation_running", "Whether all workers of the group are there.",
+              [](const AggregationState& group) { return group.running ? 1 : 0; });
+    per_group(counter, "pktpit_aggregation_chunks_total", "Chunks that all workers have sent.",
+              [](const AggregationState& group) { return group.chunks; });
+    per_group(counter, "pktpit_aggregation_answers_total", "Results sent again, to one worker.",
+              [](const AggregationState& group) { return group.answered; });
+    per_group(gauge, "pktpit_aggregation_slots_in_use", "Chunks that somebody is missing of.",
+              [](const AggregationState& group) { return group.slots_in_use; });
+    list.add(counter, "pktpit_aggregation_drops_total", "Packets that the group has refused, by reason.",
+             [&](auto& family) {
+                 for (const AggregationState& group : list.values.aggregation)
+                     for (const auto& [reason, count] : group.drops)
+                         family.add({{"group", group.name}, {"reason", reason}}, count);
+             });
+    per_worker(gauge, "pktpit_aggregation_worker_joined", "Whether the worker is there.",
+               [](const Worker& worker) { return worker.joined ? 1 : 0; });
+    per_worker(counter, "pktpit_aggregation_worker_packets_total", "Packets of elements of the worker.",
+               [](const Worker& worker) { return worker.packets; });
+    per_worker(counter, "pktpit_aggregation_worker_repeated_total",
+               "Of these, those that were there already: retransmissions and duplicates.",
+               [](const Worker& worker) { return worker.again; });
+    per_worker(counter, "pktpit_aggregation_worker_last_total",
+               "Chunks that the worker was the last of: a straggler's grow fastest.",
+               [](const Worker& worker) { return worker.last; });
+}
+
 }  // namespace
 
 prometheus::ClientMetric latency_histogram(const LatencyCounts& counts) {
@@ -352,6 +394,7 @@ std::vector<MetricFamily> metric_families(const MetricsValues& values) {
     add_tables(list);
     add_sources(list);
     add_workers(list);
+    add_aggregation(list);
     return std::move(list.families);
 }
 

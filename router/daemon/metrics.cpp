@@ -72,6 +72,7 @@ std::unique_ptr<MetricsReading> Daemon::metrics() {
         values.slow_path.emplace_back(name, count);
     PortStages* stages = dataplane_->port_stages();
     values.slow_path.emplace_back("malformed_punts", stages ? stages->malformed_punts() : 0);
+    if (stages) values.aggregation = stages->aggregation();
     values.usage = control_->image().usage();
     values.geometry = control_->image().geometry();
     const Routing& routing = control_->routing();

@@ -78,6 +78,7 @@ struct MetricsValues {
     LatencyCounts turns;  ///< of the daemon's loop
     std::vector<WorkerState> workers;
     OffloadValues offload;
+    std::vector<AggregationState> aggregation;
 };
 
 /// Every family is there whatever the router does, but for those of what is not configured (FPM, NICs of its

@@ -158,6 +158,27 @@ def test_routes(tmp_path):
     assert path.with_suffix(".svg").read_text().rstrip().endswith("</svg>")
 
 
+@needs_root
+def test_allreduce(tmp_path):
+    """Every peer that was built, its sums compared with what they should be; and plain forwarding beside it."""
+    bench("allreduce", "--results", str(tmp_path), "--quick", "--workers", "3", "--losses", "0,10")
+    (path,) = tmp_path.glob("*.json")
+    report = json.loads(path.read_text())
+    assert report["workers"] == 3 and set(report["times_us"]) == {"0", "10"}
+    for loss, sizes in (("0", {"1024", "65536", "1048576"}), ("10", {"1024", "65536"})):
+        peers = report["times_us"][loss]
+        assert {"Pktpit", "Pktpit bfp16"} <= set(peers)
+        assert len(peers) + len(report["left_out"]) == 5
+        for name, of in peers.items():
+            assert set(of) == sizes and all(value["median"] > 0 for value in of.values()), name
+        assert report["more"][loss]["Pktpit"]["packets_per_chunk"]["median"] >= (1 if loss == "0" else 1.01)
+    assert {row["cores"] for row in report["forwarding"]["idle"]} == {"two-core", "one-core"}
+    for row in report["forwarding"]["beside"]:
+        assert row["sent"] > 0 and row["arrived"] <= row["sent"] and row["chunks_per_second"] > 0
+    assert path.with_suffix(".txt").read_text().startswith("bench_allreduce: 3 workers")
+    assert path.with_suffix(".svg").read_text().rstrip().endswith("</svg>")
+
+
 def test_unlike_reports_are_not_compared(tmp_path):
     for name in ("wire", "cpu"):
         (tmp_path / name).write_text(json.dumps({"benchmark": name, "format": 2, "machine": {}}))

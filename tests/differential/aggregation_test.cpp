@@ -8,13 +8,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <memory>
 
+#include "allreduce/bfp16_message.h"
 #include "allreduce/int32_message.h"
 #include "bpf/aggregation_abi.h"
 #include "tests/differential/loaded_port_stage.h"
+#include "tests/unit/allreduce/bfp16_reference.h"
 #include "tests/unit/allreduce/lossy_network.h"
 #include "tests/unit/forward/vectors.h"
 
@@ -203,6 +206,154 @@ TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
     // What a network holds back for long enough is of a chunk long done.
     for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
         EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
+}
+
+std::vector<int32_t> sum_of(const std::vector<std::vector<int32_t>>& vectors, size_t) {
+    std::vector<int32_t> sum(vectors.at(0).size());
+    for (const auto& vector : vectors)
+        std::ranges::transform(sum, vector, sum.begin(), [](int32_t a, int32_t b) {
+            return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+        });
+    return sum;
+}
+
+std::vector<float> sum_of(const std::vector<std::vector<float>>& vectors, size_t elements) {
+    return ar::test::bfp16_sum(vectors, elements);
+}
+
+void fill(std::vector<int32_t>& vector, size_t, std::mt19937& random) {
+    for (int32_t& one : vector)
+        one = static_cast<int32_t>(random());
+}
+
+void fill(std::vector<float>& vector, size_t elements, std::mt19937& random) {
+    vector = ar::test::any_floats(vector.size(), elements, true, random);
+}
+
+std::unique_ptr<ar::Message> message_of(std::span<const int32_t> in, std::span<int32_t> out,
+                                        const ar::Epoch& epoch) {
+    return std::make_unique<ar::Int32Message>(in, out, epoch.elements);
+}
+
+std::unique_ptr<ar::Message> message_of(std::span<const float> in, std::span<float> out,
+                                        const ar::Epoch& epoch) {
+    return std::make_unique<ar::Bfp16Message>(in, out, epoch.elements, epoch.slots, epoch.workers);
+}
+
+/// So many chunks, at the least; 1,000,000 take minutes.
+uint64_t chunks_wanted() {
+    const char* given = std::getenv("PKTPIT_SUM_CHUNKS");
+    return given ? std::strtoull(given, nullptr, 10) : 4000;
+}
+
+/// A job over a network with 1 % loss and 1 % duplicates either way, and reordering: message after message,
+/// two under way, each sum compared at each worker.
+template <class Number>
+void run_job(uint16_t workers, pa_type type) {
+    const auto elements = static_cast<uint16_t>(72 / sizeof(Number) * (type == PA_BFP16 ? 2 : 1));
+    constexpr size_t messages = 2, blocks = 400;
+    Stage stage(workers, 32, elements, type);
+    std::mt19937 random(workers);
+    std::vector<std::unique_ptr<ar::Stream>> streams;
+    std::vector<ar::Stream*> all;
+    for (uint8_t worker = 0; worker < workers; worker++) {
+        ar::Epoch epoch = stage.epoch;
+        epoch.worker = worker;
+        all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
+    }
+    ar::test::LossyNetwork network(all, stage.as_router(), {.loss = 0.01, .duplicates = 0.01, .late = 0.1},
+                                   workers);
+    using Vectors = std::vector<std::vector<Number>>;
+    uint64_t compared = 0;
+    while (stage.group->chunks < chunks_wanted()) {
+        std::array<Vectors, messages> in, out;
+        for (size_t message = 0; message < messages; message++) {
+            in[message].assign(workers, std::vector<Number>(blocks * elements - random() % elements));
+            out[message] = in[message];
+            for (auto& vector : in[message])
+                fill(vector, elements, random);
+            for (size_t worker = 0; worker < workers; worker++)
+                streams[worker]->add(
+                    message_of(in[message][worker], out[message][worker], streams[worker]->epoch()));
+        }
+        ASSERT_TRUE(network.run());
+        for (size_t message = 0; message < messages; message++) {
+            const std::vector<Number> sum = sum_of(in[message], elements);
+            for (const auto& one : out[message]) {
+                ASSERT_EQ(std::memcmp(one.data(), sum.data(), sum.size() * sizeof(Number)), 0)
+                    << "after " << stage.group->chunks << " chunks";
+                compared += sum.size();
+            }
+        }
+    }
+    uint64_t sent = 0, again = 0;
+    for (const auto& stream : streams) {
+        sent += stream->counts().sent;
+        again += stream->counts().again;
+    }
+    EXPECT_EQ(sent, stage.group->chunks * workers);
+    EXPECT_GT(again, 0U);
+    for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
+        EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
+    std::cout << workers << " workers, " << stage.group->chunks << " chunks, " << compared
+              << " elements compared; for each chunk "
+              << static_cast<double>(again) / static_cast<double>(sent) << " sent again, " << network.lost()
+              << " datagrams lost\n";
+}
+
+class AggregationJob : public testing::TestWithParam<uint16_t> {
+  protected:
+    void SetUp() override {
+        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, AggregationJob, testing::Values(uint16_t{4}, uint16_t{16}));
+
+TEST_P(AggregationJob, every_worker_gets_every_sum_of_integers_bit_for_bit) {
+    run_job<int32_t>(GetParam(), PA_INT32);
+}
+
+TEST_P(AggregationJob, every_worker_gets_every_sum_of_block_floating_point_bit_for_bit) {
+    run_job<float>(GetParam(), PA_BFP16);
+}
+
+// Carries from lane to lane are what could go wrong: mantissas of all bits, and the extremes among them.
+TEST_F(Aggregation, sixteen_bit_mantissas_are_added_each_by_itself_and_the_largest_exponent_comes_back) {
+    constexpr uint16_t workers = 5, elements = 68;
+    Stage stage(workers, 4, elements, PA_BFP16);
+    std::mt19937 random(16);
+    for (uint32_t chunk = 0; chunk < 200; chunk++) {
+        std::vector<int16_t> sum(elements);
+        int8_t largest = INT8_MIN;
+        Outcome last;
+        for (size_t worker = 0; worker < workers; worker++) {
+            std::vector<int32_t> words(elements / 2);
+            std::vector<int16_t> values(elements);
+            for (size_t i = 0; i < values.size(); i++) {
+                constexpr std::array<int16_t, 4> extremes{-1, 1, INT16_MIN, INT16_MAX};
+                values[i] = random() % 4 == 0 ? extremes[random() % 4] : static_cast<int16_t>(random());
+                sum[i] =
+                    static_cast<int16_t>(static_cast<uint16_t>(sum[i]) + static_cast<uint16_t>(values[i]));
+            }
+            std::memcpy(words.data(), values.data(), elements * sizeof(int16_t));
+            Datagram datagram = add(stage, worker, chunk, words);
+            pa_header header{};
+            std::memcpy(&header, datagram.data(), sizeof header);
+            header.type = static_cast<uint8_t>(PA_BFP16 | (header.type & PA_VERSION_BIT));
+            header.count = elements;
+            header.exponent = static_cast<int8_t>(random());
+            largest = std::max(largest, header.exponent);
+            std::memcpy(datagram.data(), &header, sizeof header);
+            last = stage.run(worker, datagram);
+        }
+        const Datagram result = Stage::datagram_of(last.frame);
+        pa_header header{};
+        std::memcpy(&header, result.data(), sizeof header);
+        EXPECT_EQ(header.kind, PA_RESULT);
+        EXPECT_EQ(header.exponent, largest);
+        EXPECT_EQ(std::memcmp(result.data() + sizeof header, sum.data(), elements * sizeof(int16_t)), 0);
+    }
+    EXPECT_EQ(stage.group->chunks, 200U);
 }
 
 TEST_F(Aggregation, the_last_worker_to_come_leaves_as_the_sum_and_a_duplicate_is_answered) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker of the aggregation service, for tests: sums vectors whose sums it knows, round after round, and
-// says in a line of JSON each what has become of it. Ends when so many rounds of one epoch were right; joins
-// again when a worker is lost. Exit 1 for a wrong sum, 2 for a failure.
+// says in a line of JSON each what has become of it. `--type int32 | bfp16`. Ends when so many rounds of one
+// epoch were right; joins again when a worker is lost. Exit 1 for a wrong sum, 2 for a failure.
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -16,11 +17,27 @@ namespace ar = pktpit::allreduce;
 
 namespace {
 
+uint64_t mixed(uint64_t worker, uint64_t round, uint64_t place) {
+    const uint64_t once = (worker << 48 ^ round << 32 ^ place) * 0x9e3779b97f4a7c15U;
+    return (once ^ once >> 29) * 0xbf58476d1ce4e5b9U;
+}
+
 // Any that differ for each worker, round and place, and use all 32 bits.
-int32_t element(uint64_t worker, uint64_t round, uint64_t place) {
-    uint64_t mixed = (worker << 48 ^ round << 32 ^ place) * 0x9e3779b97f4a7c15U;
-    mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9U;
-    return static_cast<int32_t>(mixed >> 32);
+void make(int32_t& element, uint64_t worker, uint64_t round, uint64_t place) {
+    element = static_cast<int32_t>(mixed(worker, round, place) >> 32);
+}
+
+// Integers that fit into the mantissas of 16 workers, whose sum is exact then.
+void make(float& element, uint64_t worker, uint64_t round, uint64_t place) {
+    element = static_cast<float>(static_cast<int>(mixed(worker, round, place) >> 40) % 2000);
+}
+
+int32_t added(int32_t one, int32_t other) {
+    return static_cast<int32_t>(static_cast<uint32_t>(one) + static_cast<uint32_t>(other));
+}
+
+float added(float one, float other) {
+    return one + other;
 }
 
 void say(const std::string& line) {
@@ -37,16 +54,18 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 // Several messages under way at a time; the sums of one are looked at while the next goes.
+template <class Number>
 ar::Outcome run(ar::Worker& worker, unsigned me, unsigned rounds, size_t elements, unsigned pause_ms,
                 int& wrong) {
     constexpr size_t depth = 2;
-    std::vector<std::vector<int32_t>> in(depth, std::vector<int32_t>(elements)), out = in;
+    std::vector<std::vector<Number>> in(depth, std::vector<Number>(elements)), out = in;
     std::vector<uint64_t> begun(depth);
     const auto begin = [&](unsigned round) {
         auto& vector = in[round % depth];
         for (size_t i = 0; i < elements; i++)
-            vector[i] = element(me, round, i);
-        begun[round % depth] = worker.begin(vector, out[round % depth]);
+            make(vector[i], me, round, i);
+        begun[round % depth] =
+            worker.begin(std::span<const Number>(vector), std::span<Number>(out[round % depth]));
     };
     begin(0);
     for (unsigned round = 0; round < rounds; round++) {
@@ -54,10 +73,13 @@ ar::Outcome run(ar::Worker& worker, unsigned me, unsigned rounds, size_t element
         if (auto done = worker.wait(begun[round % depth]); !done) return done;
         const auto& sums = out[round % depth];
         for (size_t i = 0; i < elements; i++) {
-            uint32_t sum = 0;
-            for (unsigned one = 0; one < worker.workers(); one++)
-                sum += static_cast<uint32_t>(element(one, round, i));
-            wrong += static_cast<uint32_t>(sums[i]) != sum;
+            Number sum = 0;
+            for (unsigned one = 0; one < worker.workers(); one++) {
+                Number element = 0;
+                make(element, one, round, i);
+                sum = added(sum, element);
+            }
+            wrong += sums[i] != sum;
         }
         say("\"event\": \"round\", \"round\": " + std::to_string(round) +
             ", \"wrong\": " + std::to_string(wrong));
@@ -102,7 +124,8 @@ int main(int count, char** words) {
         if (outcome) {
             say("\"event\": \"joined\", \"epoch\": " + std::to_string(worker.epoch()) + ", \"way\": \"" +
                 (worker.way() == ar::Way::ring ? "ring" : "router") + "\"");
-            outcome = run(worker, options.worker, rounds, elements, pause_ms, wrong);
+            const auto sums = given["--type"] == "bfp16" ? run<float> : run<int32_t>;
+            outcome = sums(worker, options.worker, rounds, elements, pause_ms, wrong);
         }
         const auto counts = worker.counts();
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;

@@ -13,6 +13,7 @@ from lib.namespaces import end, run
 from lib.packets import token, udp4
 from lib.pktpit_router import ROOT
 from lib.stream import assert_nothing_lost
+from lib.summing import Job, address_of, give_addresses, group
 from lib.waiting import wait_for
 from lib.web import connect, request
 
@@ -28,10 +29,11 @@ NAME = re.compile(r"\b(?:pktpit|process)_[a-z0-9_]+\b")
 
 
 def with_everything(topology):
-    """A port that is split, so that there are workers, and FPM."""
+    """A port that is split, so that there are workers, FPM, and a group that is added for."""
     return {**METRICS, "interfaces": {**topology.config()["interfaces"],
                                       topology.b.port: {**topology.config()["interfaces"][topology.b.port], "forwarding": "split"}},
-            "fpm": {"listen": "127.0.0.1:2620"}}
+            "fpm": {"listen": "127.0.0.1:2620"},
+            "aggregation": {"groups": {"job1": group(give_addresses(topology, 1))}}}
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,26 @@ def test_the_numbers_are_the_daemons(net):
     used, room = after["pktpit_fib_used"], after["pktpit_fib_capacity"]
     assert used.keys() == room.keys() and all(used[part] <= room[part] for part in used)
     assert by_labels(after["pktpit_loop_turn_seconds_count"]) > 0 and by_labels(after["pktpit_loop_longest_turn_seconds"]) > 0
+
+
+@requirement("aggregation: chunks, who repeats, who is last, refusals by reason, as `show aggregation` says")
+def test_sums_are_counted(net):
+    workers = [(host, address_of(host, 0)) for host in net.topology.hosts]
+    job = Job(workers, rounds=3, elements=362 * 50, lose=0.02, duplicate=0.02)
+    try:
+        job.finish()
+    finally:
+        job.close()
+    found, shown = samples(scrape(net).text), net.router.json("show", "aggregation")["groups"]["job1"]
+    assert by_labels(found["pktpit_aggregation_chunks_total"], group="job1") == shown["chunks"] == 150
+    for worker in shown["workers"]:
+        labels = {"group": "job1", "worker": worker["address"]}
+        assert by_labels(found["pktpit_aggregation_worker_packets_total"], **labels) == worker["packets"] >= 150
+        assert by_labels(found["pktpit_aggregation_worker_repeated_total"], **labels) == worker["again"] > 0
+        assert by_labels(found["pktpit_aggregation_worker_last_total"], **labels) == worker["last"]
+    assert by_labels(found["pktpit_aggregation_worker_last_total"]) == 150
+    assert by_labels(found["pktpit_aggregation_answers_total"]) == shown["answered"] > 0
+    assert 'group="job1",reason="key"' in found["pktpit_aggregation_drops_total"], "a reason that never came is 0, not absent"
 
 
 @requirement("latencies of workers are histograms: buckets grow, the last is all, and so is the count")

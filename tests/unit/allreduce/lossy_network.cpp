@@ -18,20 +18,47 @@ void LossyNetwork::carry(bool to_router, size_t worker, const Datagram& datagram
     }
 }
 
+bool LossyNetwork::runs(Turn& turn) {
+    if (faults_.turn.count() == 0) return true;
+    while (now_ >= turn.until) {
+        const auto rest = faults_.turn * std::uniform_real_distribution<>(0, 3)(random_);
+        turn.from = std::max(turn.until, now_ - faults_.turn) +
+                    std::chrono::duration_cast<std::chrono::microseconds>(rest);
+        turn.until = turn.from + faults_.turn;
+    }
+    return now_ >= turn.from;
+}
+
+void LossyNetwork::deliver(size_t worker, Datagram datagram) {
+    auto& waiting = turns_[worker].waiting;
+    if (waiting.size() < faults_.room)
+        waiting.push_back(std::move(datagram));
+    else
+        lost_++;
+}
+
 bool LossyNetwork::run(std::chrono::seconds longest) {
     const Time end = now_ + longest;
     Datagram buffer(2048);
     while (now_ < end) {
         bool idle = true;
+        Time wake = end;
         for (size_t worker = 0; worker < streams_.size(); worker++) {
-            while (const size_t length = streams_[worker]->next(now_, buffer))
+            Stream& stream = *streams_[worker];
+            Turn& turn = turns_[worker];
+            if (!runs(turn)) {
+                wake = std::min(wake, turn.from);
+                idle = idle && stream.idle();
+                continue;
+            }
+            for (; !turn.waiting.empty(); turn.waiting.pop_front())
+                stream.receive(turn.waiting.front(), now_);
+            while (const size_t length = stream.next(now_, buffer))
                 carry(true, worker, {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length)});
-            idle = idle && streams_[worker]->idle();
+            idle = idle && stream.idle();
+            wake = std::min(wake, stream.wake_at(now_));
         }
         if (idle) return true;
-        Time wake = end;
-        for (const Stream* stream : streams_)
-            wake = std::min(wake, stream->wake_at(now_));
         if (queue_.empty() || queue_.front().at > wake) {
             now_ = wake;
             continue;
@@ -39,10 +66,10 @@ bool LossyNetwork::run(std::chrono::seconds longest) {
         now_ = queue_.front().at;
         while (!queue_.empty() && queue_.front().at <= now_) {
             std::pop_heap(queue_.begin(), queue_.end());
-            const Carried carried = std::move(queue_.back());
+            Carried carried = std::move(queue_.back());
             queue_.pop_back();
             if (!carried.to_router) {
-                streams_[carried.worker]->receive(carried.datagram);
+                deliver(carried.worker, std::move(carried.datagram));
                 continue;
             }
             for (const Answer& answer : router_(carried.worker, carried.datagram))

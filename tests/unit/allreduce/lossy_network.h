@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <random>
 #include <span>
@@ -27,16 +28,26 @@ struct Faults {
     double loss = 0;
     double duplicates = 0;
     double late = 0;  ///< overtaken by up to 300 µs of others
+    /// Workers share processors: each runs for so long, and then not for up to three times as long. 0: all
+    /// run all the time.
+    std::chrono::microseconds turn{};
+    /// Datagrams that a worker's socket keeps while it does not run. More are lost.
+    size_t room = SIZE_MAX;
 };
 
 class LossyNetwork {
   public:
     LossyNetwork(std::vector<Stream*> streams, Router router, const Faults& faults, uint32_t seed)
-        : streams_(std::move(streams)), router_(std::move(router)), faults_(faults), random_(seed) {}
+        : streams_(std::move(streams)),
+          router_(std::move(router)),
+          faults_(faults),
+          random_(seed),
+          turns_(streams_.size()) {}
 
     /// Until all streams are idle. False: they are not after so much virtual time.
     bool run(std::chrono::seconds longest = std::chrono::seconds(600));
     [[nodiscard]] uint64_t lost() const { return lost_; }
+    [[nodiscard]] Time now() const { return now_; }
 
   private:
     struct Carried {
@@ -49,6 +60,12 @@ class LossyNetwork {
             return at != other.at ? at > other.at : order > other.order;
         }
     };
+    struct Turn {
+        Time from, until;  ///< it runs
+        std::deque<Datagram> waiting;
+    };
+    bool runs(Turn& turn);
+    void deliver(size_t worker, Datagram datagram);
     void carry(bool to_router, size_t worker, const Datagram& datagram);
     bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(random_) < share; }
 
@@ -57,6 +74,7 @@ class LossyNetwork {
     Faults faults_;
     std::mt19937 random_;
     Time now_{std::chrono::seconds(1000)};
+    std::vector<Turn> turns_;
     std::vector<Carried> queue_;  ///< a heap
     uint64_t order_ = 0;
     uint64_t lost_ = 0;
