@@ -87,9 +87,10 @@ Topology::Topology() {
         sink_port_.ifindex = interface_index(sink_port_.device);
         set_sysctl("net/ipv6/conf/" + sink_port_.device + "/disable_ipv6", "1");
         // Between the turns the sink has no program: its peer would then take no redirects, and a router that
-        // looks after such ports would send by another way until it sees that it does again.
-        enable_gro(sink_port_.device);
+        // looks after such ports would send by another way until it sees that it does again. (Of a device
+        // that is down the kernel does not tell its peer.)
         bring_up(sink_port_);
+        enable_gro(sink_port_.device);
     }
     const InNamespace here(router_);
     Netlink netlink;
