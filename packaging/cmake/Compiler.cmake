@@ -93,7 +93,7 @@ function(add_pktpit_fuzzer name)
     set(seed_corpus ${corpus})
   endif()
   add_test(NAME ${name}
-           COMMAND ${name} -max_total_time=10 -timeout=5 -rss_limit_mb=2048 -print_final_stats=1
+           COMMAND ${name} -max_total_time=8 -timeout=5 -rss_limit_mb=2048 -print_final_stats=1
                    ${CMAKE_BINARY_DIR}/fuzz/${name} ${seed_corpus})
   set_tests_properties(${name} PROPERTIES LABELS fuzz)
 endfunction()
