@@ -6,7 +6,7 @@
 namespace pktpit::offload {
 
 PeerMemory::~PeerMemory() {
-    unmap();
+    (void)unmap();
     put_pages();
 }
 
@@ -70,24 +70,44 @@ Result<CpuMapping> PeerMemory::map_part(uint64_t offset, uint64_t bytes) const {
     return CpuMapping::of_file(backing_.file.get(), backing_.offset + offset, bytes, source_.to_string());
 }
 
-void PeerMemory::unmap() {
-    for (const Mapped& at : mapped_)
-        if (const auto domain = at.domain.lock()) (void)domain->unmap(at.iova, mapping_.bytes().size());
-    mapped_.clear();
+Result<void> PeerMemory::unmap() {
+    Result<void> done;
+    std::erase_if(mapped_, [&](const Mapped& at) {
+        const auto domain = at.domain.lock();
+        if (!domain) return true;
+        auto unmapped = domain->unmap(at.iova, mapping_.bytes().size());
+        if (unmapped) return true;
+        Error error = unmapped.error();
+        error.message += "; " + source_.to_string() + " is not let go of, since a device may still reach it";
+        done = tl::unexpected(std::move(error));
+        return false;
+    });
+    return done;
 }
 
 void PeerMemory::put_pages() {
+    if (mapped_.empty()) return mapping_.reset();
+    struct Kept {
+        CpuMapping mapping;
+        Fd file;
+    };
+    // Never destroyed: at the end of the process the kernel closes containers and files in an order of its
+    // own.
+    static auto& kept = *new std::vector<Kept>;
+    kept.push_back({std::move(mapping_), std::move(backing_.file)});
     mapping_.reset();
+    mapped_.clear();
 }
 
-void PeerMemory::revoke() {
-    if (revoked_.exchange(true)) return;
+Result<void> PeerMemory::revoke() {
+    if (revoked_.exchange(true)) return {};
     for (const auto& stop_use : users_)
         stop_use();
-    unmap();
+    auto unmapped = unmap();
     put_pages();
     backing_.file.reset();
     backing_.undo = {};  // now: whatever is at this PCI address later is not ours to switch off
+    return unmapped;
 }
 
 bool PeerMemory::read(uint64_t offset, std::span<uint8_t> to) const {

@@ -41,13 +41,17 @@ class PeerMemory {
     /// From here on the CPU's mapping is PROT_NONE; read() opens it a slot at a time. With `readable` it
     /// stays readable, for bounces.
     Result<void> seal(bool readable);
-    /// No device reaches it any more.
-    void unmap();
+    /// No device reaches it any more. Error: an IOMMU does not let go of it, so that some may; the others'
+    /// are unmapped, and the next call tries those again.
+    Result<void> unmap();
+    /// What a device may still reach is kept for as long as the process lives: whoever got the memory next
+    /// would be written to.
     void put_pages();
 
     /// The memory goes away: runs the callbacks (each stops a user, and returns when the user's DMA has come
-    /// to rest), then unmaps, puts the pages and lets go of the device. Once; again does nothing.
-    void revoke();
+    /// to rest), then unmaps, puts the pages and lets go of the device. Once; again does nothing. Error: that
+    /// of unmap(); it is revoked all the same, but not let go of.
+    Result<void> revoke();
     void on_revoke(std::function<void()> stop_use) { users_.push_back(std::move(stop_use)); }
     [[nodiscard]] bool revoked() const { return revoked_.load(std::memory_order_acquire); }
 

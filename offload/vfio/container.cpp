@@ -15,6 +15,10 @@ namespace {
 
 constexpr const char* container_path = "/dev/vfio/vfio";
 
+int ask_kernel(int file, unsigned long request, void* argument) {
+    return ioctl(file, request, argument);
+}
+
 std::string group_path(unsigned group) {
     return "/dev/vfio/" + std::to_string(group);
 }
@@ -65,8 +69,12 @@ Result<std::shared_ptr<VfioContainer>> VfioContainer::open(unsigned iommu_group)
     if (!container) return tl::unexpected(container.error());
     auto group = open_group(iommu_group, container->get());
     if (!group) return tl::unexpected(group.error());
+    return over(std::move(*container), std::move(*group), iommu_group, ask_kernel);
+}
+
+std::shared_ptr<VfioContainer> VfioContainer::over(Fd container, Fd group, unsigned iommu_group, Ask ask) {
     return std::shared_ptr<VfioContainer>(
-        new VfioContainer(std::move(*container), std::move(*group), iommu_group));
+        new VfioContainer(std::move(container), std::move(group), iommu_group, ask));
 }
 
 Result<VfioContainers::Hold> VfioContainers::take(const PciFunction& function, unsigned iommu_group) {
@@ -88,7 +96,8 @@ void VfioContainers::give_back(Hold hold) const {
 }
 
 Result<Fd> VfioContainer::open_device(const std::string& address) {
-    Fd device(ioctl(group_.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
+    std::string name = address;
+    Fd device(ask_(group_.get(), VFIO_GROUP_GET_DEVICE_FD, name.data()));
     if (!device)
         return fail(address, "VFIO does not give the device: " + errno_text(errno), "a device at vfio-pci",
                     "dmesg says more");
@@ -103,7 +112,7 @@ Result<void> VfioContainer::map(std::span<std::byte> memory, Iova iova, DmaAcces
     request.vaddr = reinterpret_cast<uintptr_t>(memory.data());
     request.iova = iova;
     request.size = memory.size();
-    if (ioctl(container_.get(), VFIO_IOMMU_MAP_DMA, &request) == 0) return {};
+    if (ask_(container_.get(), VFIO_IOMMU_MAP_DMA, &request) == 0) return {};
     const int error = errno;
     char text[32];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(iova));
@@ -121,7 +130,7 @@ Result<void> VfioContainer::unmap(Iova iova, size_t bytes) {
     request.argsz = sizeof request;
     request.iova = iova;
     request.size = bytes;
-    if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &request) != 0)
+    if (ask_(container_.get(), VFIO_IOMMU_UNMAP_DMA, &request) != 0)
         return fail("IOMMU", "cannot be unmapped: " + errno_text(errno), "what was mapped", "");
     if (request.size != bytes)
         return fail(
@@ -134,12 +143,12 @@ Result<void> VfioContainer::unmap(Iova iova, size_t bytes) {
 Result<std::vector<IovaRange>> VfioContainer::usable_ranges() const {
     vfio_iommu_type1_info head{};
     head.argsz = sizeof head;
-    if (ioctl(container_.get(), VFIO_IOMMU_GET_INFO, &head) != 0)
+    if (ask_(container_.get(), VFIO_IOMMU_GET_INFO, &head) != 0)
         return fail("IOMMU", "tells nothing of itself: " + errno_text(errno), "VFIO_IOMMU_GET_INFO", "");
     std::vector<char> answer(std::max<size_t>(head.argsz, sizeof head));
     auto* info = reinterpret_cast<vfio_iommu_type1_info*>(answer.data());
     info->argsz = static_cast<uint32_t>(answer.size());
-    if (ioctl(container_.get(), VFIO_IOMMU_GET_INFO, info) != 0 || !(info->flags & VFIO_IOMMU_INFO_CAPS))
+    if (ask_(container_.get(), VFIO_IOMMU_GET_INFO, info) != 0 || !(info->flags & VFIO_IOMMU_INFO_CAPS))
         return std::vector<IovaRange>{{0, ~Iova{0}}};  // an old kernel, which names no ranges
     for (size_t at = info->cap_offset; at != 0 && at + sizeof(vfio_info_cap_header) <= answer.size();) {
         const auto* header = reinterpret_cast<const vfio_info_cap_header*>(answer.data() + at);

@@ -23,24 +23,29 @@ class VfioContainer : public DmaDomain {
     /// permission; no such group, another program has it, a device of the group is still with a kernel
     /// driver.
     static Result<std::shared_ptr<VfioContainer>> open(unsigned iommu_group);
+    /// The same over open files, with what asks the kernel in place of ioctl(): for tests.
+    using Ask = int (*)(int file, unsigned long request, void* argument);
+    static std::shared_ptr<VfioContainer> over(Fd container, Fd group, unsigned iommu_group, Ask ask);
     /// Lets the group go; what was mapped is mapped no more.
     ~VfioContainer() override = default;
 
     /// The descriptor of one of the group's devices. To be closed before the container goes.
     Result<Fd> open_device(const std::string& address);
     Result<void> map(std::span<std::byte> memory, Iova iova, DmaAccess access) override;
+    /// Error: the kernel refuses, or unmaps less than it was asked to: devices may reach what is there.
     Result<void> unmap(Iova iova, size_t bytes) override;
     /// What the IOMMU can translate, without what the platform keeps (MSI).
     [[nodiscard]] Result<std::vector<IovaRange>> usable_ranges() const;
     [[nodiscard]] unsigned iommu_group() const { return number_; }
 
   private:
-    VfioContainer(Fd container, Fd group, unsigned number)
-        : container_(std::move(container)), group_(std::move(group)), number_(number) {}
+    VfioContainer(Fd container, Fd group, unsigned number, Ask ask)
+        : container_(std::move(container)), group_(std::move(group)), number_(number), ask_(ask) {}
 
     Fd container_;
     Fd group_;  ///< goes first
     unsigned number_;
+    Ask ask_;
 };
 
 /// The containers of this process: one a group, for as long as one of its devices is held. Then it is let go:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <ostream>
 
 #include "router/cli/commands.h"
@@ -28,10 +29,8 @@ Cell state_of(const json& worker) {
 std::string heading_of(const std::string& name, const json& group) {
     const auto count = [&](const char* key) { return format_count(number_of(group, key)); };
     const bool running = group.contains("running") && group.at("running") == true;
-    const double rate = group.contains("chunks_per_second") && group.at("chunks_per_second").is_number()
-                            ? group.at("chunks_per_second").get<double>()
-                            : 0;
-    return printable(name) + ": " + text_of(group, "type") + " at UDP port " +
+    const double rate = std::clamp(real_of(group, "chunks_per_second"), 0.0, 1e18);
+    return printable(name) + ": " + printable(text_of(group, "type")) + " at UDP port " +
            std::to_string(number_of(group, "udp_port")) +
            (running ? ", epoch " + std::to_string(number_of(group, "epoch")) : ", waits for workers") + "\n" +
            count("chunks") + " chunks added, " + format_count(static_cast<uint64_t>(rate)) +

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configurations that were applied before, and interfaces as they do now.
 #include <chrono>
-#include <ctime>
 #include <ostream>
 #include <thread>
 
@@ -17,11 +16,7 @@ namespace {
 using nlohmann::json;
 
 std::string day_and_time(double seconds) {
-    const auto whole = static_cast<std::time_t>(seconds);
-    std::tm local{};
-    ::localtime_r(&whole, &local);
-    char text[64];
-    return {text, std::strftime(text, sizeof text, "%F %T", &local)};
+    return format_time(seconds, "%F %T");
 }
 
 Parameters back_of(size_t back) {
@@ -93,7 +88,8 @@ int show_interfaces(const Session& session, std::chrono::duration<double> interv
         json answer{{"interval", rates.interval}, {"ports", part_of(*body, "ports")}};
         const json told = to_json(rates);
         for (json& port : answer["ports"])
-            port["rates"] = part_of(part_of(told, "ports"), text_of(port, "name").c_str());
+            if (port.is_object())
+                port["rates"] = part_of(part_of(told, "ports"), text_of(port, "name").c_str());
         print_json(session, answer);
         return exit_ok;
     }

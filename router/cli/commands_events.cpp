@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cmath>
-#include <ctime>
 #include <ostream>
 #include <thread>
 
@@ -16,15 +15,10 @@ using nlohmann::json;
 
 /// "2026-11-23 08:15:02.417", local time.
 std::string time_text(double seconds) {
-    const auto whole = static_cast<std::time_t>(std::floor(seconds));
-    std::tm local{};
-    ::localtime_r(&whole, &local);
-    char text[64];
-    const size_t length = std::strftime(text, sizeof text, "%F %T", &local);
     const auto milliseconds = static_cast<unsigned>((seconds - std::floor(seconds)) * 1000) % 1000;
     std::string padded = std::to_string(1000 + milliseconds);
     padded[0] = '.';
-    return std::string(text, length) + padded;
+    return format_time(seconds, "%F %T") + padded;
 }
 
 }  // namespace
@@ -45,7 +39,7 @@ int show_events(const Session& session, bool follow) {
             if (session.json)
                 out << event.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
             else
-                out << time_text(real_of(event, "time")) << "  " << text_of(event, "kind") << "  "
+                out << time_text(real_of(event, "time")) << "  " << printable(text_of(event, "kind")) << "  "
                     << printable(text_of(event, "text")) << '\n';
         }
         if (!follow) {

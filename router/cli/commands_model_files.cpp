@@ -3,10 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <map>
 #include <ostream>
@@ -16,77 +16,10 @@
 #include "offload/model/result_json.h"
 #include "offload/model/topology.h"
 #include "router/cli/commands_model.h"
+#include "router/cli/model_plots.h"
 
 namespace pktpit::router::cli {
 namespace {
-
-using nlohmann::json;
-
-struct Series {
-    std::string name;
-    bool measured = false;
-    std::vector<std::pair<double, double>> points;
-};
-
-struct Plot {
-    model::PlotText text;
-    std::vector<Series> series;
-};
-
-/// By plot. Errors: not what `sweep --json` and `check --json` write.
-Result<std::map<std::string, Plot>> read_plots(const std::string& path) {
-    const auto text = config::read_file(path);
-    if (!text) return tl::unexpected(text.error());
-    std::map<std::string, Plot> plots;
-    try {
-        const json document = json::parse(*text);
-        for (const json& series : document.at("series"))
-            plots[series.at("plot")].series.push_back(
-                {series.at("series"), series.value("measured", false),
-                 series.at("points").get<std::vector<std::pair<double, double>>>()});
-        for (auto& [name, plot] : plots) {
-            const json around = document.value("plots", json::object()).value(name, json::object());
-            plot.text = {around.value("title", name), around.value("x", ""), around.value("y", "")};
-        }
-    } catch (const json::exception&) {
-        return fail(path, "no results", "what `pktpit model check --json` or `sweep --json` wrote");
-    }
-    for (const auto& [name, plot] : plots)
-        if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") != std::string::npos)
-            return fail(path, "\"" + printable(name) + "\" is no plot's name");
-    return plots;
-}
-
-/// A gnuplot string: nothing of a title may end it.
-std::string quoted(const std::string& text) {
-    std::string safe;
-    for (const char c : printable(text))
-        if (c != '\'' && c != '\\' && c != '"') safe += c;
-    return "'" + safe + "'";
-}
-
-std::string script(const std::string& name, const Plot& plot, const ModelOptions& options) {
-    const std::vector<Series>& series = plot.series;
-    std::ostringstream text;
-    const std::string out = (std::filesystem::path(options.out) / (name + "." + options.format)).string();
-    text << "set terminal " << (options.format == "svg" ? "svg size 900,600" : "pngcairo size 900,600")
-         << "\nset output " << quoted(out) << "\nset title " << quoted(plot.text.title)
-         << " noenhanced\nset xlabel " << quoted(plot.text.x) << " noenhanced\nset ylabel "
-         << quoted(plot.text.y)
-         << " noenhanced\nset yrange [0:]\nset grid\nset key outside below noenhanced\nplot ";
-    for (size_t i = 0; i < series.size(); i++)
-        text << (i ? ", " : "") << "'-' with "
-             << (series[i].measured ? "points pointtype 7 pointsize 1.5 linecolor rgb 'black'"
-                                    : "linespoints")
-             << " title " << quoted(series[i].name);
-    text << '\n';
-    for (const Series& one : series) {
-        for (const auto& [x, y] : one.points)
-            text << x << ' ' << y << '\n';
-        text << "e\n";
-    }
-    return text.str();
-}
 
 Result<void> run_gnuplot(const std::string& commands) {
     std::array<int, 2> ends{};
@@ -123,16 +56,18 @@ Result<void> run_gnuplot(const std::string& commands) {
 }  // namespace
 
 int model_plot(const Session& session, const ModelOptions& options) {
-    const auto plots = read_plots(options.file);
+    const auto text = config::read_file(options.file);
+    if (!text) return print_failure(session, text.error(), exit_wrong);
+    const auto plots = parse_plots(*text, options.file);
     if (!plots) return print_failure(session, plots.error(), exit_wrong);
     std::error_code error;
     std::filesystem::create_directories(options.out, error);
     if (error) return print_failure(session, {options.out, error.message(), "a folder", ""}, exit_wrong);
     for (const auto& [name, plot] : *plots) {
-        if (auto drawn = run_gnuplot(script(name, plot, options)); !drawn)
+        const std::string to = (std::filesystem::path(options.out) / (name + "." + options.format)).string();
+        if (auto drawn = run_gnuplot(gnuplot_commands(plot, to, options.format == "svg")); !drawn)
             return print_failure(session, drawn.error(), exit_wrong);
-        session.terminal.out << (std::filesystem::path(options.out) / (name + "." + options.format)).string()
-                             << '\n';
+        session.terminal.out << to << '\n';
     }
     return exit_ok;
 }

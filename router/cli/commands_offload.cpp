@@ -51,7 +51,7 @@ int show_offload(const Session& session, bool entries) {
         return exit_ok;
     }
     session.terminal.out << modelled_line(*body);
-    const bool whole = body->value("whole_table", false);
+    const bool whole = flag_of(*body, "whole_table");
     session.terminal.out << number_of(*body, "entries") << " of " << number_of(*body, "budget")
                          << (whole ? " entries: the whole table" : " entries") << ", hit rate "
                          << percent_of(*body) << "\n"

@@ -118,17 +118,18 @@ std::string label(const char* name) {
 void describe_adjacency(const Session& session, const json& member, bool weighted) {
     std::ostream& out = session.terminal.out;
     const std::string kind = text_of(member, "kind");
-    out << label("") << next_hop_text(member, weighted) << '\n';
-    out << label("  kind") << kind;
+    out << label("") << printable(next_hop_text(member, weighted)) << '\n';
+    out << label("  kind") << printable(kind);
     if (kind == "incomplete" || kind == "glean") out << " (the neighbour is asked for when a packet comes)";
     out << '\n';
     if (text_of(member, "port", "").empty()) return;
     out << label("  egress") << "port " << printable(text_of(member, "port")) << ", MTU "
         << number_of(member, "mtu");
     const auto& vlan = part_of(member, "vlan");
-    if (!vlan.empty()) out << ", VLAN " << joined(vlan, ".");
+    if (!vlan.empty()) out << ", VLAN " << printable(joined(vlan, "."));
     out << '\n'
-        << label("  Ethernet") << text_of(member, "src_mac") << " → " << text_of(member, "dst_mac") << '\n';
+        << label("  Ethernet") << printable(text_of(member, "src_mac")) << " → "
+        << printable(text_of(member, "dst_mac")) << '\n';
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ int show_next_hop_groups(const Session& session) {
         size_t row = 0;
         for (Cell& hop : hops) {
             // A gateway has what it resolves to beneath it, and is marked itself.
-            const bool own = hops.size() == members.size();
+            const bool own = members.is_array() && hops.size() == members.size();
             const bool forwards = own ? flag_of(members[row], "forwards") : flag_of(group, "usable");
             std::vector<Cell> cells = row == 0 ? head : std::vector<Cell>{"", "", "", ""};
             cells.emplace_back(forwards ? ">" : "");
@@ -270,7 +271,7 @@ int show_route(const Session& session, const std::string& address, const std::st
         out << label("prefix") << session.terminal.paint(Colour::red, "none: no route") << '\n';
         return status;
     }
-    out << label("prefix") << prefix << '\n';
+    out << label("prefix") << printable(prefix) << '\n';
     out << label("verdict") << printable(text_of(*body, "verdict")) << '\n';
     const json& group = part_of(*body, "group");
     if (group.is_object()) {

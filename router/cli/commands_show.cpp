@@ -36,11 +36,11 @@ std::string mtu_of(const json& object) {
 
 /// A NIC that the daemon itself drives, and where its payloads wait.
 std::string nic_line(const std::string& name, const json& nic) {
-    std::string line = name + ": " + text_of(nic, "model") + " at " +
-                       text_of(nic, nic.contains("pci") ? "pci" : "device") + ", payloads in " +
-                       text_of(nic, "payload");
+    const std::string line = name + ": " + text_of(nic, "model") + " at " +
+                             text_of(nic, nic.contains("pci") ? "pci" : "device") + ", payloads in " +
+                             text_of(nic, "payload");
     const std::string bounced = joined(part_of(nic, "bounced_to"), ", ");
-    return line + (bounced.empty() ? "" : "; bounced through main memory to " + bounced) + "\n";
+    return printable(line + (bounced.empty() ? "" : "; bounced through main memory to " + bounced)) + "\n";
 }
 
 /// "kernel routes: reading, 412345 so far"; nothing where they are not followed.
@@ -122,7 +122,7 @@ int show_ports(const Session& session) {
                                  << " sends what other ports have for it\n";
     for (const json& port : part_of(*body, "ports"))
         if (const std::string warning = text_of(port, "warning", ""); !warning.empty())
-            session.terminal.out << text_of(port, "name") << ": " << warning << "\n";
+            session.terminal.out << printable(text_of(port, "name") + ": " + warning) << "\n";
     for (const json& port : part_of(*body, "ports"))
         if (port.contains("nic")) session.terminal.out << nic_line(text_of(port, "name"), port.at("nic"));
     for (const json& port : part_of(*body, "ports"))
@@ -236,7 +236,7 @@ int show_fpm(const Session& session) {
     const std::string peer = text_of(*body, "peer", "");
     const auto count = [](const json& of, const char* key) { return format_count(number_of(of, key)); };
     const json& counters = part_of(*body, "counters");
-    session.terminal.out << "listening at " << listen << ", "
+    session.terminal.out << "listening at " << printable(listen) << ", "
                          << (peer.empty() ? "nobody is connected" : "connected: " + printable(peer)) << "\n"
                          << count(*body, "routes4") << " IPv4 and " << count(*body, "routes6")
                          << " IPv6 routes, " << count(*body, "stale") << " of them stale; "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 namespace pktpit::router::cli {
 namespace {
@@ -58,6 +59,15 @@ std::string format_nanoseconds(uint64_t nanoseconds) {
     char text[64];
     std::snprintf(text, sizeof(text), "%.*f %s", decimals, value, units[unit]);
     return text;
+}
+
+std::string format_time(double seconds, const char* format) {
+    constexpr double end_of_9999 = 253402300799;
+    const auto whole = static_cast<std::time_t>(std::clamp(std::floor(seconds), 0.0, end_of_9999));
+    std::tm local{};
+    ::localtime_r(&whole, &local);
+    char text[64];
+    return {text, std::strftime(text, sizeof text, format, &local)};
 }
 
 std::string format_duration(double seconds) {

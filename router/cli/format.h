@@ -12,6 +12,8 @@ std::string format_bytes(uint64_t bytes);              ///< "17 B", "1.21 kB", "
 std::string format_packet_rate(double per_second);     ///< "0 pps", "0.5 pps", "12.3 kpps", "3.94 Mpps"
 std::string format_bit_rate(double bits_per_second);   ///< "0 bit/s", "12.3 Mbit/s"
 std::string format_nanoseconds(uint64_t nanoseconds);  ///< "870 ns", "12.3 µs", "4.02 ms", "1.50 s"
+/// As strftime has it, local time; seconds since 1970, those that no calendar has as the nearest that it has.
+std::string format_time(double seconds, const char* format);
 std::string format_duration(double seconds);  ///< "0.4 s", "59 s", "1 min 33 s", "2 h 5 min", "3 d 4 h"
 
 }  // namespace pktpit::router::cli

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -97,6 +98,20 @@ void add_plots(json& document) {
     }
 }
 
+/// Throws where it is another kind of number: a conversion would make something of it.
+size_t number_at(const json& object, const char* name) {
+    return object.at(name).get_ref<const json::number_unsigned_t&>();
+}
+
+/// Null: nothing is there, or something else than an object on the way to it.
+json value_at(const json& document, const char* pointer) {
+    try {
+        return document.at(json::json_pointer(pointer));
+    } catch (const json::exception&) {
+        return {};
+    }
+}
+
 struct ResultColumn {
     const char* name;
     const char* pointer;
@@ -174,44 +189,45 @@ Result<json> run_sweep(const ModelExperiment& experiment, const std::vector<Swee
 
 Result<json> merge_sweeps(const std::vector<json>& documents, const std::vector<std::string>& names) {
     json merged;
-    std::vector<json> by_point;
-    std::vector<std::string> from;
+    size_t points = 0;
+    std::map<size_t, std::pair<json, std::string>> by_point;  // the entry, and whose it is
     for (size_t i = 0; i < documents.size(); i++) {
         try {
             const json& sweep = documents[i].at("sweep");
             if (i == 0) {
                 merged["sweep"] = sweep;
-                const size_t points = sweep.at("points");
-                if (points > 10'000'000) return fail(names[i], "has too many points", "at most 10,000,000");
-                by_point.resize(points);
-                from.resize(points);
+                points = number_at(sweep, "points");
             }
             if (sweep != merged["sweep"])
                 return fail(names[i], "is of another sweep than " + names[0],
                             "the same words for all parts, but for --part");
+            std::vector<std::string> parameters;
+            for (const json& parameter : sweep.at("parameters"))
+                parameters.push_back(parameter.at("name"));
             for (const json& entry : documents[i].at("results")) {
-                const size_t point = entry.at("point");
-                if (point >= by_point.size()) return fail(names[i], "has a point that the sweep has not");
-                if (!by_point[point].is_null())
-                    return fail(names[i], "has point " + std::to_string(point) + ", as " + from[point]);
-                for (const json& parameter : sweep.at("parameters"))
-                    (void)entry.at(parameter.at("name").get<std::string>()).get_ref<const std::string&>();
+                const size_t point = number_at(entry, "point");
+                if (point >= points) return fail(names[i], "has a point that the sweep has not");
+                for (const std::string& parameter : parameters)
+                    (void)entry.at(parameter).get_ref<const std::string&>();
                 (void)entry.at("result").at("packets_per_second").get<double>();
-                by_point[point] = entry;
-                from[point] = names[i];
+                const auto [place, added] = by_point.emplace(point, std::pair{entry, names[i]});
+                if (!added)
+                    return fail(names[i],
+                                "has point " + std::to_string(point) + ", as " + place->second.second);
             }
         } catch (const json::exception&) {
             return fail(names[i], "no results of a sweep", "what `pktpit model sweep --json` wrote");
         }
     }
     merged["results"] = json::array();
-    for (size_t point = 0; point < by_point.size(); point++) {
-        if (by_point[point].is_null())
+    for (size_t point = 0; point < points; point++) {
+        const auto found = by_point.find(point);
+        if (found == by_point.end())
             return fail("",
-                        "point " + std::to_string(point) + " of " + std::to_string(by_point.size()) +
+                        "point " + std::to_string(point) + " of " + std::to_string(points) +
                             " is in none of the files",
                         "all parts");
-        merged["results"].push_back(std::move(by_point[point]));
+        merged["results"].push_back(std::move(found->second.first));
     }
     try {
         add_plots(merged);
@@ -239,7 +255,7 @@ std::string result_csv_header() {
 std::string result_csv(const json& result) {
     std::string line;
     for (const ResultColumn& column : result_columns) {
-        const json value = result.value(json::json_pointer(column.pointer), json());
+        const json value = value_at(result, column.pointer);
         line += (line.empty() ? "" : ",") + (value.is_null() ? std::string() : value.dump());
     }
     return line;

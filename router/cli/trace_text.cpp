@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 
 #include "router/cli/format.h"
 #include "router/cli/json_text.h"
@@ -14,14 +13,10 @@ namespace {
 using nlohmann::json;
 
 std::string clock_text(double seconds) {
-    const auto whole = static_cast<std::time_t>(seconds);
-    std::tm local{};
-    ::localtime_r(&whole, &local);
-    char text[32];
-    const size_t length = std::strftime(text, sizeof text, "%H:%M:%S", &local);
-    std::snprintf(text + length, sizeof text - length, ".%06d",
-                  static_cast<int>((seconds - static_cast<double>(whole)) * 1e6));
-    return text;
+    char fraction[16];
+    std::snprintf(fraction, sizeof fraction, ".%06d",
+                  static_cast<int>((seconds - std::floor(seconds)) * 1e6));
+    return format_time(seconds, "%H:%M:%S") + fraction;
 }
 
 std::string line(const char* step, const std::string& text) {

@@ -26,6 +26,9 @@ constexpr unsigned header_room = PP_SLICE_BYTES + 16;
 constexpr unsigned check_sequence = 4;  // bytes that frames of wires come without
 constexpr unsigned preamble = 8, gap = 12;
 constexpr uint32_t shortest_frame = 60;
+// Virtual time ends after 213 days: of a capture that says that it took longer, frames come in without the
+// gaps.
+constexpr uint64_t longest_capture = uint64_t{100} * 86400 * 1'000'000'000;  // ns
 
 model::PktpitSettings program_of(const model::Profile& profile) {
     model::PktpitSettings settings = model::pktpit_settings(profile, PP_SLICE_BYTES);
@@ -171,7 +174,8 @@ void ModelPacketIo::schedule(size_t place, Waiting& frame) {
     model::EventQueue& events = machine_.fabric->events();
     Time begin = std::max(events.now(), port.free_at);
     if (frame.at && *frame.at > first_capture_)
-        begin = std::max(begin, play_begin_ + (*frame.at - first_capture_) * model::nanosecond);
+        begin = std::max(
+            begin, play_begin_ + std::min(*frame.at - first_capture_, longest_capture) * model::nanosecond);
     const double byte_time = 8000 / nic_ports_[place].gbps;
     const uint32_t length = std::max(frame.length, shortest_frame) + check_sequence;
     port.free_at = begin + static_cast<Time>((length + preamble + gap) * byte_time);

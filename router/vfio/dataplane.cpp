@@ -173,7 +173,7 @@ Result<void> VfioDataplane::set_up_slots(const config::Config& config) {
     if (!payload_.memory) return {};
     if (asked_to_leave_payload_unmapped()) {
         spdlog::warn("PKTPIT_TEST_LEAVE_PAYLOAD_UNMAPPED is set: the IOMMU will refuse every payload");
-        payload_.memory->unmap();
+        if (auto unmapped = payload_.memory->unmap(); !unmapped) return unmapped;
     }
     spdlog::info("payload memory: {}, {} slots of {} bytes; the CPU's mapping is {}",
                  payload_.memory->source().to_string(), peer_slots, slot_bytes,
@@ -428,7 +428,7 @@ void VfioDataplane::device_removed(offload::PciAddress address) {
     if (!payload_.memory || payload_.memory->source().device != address) return;
     spdlog::error("{}: its device has gone; packets with payload are dropped until a restart",
                   payload_.memory->source().to_string());
-    payload_.memory->revoke();
+    if (auto revoked = payload_.memory->revoke(); !revoked) spdlog::error("{}", revoked.error().to_string());
 }
 
 // The worker is paused, and the port was stopped.

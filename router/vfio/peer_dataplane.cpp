@@ -371,7 +371,7 @@ void PeerDataplane::memory_removed(offload::PciAddress address) {
     if (memory_.memory->source().device != address) return;
     spdlog::error("{}: its device has gone; nothing is forwarded until a restart",
                   memory_.memory->source().to_string());
-    memory_.memory->revoke();
+    if (auto revoked = memory_.memory->revoke(); !revoked) spdlog::error("{}", revoked.error().to_string());
 }
 
 // Programs first, then the NICs, then the mappings: nothing is written there any more.

@@ -243,7 +243,7 @@ struct Machine {
         const auto were = there;
         for (uint16_t id = 1; id <= ports; id++)
             if (there[id]) take_away(id);
-        peer->revoke();
+        must(peer->revoke().has_value());
         slots->drop_peer();
         for (uint16_t id = 1; id <= ports; id++)
             if (were[id]) put(id);

@@ -29,6 +29,13 @@ TEST(Format, RoundingCarriesIntoTheNextPrefix) {
     EXPECT_EQ(format_bytes(9'996), "10.0 kB");
 }
 
+TEST(Format, TimesThatNoCalendarHasAreTheNearestThatItHas) {
+    EXPECT_EQ(format_time(1e15, "%Y"), format_time(253402300799, "%Y"));
+    EXPECT_EQ(format_time(1e300, "%F"), format_time(253402300799, "%F"));
+    EXPECT_EQ(format_time(-1e300, "%F %T"), format_time(0, "%F %T"));
+    EXPECT_EQ(format_time(86400.9, "%F %T"), format_time(86400, "%F %T"));
+}
+
 TEST(Format, Rates) {
     EXPECT_EQ(format_packet_rate(0), "0 pps");
     EXPECT_EQ(format_packet_rate(0.5), "0.5 pps");

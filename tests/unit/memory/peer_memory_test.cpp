@@ -33,9 +33,10 @@ class RecordingDomain : public DmaDomain {
     Result<void> unmap(Iova iova, size_t bytes) override {
         events_.push_back(name_ + "unmap " + std::to_string(bytes) + " at " + std::to_string(iova) +
                           (protection_of(memory_.data()).empty() ? " too late" : ""));
-        return {};
+        return unmaps ? Result<void>() : fail("IOMMU", "cannot be unmapped");
     }
     bool refuses = false;
+    bool unmaps = true;
     std::optional<DmaAccess> refused;
 
   private:
@@ -80,7 +81,7 @@ TEST_F(PeerMemories, LifeFromAcquireToRelease) {
     EXPECT_EQ(events, Events{mapped_event}) << "mapped for devices while it is writable";
     EXPECT_GT(mapped(), 0);
     EXPECT_EQ(enabled(), '1');
-    memory->unmap();
+    ASSERT_TRUE(memory->unmap());
     EXPECT_EQ(events, (Events{mapped_event, unmapped_event}));
     memory->put_pages();
     EXPECT_EQ(mapped(), 0);
@@ -103,7 +104,7 @@ TEST_F(PeerMemories, EachDomainIsUnmappedWhereItWasMapped) {
     ASSERT_TRUE(memory->map_for(domain, bus).has_value());
     ASSERT_TRUE(memory->map_for(other, 64 * mib).has_value());
     events.clear();
-    memory->unmap();
+    ASSERT_TRUE(memory->unmap());
     EXPECT_EQ(events, (Events{unmapped_event, "other: unmap 4194304 at 67108864"}));
 }
 
@@ -123,7 +124,7 @@ TEST_F(PeerMemories, ADomainMayWriteAPartAndReadTheRest) {
                               "map 2097152 at " + std::to_string(bus + mib) + " rw-s",
                               "map 1048576 at " + std::to_string(bus + 3 * mib) + " rw-s to read"}));
     events.clear();
-    memory->unmap();
+    ASSERT_TRUE(memory->unmap());
     EXPECT_EQ(events, Events{unmapped_event});
 }
 
@@ -157,7 +158,7 @@ TEST_F(PeerMemories, ADomainThatHasEndedIsLeftAlone) {
     ASSERT_TRUE(memory->map_for(other, bus).has_value());
     other.reset();
     events.clear();
-    memory->unmap();
+    ASSERT_TRUE(memory->unmap());
     EXPECT_EQ(events, Events{unmapped_event});
 }
 
@@ -226,7 +227,7 @@ TEST_F(PeerMemories, RevocationStopsItsUsersThenUnmapsThenPutsThePages) {
             EXPECT_TRUE(memory->revoked());
         });
     EXPECT_FALSE(memory->revoked());
-    memory->revoke();
+    ASSERT_TRUE(memory->revoke());
     const Events wanted{mapped_event, "first", "second", unmapped_event};
     EXPECT_EQ(events, wanted);
     EXPECT_TRUE(memory->revoked());
@@ -235,7 +236,7 @@ TEST_F(PeerMemories, RevocationStopsItsUsersThenUnmapsThenPutsThePages) {
     std::vector<uint8_t> slot(16);
     EXPECT_FALSE(memory->read(0, slot));
     EXPECT_FALSE(memory->read(0, {}));
-    memory->revoke();
+    ASSERT_TRUE(memory->revoke());
     EXPECT_EQ(events, wanted) << "once";
     sysfs.set(address, "enable", "5");
     memory.reset();
@@ -243,9 +244,57 @@ TEST_F(PeerMemories, RevocationStopsItsUsersThenUnmapsThenPutsThePages) {
     EXPECT_EQ(enabled(), '5');
 }
 
+TEST_F(PeerMemories, WhatTheIommuDoesNotLetGoOfIsTriedAgainAndTheOthersAreUnmapped) {
+    const auto other = std::make_shared<RecordingDomain>(events, "other: ");
+    ASSERT_TRUE(memory->get_pages().has_value());
+    ASSERT_TRUE(memory->map_for(domain, bus).has_value());
+    ASSERT_TRUE(memory->map_for(other, bus).has_value());
+    domain->unmaps = false;
+    events.clear();
+    const auto refused = memory->unmap();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().to_string().find("a device may still reach it"), std::string::npos);
+    EXPECT_EQ(events, (Events{unmapped_event, "other: " + unmapped_event}));
+    domain->unmaps = true;
+    EXPECT_TRUE(memory->unmap());
+    EXPECT_EQ(events.size(), 3U) << "that one alone";
+    EXPECT_EQ(events.back(), unmapped_event);
+    memory->put_pages();
+    EXPECT_EQ(mapped(), 0) << "nobody reaches it";
+}
+
+// Pages that the process let go of could be given to somebody else, whom a device would then write to.
+TEST_F(PeerMemories, RevokedMemoryThatADeviceMayStillReachIsKept) {
+    prepare(false);
+    domain->unmaps = false;
+    bool stopped = false;
+    memory->on_revoke([&] { stopped = true; });
+    const void* where = memory->cpu_bytes().data();
+    const auto revoked = memory->revoke();
+    ASSERT_FALSE(revoked);
+    EXPECT_NE(revoked.error().to_string().find("is not let go of"), std::string::npos);
+    EXPECT_TRUE(stopped);
+    EXPECT_TRUE(memory->revoked());
+    EXPECT_GT(mapped(), 0);
+    std::vector<uint8_t> slot(16);
+    EXPECT_FALSE(memory->read(0, slot));
+    EXPECT_FALSE(memory->map_for(domain, bus).has_value());
+    memory.reset();
+    EXPECT_EQ(protection_of(where), "---s") << "for as long as the process lives, and closed to it";
+}
+
+TEST_F(PeerMemories, ReleasedMemoryThatADeviceMayStillReachIsKept) {
+    prepare(false);
+    domain->unmaps = false;
+    const void* where = memory->cpu_bytes().data();
+    memory.reset();
+    EXPECT_EQ(protection_of(where), "---s");
+    EXPECT_EQ(enabled(), '0') << "a device that decodes no address is not written to";
+}
+
 TEST_F(PeerMemories, WhatIsRevokedDoesNotComeBack) {
     prepare(false);
-    memory->revoke();
+    ASSERT_TRUE(memory->revoke());
     EXPECT_FALSE(memory->get_pages().has_value());
     EXPECT_FALSE(memory->map_for(domain, bus).has_value());
     EXPECT_FALSE(memory->seal(true).has_value());
@@ -259,7 +308,7 @@ TEST_F(PeerMemories, RevokedWhileReading) {
         std::vector<uint8_t> slot(16);
         EXPECT_FALSE(memory->read(0, slot));
     });
-    memory->revoke();
+    ASSERT_TRUE(memory->revoke());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "router/cli/model_plots.h"
 #include "router/cli/model_sweep.h"
 #include "tests/unit/cli/run_cli.h"
 
@@ -71,13 +72,42 @@ TEST_F(ModelCommands, PartsMakeTheWhole) {
     // Another sweep's, though its words for the parameters are the same.
     words.back() = write("other.json", sweep({"--json", "--part", "2/4", "--seed", "2"}).out);
     EXPECT_NE(run_cli(words).err.find("another sweep"), std::string::npos);
-    for (const char* text : {"", "{}", "[1]", R"({"sweep": {"points": -1}})", R"({"sweep": 3, "results": 4})",
-                             R"({"sweep": {"points": 1, "parameters": []}, "results": [{"point": 0}]})"}) {
+    for (const char* text :
+         {"", "{}", "[1]", R"({"sweep": {"points": -1}})", R"({"sweep": 3, "results": 4})",
+          R"({"sweep": {"points": 1, "parameters": []}, "results": [{"point": 0}]})",
+          R"({"sweep": {"points": 1e300, "parameters": [{"name": "a"}]}, "results": []})",
+          R"({"sweep": {"points": 0, "about": "", "parameters": [{"name": "a"}, {}]}, "results": []})"}) {
         words.back() = write("bad.json", text);
         const Output bad = run_cli({"model", "merge", words.back()});
         EXPECT_NE(bad.status, 0) << text;
         EXPECT_NE(bad.err.find("error"), std::string::npos) << text;
     }
+}
+
+TEST_F(ModelCommands, AResultOfAnotherShapeHasAnEmptyFieldInCsv) {
+    const std::string file =
+        write("odd.json", R"({"sweep": {"points": 1, "about": "", "parameters": [{"name": "a"}]},
+        "results": [{"point": 0, "a": "x", "result": {"packets_per_second": 5, "latency_ns": [1], "traffic": 3}}]})");
+    const Output merged = run_cli({"model", "merge", "--csv", file});
+    ASSERT_EQ(merged.status, 0) << merged.err;
+    EXPECT_NE(merged.out.find("\r\nx,5,,,,,,,,,\r\n"), std::string::npos) << merged.out;
+}
+
+TEST(ModelPlots, NothingInATitleBecomesACommand) {
+    const auto plots =
+        parse_plots(R"({"series": [{"plot": "p", "series": "a'\nsystem 'x'", "points": [[1, 2]]}],
+                                       "plots": {"p": {"title": "it's \\ \"so\"\n!ls", "x": 1}}})",
+                    "file");
+    EXPECT_FALSE(plots) << "an axis is a text";
+    const auto good =
+        parse_plots(R"({"series": [{"plot": "p", "series": "a'\nsystem 'x'", "points": [[1, 2]]}],
+                                      "plots": {"p": {"title": "it's \\ \"so\"\n!ls"}}})",
+                    "file");
+    ASSERT_TRUE(good);
+    const std::string commands = gnuplot_commands(good->at("p"), "p.svg", true);
+    EXPECT_NE(commands.find("set title 'its  so?!ls' noenhanced\n"), std::string::npos) << commands;
+    EXPECT_NE(commands.find("title 'a?system x'\n1 2\ne\n"), std::string::npos) << commands;
+    EXPECT_FALSE(parse_plots(R"({"series": [{"plot": "../p", "series": "a", "points": []}]})", "file"));
 }
 
 TEST_F(ModelCommands, PartsThatCannotBeAreRefused) {

@@ -254,7 +254,7 @@ TEST_F(PacketIos, AfterRevocationPayloadIsVetoedAndTheRestGoesOn) {
     left.clear();
     second.stop(left);
     machine.io->take_back(left);
-    machine.peer->revoke();
+    ASSERT_TRUE(machine.peer->revoke());
     machine.slots->drop_peer();
     machine.io->add({1, &first, false, true});
     machine.io->add({2, &second, false, false});
@@ -286,7 +286,7 @@ TEST_F(PacketIos, AFrameInRevokedMemoryCannotBeCopied) {
     first.wire.push_back({make_frame(60, 1), 128});
     const auto slices = machine.receive();
     ASSERT_EQ(slices.size(), 2u);
-    machine.peer->revoke();
+    ASSERT_TRUE(machine.peer->revoke());
     Bytes frame(500);
     EXPECT_FALSE(machine.io->copy_frame(slices[0], frame));
     Bytes small(60);
