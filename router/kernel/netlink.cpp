@@ -31,6 +31,7 @@ constexpr unsigned attempts_per_kind = 10;  ///< when the kernel says that a dum
 constexpr unsigned attempts_at_routes = 3;
 constexpr unsigned attempts_per_resync = 3;  ///< when events were lost meanwhile; then it waits
 constexpr size_t most_ruled = 10'000;        ///< routes of tables that rules lead to, by one dump
+constexpr milliseconds rest_time{5};
 constexpr milliseconds first_patience{100};
 constexpr milliseconds longest_patience{10'000};
 
@@ -72,12 +73,31 @@ Request route_dump(uint8_t family, uint32_t table) {
     return request;
 }
 
+void set_timer(int timer, milliseconds after) {
+    itimerspec when{};
+    when.it_value.tv_sec = after.count() / 1000;
+    when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
+    timerfd_settime(timer, 0, &when, nullptr);
+}
+
+bool has_expired(int timer) {
+    uint64_t expirations = 0;
+    return read(timer, &expirations, sizeof expirations) == sizeof expirations;
+}
+
+void listen_to(int epoll, int descriptor, uint32_t events) {
+    epoll_event interest{};
+    interest.events = events;
+    epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &interest);
+}
+
 }  // namespace
 
 NetlinkKernel::NetlinkKernel(NetlinkOptions options) : options_(std::move(options)) {}
 
 NetlinkKernel::~NetlinkKernel() {
     if (timer_ >= 0) close(timer_);
+    if (rest_ >= 0) close(rest_);
     if (epoll_ >= 0) close(epoll_);
 }
 
@@ -113,9 +133,10 @@ Result<void> NetlinkKernel::start() {
 
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (epoll_ < 0 || timer_ < 0)
+    rest_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_ < 0 || timer_ < 0 || rest_ < 0)
         return fail("netlink", std::string("epoll, timerfd: ") + std::strerror(errno));
-    for (const int descriptor : {events_->descriptor(), timer_}) {
+    for (const int descriptor : {events_->descriptor(), timer_, rest_}) {
         epoll_event interest{};
         interest.events = EPOLLIN;
         if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &interest) != 0) {
@@ -127,15 +148,23 @@ Result<void> NetlinkKernel::start() {
 
 void NetlinkKernel::owe_resync(milliseconds after) {
     owed_ = after.count() != 0;
-    itimerspec when{};
-    when.it_value.tv_sec = after.count() / 1000;
-    when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
-    timerfd_settime(timer_, 0, &when, nullptr);
+    set_timer(timer_, after);
 }
 
 bool NetlinkKernel::resync_is_due() {
-    uint64_t expirations = 0;
-    return read(timer_, &expirations, sizeof expirations) == sizeof expirations;
+    return has_expired(timer_);
+}
+
+void NetlinkKernel::begin_rest() {
+    resting_ = true;
+    listen_to(epoll_, events_->descriptor(), 0);
+    set_timer(rest_, rest_time);
+}
+
+void NetlinkKernel::end_rest() {
+    if (!resting_ || !has_expired(rest_)) return;
+    resting_ = false;
+    listen_to(epoll_, events_->descriptor(), EPOLLIN);
 }
 
 void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& deliver) {
@@ -201,6 +230,15 @@ Result<void> NetlinkKernel::poll(const Deliver& deliver) {
 }
 
 Result<bool> NetlinkKernel::work(const Deliver& deliver, Turn& turn) {
+    end_rest();
+    const auto heard = [this] { return counters_.events + counters_.ignored; };
+    const uint64_t before = heard();
+    auto more = work_on(deliver, turn);
+    if (more && !*more && heard() != before && !resting_) begin_rest();
+    return more;
+}
+
+Result<bool> NetlinkKernel::work_on(const Deliver& deliver, Turn& turn) {
     for (;;) {
         if (auto done = step(deliver); !done) return tl::unexpected(done.error());
         if (phase_ != Phase::follow) {

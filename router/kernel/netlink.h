@@ -9,6 +9,10 @@
 /// everything is dumped. Events that come during the dump wait in the queue until it has been read: they say
 /// what has changed since.
 ///
+/// work() rests for some milliseconds when it has handled what there was: whoever changes a full table sends
+/// routes one by one, and to be woken for each costs several times what it takes to handle one. The first
+/// one after a silence is handled at once.
+///
 /// Routes of tables that rules lead to are read when all else has been, and again when a rule has changed: by
 /// a dump of its own, of which no more is read than anybody keeps.
 ///
@@ -99,6 +103,9 @@ class NetlinkKernel : public Kernel {
     }
     void owe_resync(std::chrono::milliseconds after);
     [[nodiscard]] bool resync_is_due();
+    void begin_rest();
+    void end_rest();
+    Result<bool> work_on(const Deliver& deliver, Turn& turn);
     Result<void> ask(netlink::Request& request, const std::string& what, int harmless = 0);
     Result<void> put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                                uint16_t state);
@@ -113,6 +120,8 @@ class NetlinkKernel : public Kernel {
     std::unique_ptr<netlink::Socket> dumps_;   ///< made anew for each: an abandoned dump cannot be taken back
     int epoll_ = -1;
     int timer_ = -1;  ///< makes descriptor() readable when work() has something to do beside events
+    int rest_ = -1;   ///< a timer: events are looked at again when it says so
+    bool resting_ = false;
     netlink::MessageQueue queue_;
     Phase phase_ = Phase::follow;
     std::vector<DumpKind> kinds_;  ///< of the dump, those yet to be read
