@@ -91,6 +91,11 @@ std::optional<std::pair<Prefix, GroupId>> FibImage::match(const IpAddress& addre
     return state_->tables.match(table, address);
 }
 
+FibImage::Standing FibImage::standing(const Prefix& prefix, TableId table) const {
+    const auto [own, around] = state_->tables.standing(table, prefix);
+    return {own, around};
+}
+
 std::optional<Prefix> FibImage::cover(const Prefix& prefix, TableId table) const {
     return state_->tables.cover(table, prefix);
 }

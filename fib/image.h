@@ -83,6 +83,13 @@ class FibImage {
     /// The longest matching prefix itself, for people.
     [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(const IpAddress& address,
                                                                   TableId table = PP_FIB_DEFAULT_TABLE) const;
+    /// That, and the group of the longest prefix around it, itself not: what packets to it would meet without
+    /// it.
+    struct Standing {
+        std::optional<GroupId> own;
+        std::optional<GroupId> around;
+    };
+    [[nodiscard]] Standing standing(const Prefix& prefix, TableId table = PP_FIB_DEFAULT_TABLE) const;
     /// The longest prefix around `prefix`, or itself if it is there.
     [[nodiscard]] std::optional<Prefix> cover(const Prefix& prefix,
                                               TableId table = PP_FIB_DEFAULT_TABLE) const;

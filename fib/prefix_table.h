@@ -36,6 +36,13 @@ class PrefixTable {
     [[nodiscard]] std::optional<std::pair<Key, GroupId>> cover(const Key& key) const {
         return tree_.cover(key, key.length);
     }
+    /// The groups of `key` itself, and of the longest prefix around it.
+    [[nodiscard]] std::pair<std::optional<GroupId>, std::optional<GroupId>> standing(const Key& key) {
+        const Place place = tree_.locate(key);
+        const auto around = tree_.cover(place);
+        return {place.present ? std::optional(place.group()) : std::nullopt,
+                around ? std::optional(around->second) : std::nullopt};
+    }
     /// Do readers find this group for every address inside `range`?
     [[nodiscard]] bool is_uniform(const Key& range, GroupId group) const {
         return is_uniform(*top_, 0, range, group);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -146,7 +147,60 @@ struct Rib::State {
         return false;
     }
 
+    /// Prefixes inside which is to be told again, and how far that is.
+    template <class Key>
+    struct Inside {
+        absl::btree_set<Key> roots;
+        std::optional<Key> root;  ///< under way
+        Key at;                   ///< up to here
+        bool past = false;        ///< what is inside that is not the root's to tell of
+        [[nodiscard]] bool empty() const { return !root && roots.empty(); }
+    };
+    Inside<PrefixKey4> inside4;
+    Inside<PrefixKey6> inside6;
+
+    template <class Key>
+    static bool lies_inside(const Key& key, const Key& root) {
+        return key.length > root.length && key.shortened(root.length) == root;
+    }
+
+    template <class Key>
+    static void ask_inside(const RibTable<Key>& table, Inside<Key>& inside, const Key& root) {
+        const auto first = table.next(root, false);
+        if (first && lies_inside(*first, root)) inside.roots.insert(root);
+    }
+
+    /// What a prefix with a best route has inside it hangs on that; where this one becomes another, it asks
+    /// itself.
+    template <class Key>
+    void settle_inside(const RibTable<Key>& table, Inside<Key>& inside, size_t& budget,
+                       Result<void>& result) {
+        for (; budget > 0 && !inside.empty(); budget--) {
+            if (!inside.root) {
+                inside.root = inside.at = *inside.roots.begin();
+                inside.roots.erase(inside.roots.begin());
+                inside.past = false;
+            }
+            const auto next = table.next(inside.at, inside.past);
+            if (!next || !lies_inside(*next, *inside.root)) {
+                inside.root.reset();
+                continue;
+            }
+            inside.at = *next;
+            const Choice choice = choose(table.find(*next));
+            inside.past = choice.best.has_value();
+            if (!choice.best || choice.second != 0) continue;
+            const Prefix prefix = next->prefix();
+            if (auto told = tell(prefix, choice); !told) {
+                refused.insert(prefix);
+                result = told;
+            }
+        }
+    }
+
     std::deque<Pending> pending;
+    Result<void> settle_best(size_t& prefixes);
+
     std::set<Prefix> refused;  ///< what was told of them was not taken
     std::vector<Prefix> to_retry;
 
@@ -251,9 +305,30 @@ void Rib::begin_set_usable(NextHopSetId next_hops, bool usable) {
     if (s.table4.has_users(next_hops) || s.table6.has_users(next_hops)) s.pending.push_back(begun);
 }
 
-// Sets that became usable first: what is to be used comes before what is not goes.
+void Rib::tell_inside(const Prefix& prefix) {
+    State& s = *state_;
+    if (prefix.address.is_v4())
+        s.ask_inside(s.table4, s.inside4, PrefixKey4::of(prefix));
+    else
+        s.ask_inside(s.table6, s.inside6, PrefixKey6::of(prefix));
+}
+
+Result<void> Rib::settle_best() {
+    size_t all = std::numeric_limits<size_t>::max();
+    return state_->settle_best(all);
+}
+
 Result<void> Rib::settle(size_t prefixes) {
     State& s = *state_;
+    auto result = s.settle_best(prefixes);
+    s.settle_inside(s.table4, s.inside4, prefixes, result);
+    s.settle_inside(s.table6, s.inside6, prefixes, result);
+    return result;
+}
+
+// Sets that became usable first: what is to be used comes before what is not goes.
+Result<void> Rib::State::settle_best(size_t& prefixes) {
+    State& s = *this;
     Result<void> result;
     for (; !s.to_retry.empty() && prefixes > 0; prefixes--) {
         const Prefix prefix = s.to_retry.back();
@@ -279,7 +354,8 @@ Result<void> Rib::settle(size_t prefixes) {
 }
 
 bool Rib::settled() const {
-    return state_->pending.empty() && state_->to_retry.empty();
+    return state_->pending.empty() && state_->to_retry.empty() && state_->inside4.empty() &&
+           state_->inside6.empty();
 }
 
 bool Rib::settled(NextHopSetId next_hops) const {

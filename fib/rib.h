@@ -63,6 +63,12 @@ class Rib {
     /// Tells of up to so many prefixes. What is refused is kept, and told again by a call after retry().
     Result<void> settle(size_t prefixes);
     [[nodiscard]] bool settled() const;
+    /// Of the prefix the FIB has something else now: who is told may have to be told again of the longer ones
+    /// inside it that have a best route and no second one, since what is around them has changed. Those next
+    /// inside it are, by settle(), behind all else. To be called while a best route is told, too.
+    void tell_inside(const Prefix& prefix);
+    /// All but what tell_inside() has asked for.
+    Result<void> settle_best();
     /// Is all told that hangs on this set?
     [[nodiscard]] bool settled(NextHopSetId next_hops) const;
     void retry();

@@ -84,6 +84,11 @@ class RibTable {
     [[nodiscard]] std::vector<Key> keys() const { return prefixes_.keys(); }
     /// In order; valid until the next change.
     [[nodiscard]] const absl::btree_set<Key>& sorted_keys() const { return order_; }
+    /// The first one behind `key` in order, or (`past`) behind all that is inside it.
+    [[nodiscard]] std::optional<Key> next(const Key& key, bool past) const {
+        const auto at = order_.upper_bound(past ? key.last_inside() : key);
+        return at == order_.end() ? std::nullopt : std::optional(*at);
+    }
     [[nodiscard]] size_t size() const { return prefixes_.size(); }
     /// Computed; nodes of the B-tree as three quarters full.
     [[nodiscard]] size_t memory_bytes() const {

@@ -104,6 +104,14 @@ std::optional<std::pair<Prefix, GroupId>> RoutingTables::match(TableId table,
                            : answer(t.v6.match(PrefixKey6::of(address, 128)));
 }
 
+std::pair<std::optional<GroupId>, std::optional<GroupId>> RoutingTables::standing(
+    TableId table, const Prefix& prefix) const {
+    assert(exists(table));
+    Table& t = *tables_[table];
+    return prefix.address.is_v4() ? t.v4.standing(PrefixKey4::of(prefix))
+                                  : t.v6.standing(PrefixKey6::of(prefix));
+}
+
 std::optional<Prefix> RoutingTables::cover(TableId table, const Prefix& prefix) const {
     assert(exists(table));
     const Table& t = *tables_[table];

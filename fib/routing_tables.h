@@ -23,6 +23,9 @@ class RoutingTables {
     [[nodiscard]] std::optional<GroupId> find(TableId table, const Prefix& prefix) const;
     [[nodiscard]] std::optional<std::pair<Prefix, GroupId>> match(TableId table,
                                                                   const IpAddress& address) const;
+    /// The groups of exactly this prefix, and of the longest one around it.
+    [[nodiscard]] std::pair<std::optional<GroupId>, std::optional<GroupId>> standing(
+        TableId table, const Prefix& prefix) const;
     [[nodiscard]] std::optional<Prefix> cover(TableId table, const Prefix& prefix) const;
     [[nodiscard]] bool is_uniform(TableId table, const Prefix& range, GroupId group) const;
     [[nodiscard]] size_t size(TableId table, Family family) const;

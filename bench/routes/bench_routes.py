@@ -13,8 +13,8 @@ from pathlib import Path
 
 import results
 from fpm_stream import frames
-from lab import Failure, LINKS, SAMPLE, Lab, private_mounts, read_table, run
-from peers import Kernel, Pktpit, UnixConnection  # noqa: F401
+from lab import Failure, LINKS, SAMPLE, Lab, busy_and_all, cpu_seconds, private_mounts, read_table, run
+from peers import Kernel, Pktpit, Reached
 
 PEERS = ("kernel-bird", "kernel-frr", "netlink-bird", "netlink-frr", "fpm")
 DEADLINE = 600
@@ -32,32 +32,49 @@ def make(name, lab, binary):
 
 def measure_sessions(lab, peer):
     """Up, link down with a second session, withdraw. The end of each is when all sampled prefixes say so."""
-    everything, (first, second) = len(lab.sample), [f"{net}.2" for _, net, _ in LINKS]
-    values = {}
     peer.start()
-    peer.api_times.clear()
+    if not isinstance(peer, Pktpit):
+        return measure_steps(lab, peer)
+    end = peer.watch_api()
+    try:
+        values = measure_steps(lab, peer)
+    finally:
+        end()
+    times = sorted(peer.api_times)
+    values["api_p99_ms"] = times[min(len(times) - 1, int(len(times) * 0.99))] * 1000
+    values["api_max_ms"] = times[-1] * 1000
+    values["lookup_max_ms"] = max(peer.lookup_times) * 1000
+    return values
+
+
+def measure_steps(lab, peer):
+    first, second = (f"{net}.2" for _, net, _ in LINKS)
+    values = {}
+    own = peer.pid() if isinstance(peer, Pktpit) else None
+    (busy, all_of_it), cpu = busy_and_all(), cpu_seconds(own) if own else 0
     lab.feeder("enable", "s0")
-    values["up_s"] = lab.wait(lambda: peer.present(first) == everything, f"{peer.name}: complete", DEADLINE)
+    values["up_s"] = lab.wait(Reached(peer, first), f"{peer.name}: complete", DEADLINE)
+    now = busy_and_all()
+    values["up_busy"] = (now[0] - busy) / max(1, now[1] - all_of_it) * 100
+    if own:
+        values["up_cpu_s"] = cpu_seconds(own) - cpu
     lab.wait(lambda: peer.total() >= len(lab.prefixes), f"{peer.name}: {len(lab.prefixes)} routes", 60, 0.5)
     if isinstance(peer, Pktpit):
         values["memory_mib"] = peer.memory_mib()
     lab.feeder("disable", "s0")
-    values["withdraw_s"] = lab.wait(lambda: peer.present() == 0, f"{peer.name}: withdrawn", DEADLINE)
+    values["withdraw_s"] = lab.wait(Reached(peer, gone=True), f"{peer.name}: withdrawn", DEADLINE)
     lab.feeder("enable", "s1")
-    lab.wait(lambda: peer.present(second) == everything, f"{peer.name}: complete by the second session", DEADLINE)
+    lab.wait(Reached(peer, second), f"{peer.name}: complete by the second session", DEADLINE)
     lab.feeder("enable", "s0")
-    lab.wait(lambda: peer.present(first) == everything, f"{peer.name}: complete by the first session", DEADLINE)
+    lab.wait(Reached(peer, first), f"{peer.name}: complete by the first session", DEADLINE)
     run("ip", "-n", lab.names["feeder"], "link", "set", LINKS[0][0], "down")
-    values["link_down_s"] = lab.wait(lambda: peer.present(second) == everything, f"{peer.name}: by the second link", DEADLINE)
-    if times := sorted(peer.api_times):
-        values["api_p99_ms"] = times[int(len(times) * 0.99)] * 1000 if len(times) > 1 else times[0] * 1000
-        values["api_max_ms"] = times[-1] * 1000
+    values["link_down_s"] = lab.wait(Reached(peer, second), f"{peer.name}: by the second link", DEADLINE)
     return values
 
 
 def measure_streams(lab, binary):
     """How many routes a second Pktpit itself takes, each way: what comes is ready before the clock runs."""
-    values, everything = {}, len(lab.sample)
+    values = {}
     gateway = f"{LINKS[0][1]}.2"
     peer = Pktpit(lab, "none", binary, fpm=True)
     peer.start_pktpit()
@@ -66,7 +83,7 @@ def measure_streams(lab, binary):
     sender = _connect(lab)
     begin = time.monotonic()
     sender.sendall(stream)
-    lab.wait(lambda: peer.present(gateway) == everything, "the stream is taken", DEADLINE, 0.02)
+    lab.wait(Reached(peer, gateway), "the stream is taken", DEADLINE, 0.02)
     lab.wait(lambda: peer.ask("GET", "/v1/fpm")["routes4"] == len(lab.prefixes), "all of it", DEADLINE, 0.02)
     values["fpm_stream_routes_s"] = len(lab.prefixes) / (time.monotonic() - begin)
     sender.close()
@@ -77,13 +94,13 @@ def measure_streams(lab, binary):
     batch.write_text("".join(f"route add {prefix} via {gateway} proto static\n" for prefix in lab.prefixes))
     begin = time.monotonic()
     run("ip", "-n", lab.names["router"], "-batch", batch)
-    lab.wait(lambda: peer.present(gateway) == everything, "the kernel's routes are taken", DEADLINE, 0.02)
+    lab.wait(Reached(peer, gateway), "the kernel's routes are taken", DEADLINE, 0.02)
     lab.wait(lambda: peer.total() >= len(lab.prefixes), "all of them", DEADLINE, 0.1)
     values["netlink_routes_s"] = len(lab.prefixes) / (time.monotonic() - begin)
     lab.end(peer.process)
     begin = time.monotonic()
     peer.start_pktpit()
-    lab.wait(lambda: peer.present(gateway) == everything, "the kernel's routes are read", DEADLINE, 0.02)
+    lab.wait(Reached(peer, gateway), "the kernel's routes are read", DEADLINE, 0.02)
     values["netlink_dump_routes_s"] = len(lab.prefixes) / (time.monotonic() - begin)
     lab.end(peer.process)
     return values

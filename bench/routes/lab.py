@@ -85,6 +85,18 @@ def addresses_of_their_own(prefixes, how_many):
     return found
 
 
+def cpu_seconds(pid):
+    """Of a process so far, in user space and in the kernel."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def busy_and_all():
+    """Of all CPUs so far: ticks in which they had something to do, and all."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
 class Lab:
     def __init__(self, prefixes):
         self.prefixes = prefixes

@@ -6,11 +6,32 @@ import http.client
 import json
 import shutil
 import socket
+import threading
 import time
 
-from lab import FEEDER_AS, LINKS, ROUTER_AS, run
+from lab import FEEDER_AS, Failure, LINKS, ROUTER_AS, run
 
 FRR = "/usr/lib/frr"
+
+
+class Reached:
+    """Called again and again: do all of the sample lead by the gateway (any, if none is given), or are all of them gone? A few are
+    asked about that were not as they should be, and all only when these are: what is asked takes little of the machine meanwhile."""
+
+    FEW = 10
+
+    def __init__(self, peer, gateway=None, gone=False):
+        self.peer, self.gateway, self.gone, self.open = peer, gateway, gone, peer.lab.sample
+
+    def wrong(self, pairs):
+        there = self.peer.which(pairs, self.gateway)
+        return [pair for pair in pairs if (pair[0] in there) == self.gone]
+
+    def __call__(self):
+        if self.wrong(self.open[:self.FEW]):
+            return False
+        self.open = self.wrong(self.peer.lab.sample)
+        return not self.open
 
 
 class Kernel:
@@ -20,7 +41,7 @@ class Kernel:
         self.lab, self.daemon = lab, daemon
         self.name = f"kernel, {daemon}"
         self.fpm = False
-        self.api_times = []
+        self.api_times, self.lookup_times = [], []
 
     def start(self):
         self.start_daemon()
@@ -28,13 +49,13 @@ class Kernel:
     def start_daemon(self):
         start_bird(self.lab) if self.daemon == "BIRD" else start_frr(self.lab, self.fpm)
 
-    def present(self, gateway=None):
-        """How many of the sample are there as they stand, by this gateway if it is given."""
-        lines = "".join(f"route get {address} fibmatch\n" for _, address in self.lab.sample)
+    def which(self, pairs, gateway=None):
+        """The prefixes of these that are there as they stand, by this gateway if it is given."""
+        lines = "".join(f"route get {address} fibmatch\n" for _, address in pairs)
         out = run("ip", "-n", self.lab.names["router"], "-force", "-batch", "-", input=lines, check=False).stdout
         found = {line.split()[0]: line for line in out.splitlines() if line[:1].isdigit()}
-        return sum(1 for prefix, _ in self.lab.sample
-                   if prefix in found and (gateway is None or f"via {gateway} " in found[prefix]))
+        return {prefix for prefix, _ in pairs
+                if prefix in found and (gateway is None or f"via {gateway} " in found[prefix])}
 
     def total(self):
         return len(run("ip", "-n", self.lab.names["router"], "-4", "route", "show").stdout.splitlines()) - len(LINKS)
@@ -82,7 +103,6 @@ class Pktpit(Kernel):
             return False
 
     def ask(self, method, path, body=None):
-        begin = time.monotonic()
         connection = UnixConnection(self.socket)
         try:
             connection.request(method, path, json.dumps(body) if body is not None else None,
@@ -90,13 +110,39 @@ class Pktpit(Kernel):
             answer = json.loads(connection.getresponse().read())
         finally:
             connection.close()
-        self.api_times.append(time.monotonic() - begin)
         return answer
 
-    def present(self, gateway=None):
-        answer = self.ask("POST", "/v1/lookup", {"addresses": [address for _, address in self.lab.sample]})
-        return sum(1 for (prefix, _), result in zip(self.lab.sample, answer["results"])
-                   if result["prefix"] == prefix and (gateway is None or [hop["via"] for hop in result["next_hops"]] == [gateway]))
+    def watch_api(self):
+        """From now on an operator's question every 20 ms, each answer's time in `api_times`; what is returned ends it."""
+        ended, failed = threading.Event(), []
+
+        def ask_on():
+            while not failed and not ended.wait(0.02):
+                begin = time.monotonic()
+                try:
+                    self.ask("GET", "/v1/version")
+                except (OSError, ValueError, http.client.HTTPException) as error:
+                    failed.append(f"{self.name}: /v1/version: {error!r}")
+                self.api_times.append(time.monotonic() - begin)
+
+        asking = threading.Thread(target=ask_on)
+        asking.start()
+
+        def end():
+            ended.set()
+            asking.join()
+            if failed:
+                raise Failure(failed[0])
+
+        return end
+
+    def which(self, pairs, gateway=None):
+        begin = time.monotonic()
+        answer = self.ask("POST", "/v1/lookup", {"addresses": [address for _, address in pairs]})
+        if len(pairs) == len(self.lab.sample):
+            self.lookup_times.append(time.monotonic() - begin)
+        return {prefix for (prefix, _), result in zip(pairs, answer["results"])
+                if result["prefix"] == prefix and (gateway is None or [hop["via"] for hop in result["next_hops"]] == [gateway])}
 
     def total(self):
         return self.ask("GET", f"/v1/routes?source={'fpm' if self.fpm else 'kernel'}&limit=1")["total"]

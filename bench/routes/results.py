@@ -12,10 +12,13 @@ from pathlib import Path
 
 MEASURES = {
     "up_s": "session up to complete, s",
+    "up_busy": "all CPUs busy meanwhile, %",
+    "up_cpu_s": "CPU time of pktpitd meanwhile, s",
     "withdraw_s": "withdraw of everything, s",
     "link_down_s": "link down, until all lead by the other, s",
-    "api_p99_ms": "API meanwhile, p99, ms",
+    "api_p99_ms": "API meanwhile (/v1/version every 20 ms), p99, ms",
     "api_max_ms": "API meanwhile, longest, ms",
+    "lookup_max_ms": "API meanwhile, 500 addresses at once (/v1/lookup), longest, ms",
     "memory_mib": "memory of pktpitd, MiB",
 }
 STREAMS = {"fpm_stream_routes_s": "a full table by FPM, routes/s", "netlink_routes_s": "the same table by netlink (ip -batch), routes/s",

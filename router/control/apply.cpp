@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "router/control/control_plane.h"
 
@@ -106,7 +105,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     routing_.resolve_missing();
     if (!first) ports_.mend(transaction);
     // Ports forward by the whole table from their first packet on.
-    (void)routing_.settle(std::numeric_limits<size_t>::max());
+    routing_.settle_best();
     if (auto done = ports_.attach_all(transaction, [&] { return go_on(first); }); !done) return done;
     // Late, since a group that goes cannot be put back as it was: its workers have to join again.
     if (auto done = first ? Result<void>() : apply_aggregation(wanted, first, transaction); !done)

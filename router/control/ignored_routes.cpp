@@ -19,6 +19,8 @@ const char* to_string(IgnoredRoutes::Kind kind) {
             return "device";
         case IgnoredRoutes::Kind::rule:
             return "rule";
+        case IgnoredRoutes::Kind::table:
+            return "table";
         case IgnoredRoutes::Kind::other:
             break;
     }
@@ -45,6 +47,9 @@ std::string reason_of(const IgnoredRoutes::Route& route, IgnoredRoutes::Kind kin
                 "their "
                 "interface's VRF",
                 route.metric, route.table);
+        case IgnoredRoutes::Kind::table:
+            return fmt::format("stands in table {}, which the kernel's rules lead to, and Pktpit does not",
+                               route.table);
         case IgnoredRoutes::Kind::other:
             break;
     }

@@ -4,12 +4,14 @@
 /// says that there are others.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,8 +21,8 @@ namespace pktpit::router {
 
 class IgnoredRoutes {
   public:
-    enum class Kind : uint8_t { tos, from, thrown, encapsulated, device, other, rule };
-    static constexpr size_t kinds = 7;
+    enum class Kind : uint8_t { tos, from, thrown, encapsulated, device, other, rule, table };
+    static constexpr size_t kinds = 8;
     static constexpr size_t most = 10'000;
 
     /// Of a rule: `prefix` is the default route of its family, and `metric` its priority.
@@ -40,9 +42,9 @@ class IgnoredRoutes {
         const auto known = routes_.find(route);
         if (known != routes_.end()) {
             counts_[static_cast<size_t>(known->second.kind)].first--;
-            known->second = {kind, protocol, generation_};
+            known->second = {kind, protocol, generation_of(kind)};
         } else if (routes_.size() < most) {
-            routes_.emplace(route, Entry{kind, protocol, generation_});
+            routes_.emplace(route, Entry{kind, protocol, generation_of(kind)});
         } else {
             more_ = true;
             return false;
@@ -59,13 +61,20 @@ class IgnoredRoutes {
     /// What no dump has mentioned since the last call is gone: of those that select by more than a prefix,
     /// which nobody else keeps.
     void resynced() {
-        for (auto at = routes_.begin(); at != routes_.end();) {
-            const auto next = std::next(at);
-            const bool selects = at->second.kind == Kind::tos || at->second.kind == Kind::from;
-            if (selects && at->second.generation != generation_) remove(Route(at->first));
-            at = next;
-        }
+        remove_where([this](const Route&, const Entry& entry) {
+            const bool selects = entry.kind == Kind::tos || entry.kind == Kind::from;
+            return selects && entry.generation != generation_;
+        });
         generation_++;
+    }
+    /// Of the tables that rules lead to: those of others are gone, and, `read`, what has not been mentioned
+    /// since the last call that said so.
+    void ruled_tables(std::span<const uint32_t> tables, bool read) {
+        remove_where([&](const Route& route, const Entry& entry) {
+            return entry.kind == Kind::table && ((read && entry.generation != ruled_generation_) ||
+                                                 std::ranges::find(tables, route.table) == tables.end());
+        });
+        ruled_generation_ += read;
     }
     struct Entry {
         Kind kind = Kind::other;
@@ -77,9 +86,22 @@ class IgnoredRoutes {
     [[nodiscard]] bool more() const { return more_; }  ///< than are kept
 
   private:
+    [[nodiscard]] uint32_t generation_of(Kind kind) const {
+        return kind == Kind::table ? ruled_generation_ : generation_;
+    }
+    template <class Unwanted>
+    void remove_where(Unwanted unwanted) {
+        for (auto at = routes_.begin(); at != routes_.end();) {
+            const auto next = std::next(at);
+            if (unwanted(at->first, at->second)) remove(Route(at->first));
+            at = next;
+        }
+    }
+
     std::map<Route, Entry> routes_;
     std::array<std::pair<size_t, bool>, kinds> counts_{};  ///< how many, and has there been one?
     uint32_t generation_ = 1;
+    uint32_t ruled_generation_ = 1;
     bool more_ = false;
 };
 

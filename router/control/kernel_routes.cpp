@@ -48,6 +48,7 @@ Result<std::shared_ptr<KernelRoutes::Connection>> KernelRoutes::connect(const co
     auto next = std::make_shared<Connection>();
     next->settings = wanted;
     next->filter = filter_of(wanted);
+    next->filter.ruled_tables = vrf_ == default_vrf;
     auto kernel = open_(next->filter);
     if (!kernel) return tl::unexpected(kernel.error());
     next->kernel = std::move(*kernel);
@@ -270,10 +271,19 @@ void KernelRoutes::selective_route(const SelectiveRouteEvent& route) {
     if (!connection_->filter.wants(route.protocol)) return;
     const IgnoredRoutes::Route entry{route.prefix, route.table, route.metric, route.tos, route.from};
     if (route.removed) return connection_->ignored.remove(entry);
-    const auto kind = route.from ? IgnoredRoutes::Kind::from : IgnoredRoutes::Kind::tos;
+    const bool elsewhere = route.table != connection_->filter.table;
+    // Of nets of the kernel's own devices nobody would expect anything; and a VRF's table is followed.
+    if (elsewhere && (route.protocol == RTPROT_KERNEL || routing_.vrf_by_table(route.table))) return;
+    const auto kind = elsewhere    ? IgnoredRoutes::Kind::table
+                      : route.from ? IgnoredRoutes::Kind::from
+                                   : IgnoredRoutes::Kind::tos;
     if (connection_->ignored.add(entry, kind, route.protocol))
         spdlog::warn("kernel route {}{}: {}; so it is left out. All of them: pktpit show routes --ignored",
                      route.prefix.to_string(), of_vrf(), reason_of(entry, kind));
+}
+
+void KernelRoutes::ruled_tables(const RuledTables& tables) {
+    connection_->ignored.ruled_tables(tables.tables, tables.read);
 }
 
 void KernelRoutes::resynced() {

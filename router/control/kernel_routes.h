@@ -98,6 +98,7 @@ class KernelRoutes : public KernelListener {
     void route_removed(const Prefix& prefix) override;
     void rule_changed(const RuleEvent& rule) override;
     void selective_route(const SelectiveRouteEvent& route) override;
+    void ruled_tables(const RuledTables& tables) override;
     void resynced() override;
     void note_ignored(const Prefix& prefix, const KernelRoute& route);
     [[nodiscard]] bool concerns(const Prefix& prefix, const KernelRoute& route) const;

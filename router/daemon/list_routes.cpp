@@ -375,6 +375,7 @@ class NextHopGroups final : public LongAnswer {
                 {"usable", sets.usable(id)},
                 {"mtu", spec.mtu != 0 ? json(spec.mtu) : json()},
                 {"resilient", spec.resilient != 0},
+                {"second_best", sets.seconds_of(id)},
                 {"prefixes", users == users_.end() ? 0 : users->second.prefixes},
                 {"routes", users == users_.end() ? 0 : users->second.routes},
                 {"next_hops", std::move(members)},

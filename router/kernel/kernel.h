@@ -104,7 +104,8 @@ struct RouteEvent {
     uint32_t mtu = 0;  ///< RTAX_MTU, not below what its family asks of a link; 0: the device's
 };
 
-/// A route for packets of one TOS, or from some sources: not by destination alone.
+/// A route that packets do not meet by their destination alone: of one TOS, from some sources, or in a table
+/// that a rule leads to.
 struct SelectiveRouteEvent {
     bool removed = false;
     Prefix prefix;
@@ -123,6 +124,13 @@ struct RuleEvent {
     uint32_t priority = 0;
     uint32_t table = 0;
     auto operator<=>(const RuleEvent&) const = default;
+};
+
+/// Tables that the kernel's rules lead to, beside the one that is followed, as they are now: first when the
+/// rules have been read, then, `read`, when all their routes have been told (SelectiveRouteEvent).
+struct RuledTables {
+    std::vector<uint32_t> tables;  ///< in order
+    bool read = false;
 };
 
 /// A nexthop object (`ip nexthop`), as FRR makes them: one next hop, or a group of others.
@@ -154,13 +162,14 @@ struct ResyncEnd {
 };
 
 using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
-                                 NextHopEvent, RuleEvent, SelectiveRouteEvent>;
+                                 NextHopEvent, RuleEvent, SelectiveRouteEvent, RuledTables>;
 
 /// Which of the kernel's routes are wanted.
 struct RouteFilter {
     bool enabled = false;
     uint32_t table = 254;            ///< one table; 254 is main
     std::vector<uint8_t> protocols;  ///< RTPROT_*; empty: all
+    bool ruled_tables = false;       ///< what there is in tables that rules lead to is told, too
 
     /// Never Pktpit's own, which would come back as somebody else's.
     [[nodiscard]] bool wants(uint8_t protocol) const {

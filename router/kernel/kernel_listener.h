@@ -48,6 +48,8 @@ class KernelListener {
     /// May repeat what is known already; and of what went with its device nothing is said before the next
     /// dump.
     virtual void selective_route(const SelectiveRouteEvent& /*route*/) {}
+    /// Which tables selective routes may be told of, and that all of them have been.
+    virtual void ruled_tables(const RuledTables& /*tables*/) {}
     /// A dump is complete: everything has been reported.
     virtual void resynced() {}
 };

@@ -64,6 +64,7 @@ class KernelState {
     void on(const RouteEvent& event);
     void on(const RuleEvent& event) { listener_.rule_changed(event); }
     void on(const SelectiveRouteEvent& route) { listener_.selective_route(route); }
+    void on(const RuledTables& tables) { listener_.ruled_tables(tables); }
     void on(const NextHopEvent& event);
     void on(const ResyncBegin&);
     void on(const ResyncEnd& end);

@@ -30,6 +30,8 @@ constexpr unsigned events_per_step = 512;
 constexpr unsigned attempts_per_kind = 10;  ///< when the kernel says that a dump was disturbed
 constexpr unsigned attempts_at_routes = 3;
 constexpr unsigned attempts_per_resync = 3;  ///< when events were lost meanwhile; then it waits
+constexpr size_t most_ruled = 10'000;        ///< routes of tables that rules lead to, by one dump
+constexpr milliseconds rest_time{5};
 constexpr milliseconds first_patience{100};
 constexpr milliseconds longest_patience{10'000};
 
@@ -71,12 +73,31 @@ Request route_dump(uint8_t family, uint32_t table) {
     return request;
 }
 
+void set_timer(int timer, milliseconds after) {
+    itimerspec when{};
+    when.it_value.tv_sec = after.count() / 1000;
+    when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
+    timerfd_settime(timer, 0, &when, nullptr);
+}
+
+bool has_expired(int timer) {
+    uint64_t expirations = 0;
+    return read(timer, &expirations, sizeof expirations) == sizeof expirations;
+}
+
+void listen_to(int epoll, int descriptor, uint32_t events) {
+    epoll_event interest{};
+    interest.events = events;
+    epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &interest);
+}
+
 }  // namespace
 
 NetlinkKernel::NetlinkKernel(NetlinkOptions options) : options_(std::move(options)) {}
 
 NetlinkKernel::~NetlinkKernel() {
     if (timer_ >= 0) close(timer_);
+    if (rest_ >= 0) close(rest_);
     if (epoll_ >= 0) close(epoll_);
 }
 
@@ -112,9 +133,10 @@ Result<void> NetlinkKernel::start() {
 
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (epoll_ < 0 || timer_ < 0)
+    rest_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_ < 0 || timer_ < 0 || rest_ < 0)
         return fail("netlink", std::string("epoll, timerfd: ") + std::strerror(errno));
-    for (const int descriptor : {events_->descriptor(), timer_}) {
+    for (const int descriptor : {events_->descriptor(), timer_, rest_}) {
         epoll_event interest{};
         interest.events = EPOLLIN;
         if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &interest) != 0) {
@@ -126,15 +148,23 @@ Result<void> NetlinkKernel::start() {
 
 void NetlinkKernel::owe_resync(milliseconds after) {
     owed_ = after.count() != 0;
-    itimerspec when{};
-    when.it_value.tv_sec = after.count() / 1000;
-    when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
-    timerfd_settime(timer_, 0, &when, nullptr);
+    set_timer(timer_, after);
 }
 
 bool NetlinkKernel::resync_is_due() {
-    uint64_t expirations = 0;
-    return read(timer_, &expirations, sizeof expirations) == sizeof expirations;
+    return has_expired(timer_);
+}
+
+void NetlinkKernel::begin_rest() {
+    resting_ = true;
+    listen_to(epoll_, events_->descriptor(), 0);
+    set_timer(rest_, rest_time);
+}
+
+void NetlinkKernel::end_rest() {
+    if (!resting_ || !has_expired(rest_)) return;
+    resting_ = false;
+    listen_to(epoll_, events_->descriptor(), EPOLLIN);
 }
 
 void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& deliver) {
@@ -156,15 +186,30 @@ void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& d
     const auto* route = std::get_if<RouteEvent>(&*parsed);
     if (route && route->table != options_.routes.table) {
         ++counters_.ignored;
+        if (is_ruled(route->table)) hand_on_ruled(*route, deliver);
         return;
     }
     if (const auto* selective = std::get_if<SelectiveRouteEvent>(&*parsed)) {
-        ++(selective->table == options_.routes.table ? counters_.unsupported : counters_.ignored);
-        if (selective->table == options_.routes.table) deliver(*parsed);
+        const bool followed = selective->table == options_.routes.table;
+        ++(followed ? counters_.unsupported : counters_.ignored);
+        ruled_told_ += is_ruled(selective->table);
+        if (followed || is_ruled(selective->table)) deliver(*parsed);
         return;
+    }
+    if (const auto* rule = std::get_if<RuleEvent>(&*parsed); rule && options_.routes.ruled_tables) {
+        if (!reading_ruled_)
+            ruled_owed_ = true;
+        else if (const auto at = std::ranges::lower_bound(ruled_, rule->table); !is_ruled(rule->table))
+            ruled_.insert(at, rule->table);
     }
     ++counters_.events;
     deliver(*parsed);
+}
+
+void NetlinkKernel::hand_on_ruled(const RouteEvent& route, const Deliver& deliver) {
+    ++ruled_told_;
+    deliver(SelectiveRouteEvent{route.removed, route.prefix, route.table, route.metric, route.protocol, 0,
+                                std::nullopt});
 }
 
 Result<void> NetlinkKernel::dump(const Deliver& deliver) {
@@ -185,6 +230,15 @@ Result<void> NetlinkKernel::poll(const Deliver& deliver) {
 }
 
 Result<bool> NetlinkKernel::work(const Deliver& deliver, Turn& turn) {
+    end_rest();
+    const auto heard = [this] { return counters_.events + counters_.ignored; };
+    const uint64_t before = heard();
+    auto more = work_on(deliver, turn);
+    if (more && !*more && heard() != before && !resting_) begin_rest();
+    return more;
+}
+
+Result<bool> NetlinkKernel::work_on(const Deliver& deliver, Turn& turn) {
     for (;;) {
         if (auto done = step(deliver); !done) return tl::unexpected(done.error());
         if (phase_ != Phase::follow) {
@@ -196,7 +250,7 @@ Result<bool> NetlinkKernel::work(const Deliver& deliver, Turn& turn) {
             queue_.pop();
             if (turn.over()) return true;
         }
-        if (queue_.empty() && drained_) return false;
+        if (queue_.empty() && drained_ && !ruled_are_due()) return false;
     }
 }
 
@@ -204,12 +258,15 @@ void NetlinkKernel::begin_dump() {
     owe_resync(milliseconds(0));
     // What has been lost lies behind what is still queued; and the dump says it all.
     queue_.clear();
+    reading_ruled_ = false;
     phase_ = Phase::discard;
 }
 
 /// Events out of the socket, and the next piece of what stands before they can be handled.
 Result<void> NetlinkKernel::step(const Deliver& deliver) {
     if (owed_ && phase_ == Phase::follow && resync_is_due()) begin_dump();
+    if (ruled_are_due())
+        if (auto begun = begin_ruled(); !begun) return begun;
     if (phase_ != Phase::discard) {
         if (auto taken = take_events(); !taken) return taken;
     }
@@ -279,6 +336,7 @@ std::vector<NetlinkKernel::DumpKind> NetlinkKernel::kinds() const {
 
 Result<void> NetlinkKernel::start_dump(const Deliver& deliver) {
     auto socket = netlink::Socket::open();
+    ruled_owed_ = options_.routes.ruled_tables;
     deliver(ResyncBegin{});
     kinds_ = kinds();
     kind_ = attempt_ = 0;
@@ -303,12 +361,17 @@ Result<void> NetlinkKernel::read_dump(const Deliver& deliver) {
     }
     const auto state = dumps_->read_dump([&](auto message) { hand_on(message, deliver); });
     if (!state) return give_up(state.error(), deliver);
+    if (reading_ruled_ && ruled_told_ > most_ruled) {
+        kind_ = kinds_.size();  // of a socket that is not read to its end nothing else can be asked
+        return next_of_ruled(true, deliver);
+    }
     if (*state == netlink::Socket::DumpState::goes_on) return {};
     return next_kind(disturbed_ || *state == netlink::Socket::DumpState::ended_disturbed, deliver);
 }
 
 /// Repeated on top of what was delivered: of an object that is gone by now an event waits in the queue.
 Result<void> NetlinkKernel::next_kind(bool disturbed, const Deliver& deliver) {
+    if (reading_ruled_) return next_of_ruled(disturbed, deliver);
     disturbed_ = false;
     const DumpKind& kind = kinds_[kind_];
     if (disturbed && ++attempt_ < kind.attempts) {
@@ -337,11 +400,58 @@ Result<void> NetlinkKernel::next_kind(bool disturbed, const Deliver& deliver) {
     return {};
 }
 
+/// The rules, and what they lead to: the kernel's own lead to the main table and the one behind it, and those
+/// of the local one are the kernel's matter.
+Result<void> NetlinkKernel::begin_ruled() {
+    ruled_owed_ = false;
+    auto socket = netlink::Socket::open();
+    if (!socket) return tl::unexpected(socket.error());
+    dumps_ = std::move(*socket);
+    dumps_->set_option(NETLINK_GET_STRICT_CHK, 1);
+    kinds_ = {{rule_dump, 1, true}};
+    kind_ = attempt_ = 0;
+    disturbed_ = false;
+    complete_ = true;
+    ruled_ = {RT_TABLE_DEFAULT, RT_TABLE_MAIN};
+    ruled_told_ = 0;
+    Request request = kinds_.front().request();
+    if (auto begun = dumps_->begin_dump(request); !begun) return begun;
+    reading_ruled_ = true;
+    phase_ = Phase::dump;
+    return {};
+}
+
+Result<void> NetlinkKernel::next_of_ruled(bool disturbed, const Deliver& deliver) {
+    disturbed_ = false;
+    complete_ &= !disturbed;
+    if (kind_ == 0) {
+        std::erase_if(ruled_, [this](uint32_t table) {
+            return table == RT_TABLE_UNSPEC || table == RT_TABLE_LOCAL || table == options_.routes.table;
+        });
+        deliver(RuledTables{ruled_, false});
+        for (const uint32_t table : ruled_)
+            for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}})
+                kinds_.push_back({[table, family] { return route_dump(family, table); }, 1, true});
+    }
+    if (++kind_ < kinds_.size()) {
+        Request request = kinds_[kind_].request();
+        if (auto begun = dumps_->begin_dump(request)) return {};
+        complete_ = false;
+    }
+    dumps_.reset();
+    phase_ = Phase::follow;
+    reading_ruled_ = false;
+    // Disturbed: a change of the rules has owed it again; of the routes, its events are still to come.
+    if (complete_) deliver(RuledTables{ruled_, true});
+    return {};
+}
+
 /// Events are followed meanwhile, as well as can be.
 Result<void> NetlinkKernel::give_up(Error error, const Deliver& deliver) {
     dumps_.reset();
     phase_ = Phase::follow;
     lost_in_a_row_ = 0;
+    if (std::exchange(reading_ruled_, false)) return tl::unexpected(std::move(error));
     patience_ = std::clamp(2 * patience_, first_patience, longest_patience);
     owe_resync(patience_);
     deliver(ResyncEnd{false});
@@ -364,7 +474,7 @@ KernelCounters NetlinkKernel::counters() const {
     KernelCounters counters = counters_;
     counters.waiting = queue_.size();
     if (counters.overflows != 0) counters.drops = events_->drops();
-    counters.reading = phase_ != Phase::follow;
+    counters.reading = phase_ != Phase::follow && !reading_ruled_;
     return counters;
 }
 

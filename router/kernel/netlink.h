@@ -9,12 +9,20 @@
 /// everything is dumped. Events that come during the dump wait in the queue until it has been read: they say
 /// what has changed since.
 ///
+/// work() rests for some milliseconds when it has handled what there was: whoever changes a full table sends
+/// routes one by one, and to be woken for each costs several times what it takes to handle one. The first
+/// one after a silence is handled at once.
+///
+/// Routes of tables that rules lead to are read when all else has been, and again when a rule has changed: by
+/// a dump of its own, of which no more is read than anybody keeps.
+///
 /// A dump that changes come in between of (NLM_F_DUMP_INTR) is repeated a few times, for routes on top of
 /// what was delivered. If it never goes undisturbed, as while a daemon replaces a full table, what it has
 /// said counts, what it has not said does not (ResyncEnd::complete), and another one is made when a while has
 /// passed.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -74,6 +82,10 @@ class NetlinkKernel : public Kernel {
     explicit NetlinkKernel(NetlinkOptions options);
     Result<void> start();
     void hand_on(std::span<const std::byte> message, const Deliver& deliver);
+    void hand_on_ruled(const RouteEvent& route, const Deliver& deliver);
+    [[nodiscard]] bool is_ruled(uint32_t table) const {
+        return std::binary_search(ruled_.begin(), ruled_.end(), table);
+    }
     Result<void> step(const Deliver& deliver);
     Result<void> take_events();
     Result<void> discard_events();
@@ -84,8 +96,16 @@ class NetlinkKernel : public Kernel {
     Result<void> read_dump(const Deliver& deliver);
     Result<void> next_kind(bool disturbed, const Deliver& deliver);
     Result<void> give_up(Error error, const Deliver& deliver);
+    Result<void> begin_ruled();
+    Result<void> next_of_ruled(bool disturbed, const Deliver& deliver);
+    [[nodiscard]] bool ruled_are_due() const {
+        return ruled_owed_ && phase_ == Phase::follow && queue_.empty();
+    }
     void owe_resync(std::chrono::milliseconds after);
     [[nodiscard]] bool resync_is_due();
+    void begin_rest();
+    void end_rest();
+    Result<bool> work_on(const Deliver& deliver, Turn& turn);
     Result<void> ask(netlink::Request& request, const std::string& what, int harmless = 0);
     Result<void> put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                                uint16_t state);
@@ -100,13 +120,20 @@ class NetlinkKernel : public Kernel {
     std::unique_ptr<netlink::Socket> dumps_;   ///< made anew for each: an abandoned dump cannot be taken back
     int epoll_ = -1;
     int timer_ = -1;  ///< makes descriptor() readable when work() has something to do beside events
+    int rest_ = -1;   ///< a timer: events are looked at again when it says so
+    bool resting_ = false;
     netlink::MessageQueue queue_;
     Phase phase_ = Phase::follow;
     std::vector<DumpKind> kinds_;  ///< of the dump, those yet to be read
     size_t kind_ = 0;
-    unsigned attempt_ = 0;                   ///< at this kind
-    bool disturbed_ = false;                 ///< by an event
-    bool complete_ = true;                   ///< the dump, so far
+    unsigned attempt_ = 0;    ///< at this kind
+    bool disturbed_ = false;  ///< by an event
+    bool complete_ = true;    ///< the dump, so far
+    // Of tables that rules lead to.
+    std::vector<uint32_t> ruled_;            ///< in order
+    bool ruled_owed_ = false;                ///< they are to be read
+    bool reading_ruled_ = false;             ///< the dump under way is of them
+    size_t ruled_told_ = 0;                  ///< routes, by that
     bool owed_ = false;                      ///< another resync, when the timer says so
     bool drained_ = false;                   ///< there were no more events when they were taken last
     unsigned lost_in_a_row_ = 0;             ///< dumps during which events were lost

@@ -12,7 +12,8 @@ NextHopSets::NextHopSets(fib::FibImage& image, const InterfaceTable& interfaces,
       interfaces_(interfaces),
       adjacencies_(adjacencies),
       gateways_(interfaces, std::move(routes_around),
-                [this](fib::NextHopSetId id) -> const NextHopSetSpec& { return spec_of(id); }) {}
+                [this](fib::NextHopSetId id) -> const NextHopSetSpec& { return spec_of(id); }),
+      first_of_(image.geometry().group_count) {}
 
 Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     if (const auto known = resilient_.find({spec.resilient, spec.mtu});
@@ -47,6 +48,7 @@ Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     set.spec = &entry->first;
     set.references = 1;
     set.group = *group;
+    first_of_[*group] = id;
     set.usable = usable;
     set.hops = std::move(hops);
     set.members = std::move(*members);
@@ -60,6 +62,7 @@ void NextHopSets::release(fib::NextHopSetId id) {
     const auto found = sets_.find(id);
     if (found == sets_.end() || --found->second.references > 0) return;
     image_.remove_group(found->second.group);
+    first_of_[found->second.group] = 0;
     release_members(found->second.members);
     release_members(found->second.held);
     // The RIB forgets what it knew of the id, since a later set never gets it again.
@@ -286,9 +289,31 @@ fib::GroupId NextHopSets::chain(fib::NextHopSetId first, fib::NextHopSetId secon
     if (!group) return set.group;
     chain_ids_.emplace(std::pair{first, second}, *group);
     chains_.emplace(*group, Chain{first, second, 1});
-    chains_of_[first].insert(*group);
-    chains_of_[second].insert(*group);
+    first_of_[*group] = first;
+    for (const auto id : {first, second}) {
+        chains_of_[id].insert(*group);
+        add_reference(id);
+    }
     return *group;
+}
+
+fib::GroupId NextHopSets::chain_around(fib::NextHopSetId first, fib::GroupId around) {
+    const fib::NextHopSetId second = first_of(around);
+    if (second == first) {
+        if (const auto known = chains_.find(around); known != chains_.end()) known->second.users++;
+        return around;
+    }
+    constexpr size_t share = 8;  // sets themselves are to find room, too
+    const bool full = chains_.size() >= image_.geometry().group_count / share;
+    if (second == 0 || (full && !chain_ids_.contains({first, second}))) return sets_.at(first).group;
+    return chain(first, second);
+}
+
+std::vector<fib::NextHopSetId> NextHopSets::seconds_of(fib::NextHopSetId id) const {
+    std::vector<fib::NextHopSetId> seconds;
+    for (auto at = chain_ids_.lower_bound({id, 0}); at != chain_ids_.end() && at->first.first == id; ++at)
+        seconds.push_back(at->first.second);
+    return seconds;
 }
 
 void NextHopSets::release_chain(fib::GroupId group) {
@@ -298,25 +323,36 @@ void NextHopSets::release_chain(fib::GroupId group) {
         const auto chains = chains_of_.find(id);
         chains->second.erase(group);
         if (chains->second.empty()) chains_of_.erase(chains);
+        unchained_.push_back(id);
     }
     chain_ids_.erase({found->second.first, found->second.second});
     chains_.erase(found);
+    first_of_[group] = 0;
     image_.remove_group(group);
+}
+
+void NextHopSets::drop_unchained() {
+    for (const auto id : std::exchange(unchained_, {}))
+        release(id);
 }
 
 void NextHopSets::write_chains(fib::NextHopSetId id) {
     const auto chains = chains_of_.find(id);
     if (chains == chains_of_.end()) return;
-    for (const auto group : chains->second)
-        if (!write_chain(group, chains_.at(group))) unwritten_.insert(id);
+    for (const auto group : chains->second) {
+        const Chain& chain = chains_.at(group);
+        const bool matters = id == chain.first || !sets_.at(chain.first).usable;
+        if (matters && !write_chain(group, chain)) unwritten_.insert(id);
+    }
 }
 
-// Where neither can be used it stays as it is: its routes leave it.
+// Where neither can be used its routes leave it, before the members of a set that is drained go. A prefix
+// that does not get away (the image is full) is left with none of them.
 bool NextHopSets::write_chain(fib::GroupId group, const Chain& chain) {
     const Set& first = sets_.at(chain.first);
     const Set& second = sets_.at(chain.second);
-    if (!first.usable && !second.usable) return true;
-    return image_.replace_group(group, first.usable ? first.members : second.members).has_value();
+    const bool by_second = !first.usable && (second.usable || (!first.draining && second.draining));
+    return image_.replace_group(group, by_second ? second.members : first.members).has_value();
 }
 
 void NextHopSets::drained(fib::NextHopSetId id) {

@@ -47,9 +47,21 @@ class NextHopSets {
     /// prefixes. One user more. Where the image has no room for it: the group of `first`, which has no users
     /// to count.
     fib::GroupId chain(fib::NextHopSetId first, fib::NextHopSetId second);
+    /// The group of prefixes whose best route has `first`, whose packets are to leave by what is around them
+    /// when it cannot be used: there, prefixes have the group `around`. The same as a chain, or `around`
+    /// itself where that begins with `first`, too; one user more. An eighth of the image's groups is given
+    /// out for that.
+    fib::GroupId chain_around(fib::NextHopSetId first, fib::GroupId around);
     /// One user less, if it is a chain's. Of a group that no prefix leads to any more.
     void release_chain(fib::GroupId group);
-    [[nodiscard]] bool any_chain() const { return !chains_.empty(); }
+    /// Sets that only chains had that are gone. Not while the RIB tells of routes, which it may change.
+    void drop_unchained();
+    /// The set that a group, a chain's too, begins with; 0: nobody's.
+    [[nodiscard]] fib::NextHopSetId first_of(fib::GroupId group) const {
+        return group < first_of_.size() ? first_of_[group] : 0;
+    }
+    /// Sets that stand in for it where it cannot be used, for some of its prefixes.
+    [[nodiscard]] std::vector<fib::NextHopSetId> seconds_of(fib::NextHopSetId id) const;
     /// The set's routes have left it.
     void drained(fib::NextHopSetId id);
     [[nodiscard]] bool usable(fib::NextHopSetId id) const { return sets_.at(id).usable; }
@@ -68,7 +80,8 @@ class NextHopSets {
     /// Computed from their numbers and those of their next hops.
     [[nodiscard]] size_t memory_bytes() const {
         constexpr size_t tree_node = 32;
-        size_t bytes = chains_.size() * (sizeof(Chain) + 3 * tree_node);
+        size_t bytes = chains_.size() * (sizeof(Chain) + 3 * tree_node) +
+                       first_of_.capacity() * sizeof(fib::NextHopSetId);
         for (const auto& [spec, id] : ids_)
             bytes += 2 * tree_node + sizeof(spec) + spec.next_hops.capacity() * sizeof(NextHopSpec);
         for (const auto& [id, set] : sets_)
@@ -109,6 +122,7 @@ class NextHopSets {
         bool backups = false;   ///< some next hops are
         bool draining = false;  ///< not usable, and its routes have not left it: members are as they were
     };
+    /// Holds both: what is around a prefix may have other next hops before the prefix is told of it.
     struct Chain {
         fib::NextHopSetId first = 0;
         fib::NextHopSetId second = 0;
@@ -151,7 +165,9 @@ class NextHopSets {
     std::map<fib::GroupId, Chain> chains_;
     std::map<std::pair<fib::NextHopSetId, fib::NextHopSetId>, fib::GroupId> chain_ids_;
     std::map<fib::NextHopSetId, std::set<fib::GroupId>> chains_of_;  ///< by either of their sets
-    std::set<fib::NextHopSetId> unwritten_;  ///< their groups are older than their `hops`: no room
+    std::vector<fib::NextHopSetId> first_of_;                        ///< by group
+    std::vector<fib::NextHopSetId> unchained_;  ///< of chains that are gone; each is a reference
+    std::set<fib::NextHopSetId> unwritten_;     ///< their groups are older than their `hops`: no room
     fib::NextHopSetId next_id_ = 1;
 };
 

@@ -57,9 +57,7 @@ bool Routing::settled() const {
     return std::ranges::all_of(vrfs_, [](const auto& entry) { return entry.second->rib.settled(); });
 }
 
-bool Routing::settle(size_t prefixes) {
-    for (const auto& [number, vrf] : vrfs_)
-        if (auto settled = vrf->rib.settle(prefixes); !settled) refused_(settled.error());
+void Routing::drop_drained() {
     for (auto at = draining_.begin(); at != draining_.end();) {
         if (!settled(*at)) {
             ++at;
@@ -68,28 +66,60 @@ bool Routing::settle(size_t prefixes) {
         sets_.drained(*at);
         at = draining_.erase(at);
     }
+}
+
+// What the change of a route means for those inside it.
+void Routing::follow_up(Vrf& vrf) {
+    sets_.drop_unchained();
+    if (vrf.rib.settled()) return;
+    if (there_is_work_) return there_is_work_();
+    constexpr size_t all = std::numeric_limits<size_t>::max();
+    if (auto settled = vrf.rib.settle(all); !settled) refused_(settled.error());
+    sets_.drop_unchained();
+}
+
+bool Routing::settle(size_t prefixes) {
+    for (const auto& [number, vrf] : vrfs_)
+        if (auto settled = vrf->rib.settle(prefixes); !settled) refused_(settled.error());
+    drop_drained();
+    sets_.drop_unchained();
     return settled();
+}
+
+void Routing::settle_best() {
+    for (const auto& [number, vrf] : vrfs_)
+        if (auto settled = vrf->rib.settle_best(); !settled) refused_(settled.error());
+    drop_drained();
+    sets_.drop_unchained();
+}
+
+// A route that does not fail (the host's own, a blackhole) needs nothing to stand in for it; nor do connected
+// nets and neighbours, of which there may be as many as there are groups.
+fib::GroupId Routing::group_for(const fib::Route& best, fib::NextHopSetId second,
+                                const std::optional<fib::GroupId>& around) {
+    if (second != 0) return sets_.chain(best.next_hops, second);
+    const bool may_fail =
+        best.source != fib::RouteSource::connected && sets_.spec_of(best.next_hops).kind == PP_ADJ_FORWARD;
+    return may_fail && around ? sets_.chain_around(best.next_hops, *around) : sets_.group_of(best.next_hops);
 }
 
 // Ports that hold a part of the table lose what the change could make wrong there before it is made.
 Result<void> Routing::write_best(Vrf& vrf, const Prefix& prefix, const std::optional<fib::Route>& best,
                                  fib::NextHopSetId second) {
-    // What the image has matters only to these two, and is a search in a million.
-    const bool looks = (hot_ && hot_->size() != 0 && vrf.id == default_vrf) || sets_.any_chain();
+    const auto before = image_.standing(prefix, vrf.table);
     std::optional<fib::GroupId> group;
-    if (best && second != 0)
-        group = sets_.chain(best->next_hops, second);
-    else if (best)
-        group = sets_.group_of(best->next_hops);
-    const auto before = looks ? image_.find(prefix, vrf.table) : std::nullopt;
+    if (best) group = group_for(*best, second, before.around);
     auto written =
-        looks && before == group
+        before.own == group
             ? Result<void>()
             : write_changed(vrf, prefix, best ? sets_.spec_of(best->next_hops).kind : PP_ADJ_INVALID, group);
     // One user more was counted for what the prefix has now, if it is a chain's.
-    if (!sets_.any_chain()) return written;
-    if (!written && second != 0 && group) sets_.release_chain(*group);
-    if (written && before) sets_.release_chain(*before);
+    if (!written) {
+        if (group) sets_.release_chain(*group);
+        return written;
+    }
+    if (before.own) sets_.release_chain(*before.own);
+    if (before.own != group) vrf.rib.tell_inside(prefix);
     return written;
 }
 
@@ -327,19 +357,25 @@ Result<void> Routing::set_route(const fib::Route& route, VrfId id) {
     const auto before = vrf(id).rib.exchange(route);
     if (!before) {
         sets_.release(route.next_hops);
+        sets_.drop_unchained();
         return tl::unexpected(before.error());
     }
     sets_.route_changed(id, route.prefix);
     if (*before) sets_.release((*before)->next_hops);
+    follow_up(vrf(id));
     return {};
 }
 
 Result<bool> Routing::erase_route(const Prefix& prefix, fib::RouteSource source, VrfId id) {
     const auto before = vrf(id).rib.take(prefix, source);
-    if (!before) return tl::unexpected(before.error());
+    if (!before) {
+        sets_.drop_unchained();
+        return tl::unexpected(before.error());
+    }
     if (!*before) return false;
     sets_.route_changed(id, prefix);
     sets_.release((*before)->next_hops);
+    follow_up(vrf(id));
     return true;
 }
 

@@ -108,6 +108,8 @@ class Routing {
     void leave_work(std::function<void()> there_is_work) { there_is_work_ = std::move(there_is_work); }
     /// Up to so many prefixes; true when nothing is left.
     bool settle(size_t prefixes);
+    /// All prefixes; computed backups, which come behind, may be left.
+    void settle_best();
     /// Asks for those of one set, which somebody has just begun to use.
     void resolve_missing_of(fib::NextHopSetId id);
     /// Every 100 ms.
@@ -153,6 +155,10 @@ class Routing {
 
     Result<void> write_best(Vrf& vrf, const Prefix& prefix, const std::optional<fib::Route>& best,
                             fib::NextHopSetId second);
+    [[nodiscard]] fib::GroupId group_for(const fib::Route& best, fib::NextHopSetId second,
+                                         const std::optional<fib::GroupId>& around);
+    void follow_up(Vrf& vrf);
+    void drop_drained();
     Result<void> write_changed(Vrf& vrf, const Prefix& prefix, pp_adjacency_kind kind,
                                std::optional<fib::GroupId> group);
     bool usable_changed(fib::NextHopSetId id, bool usable);

@@ -74,7 +74,11 @@ def test_api_answers_while_the_table_changes(net):
     print(f"\n{ROUTES} routes; idle: {idle}")
     ip = net.topology.router_namespace.ip
     try:
+        turns = ask_json(net.router.socket, "/v1/counters")["kernel_routes"]["turns"]
         timed(net, "add", lambda: batch(net, "add"), True, idle)
+        turns = ask_json(net.router.socket, "/v1/counters")["kernel_routes"]["turns"] - turns
+        print(f"{turns} turns")
+        assert turns < ROUTES / 20, "who adds routes one by one does not wake the daemon for each"
         timed(net, "withdraw", lambda: batch(net, "del"), False, idle)
         batch(net, "add")
         wait_for(lambda: settled(net, True), PATIENCE, "the table is there again", 0.05)
@@ -122,7 +126,9 @@ def test_lost_messages_are_told_and_made_up_for(net):
         batch(net, "add")
     finally:
         os.kill(net.router.process.pid, signal.SIGCONT)
+    began = time.monotonic()
     wait_for(lambda: settled(net, True), PATIENCE, "all routes are there", 0.05)
+    print(f"\nresync of {ROUTES} routes: {time.monotonic() - began:.2f} s")
     after = ask_json(net.router.socket, "/v1/counters")["kernel_routes"]
     print(f"\n{after}")
     assert after["overflows"] > before["overflows"] and after["drops"] > before["drops"]

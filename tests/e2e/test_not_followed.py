@@ -38,3 +38,61 @@ def test_policy_rules(build_net):
     net.topology.router_namespace.ip("-6", "rule", "add", "from", "2001:db8:1::/64", "lookup", "101", "priority", "6")
     said(net, "ip -6 rule 6: lookup of table 101 is not followed")
     assert "32766" not in net.router.log()
+
+
+def listed(net):
+    """{(prefix, reason)} of what stands in tables that rules lead to."""
+    answer = net.router.json("show", "routes", "--ignored")
+    routes = {(one["prefix"], one["reason"]) for one in answer["routes"] if one["kind"] == "table"}
+    assert answer["counts"]["table"] == len(routes)
+    return routes
+
+
+def stands(prefix, table):
+    return prefix, f"stands in table {table}, which the kernel's rules lead to, and Pktpit does not"
+
+
+@requirement("routes of tables that rules lead to are listed, live, those that were there before and those that come; of tables that no rule "
+             "leads to none is; one line in the log")
+def test_tables_that_rules_lead_to(build_net):
+    net = build_net(start=False, settle=False)
+    net.router.config["kernel_routes"] = {"enabled": True}
+    net.router.write()
+    ip, b, c = net.topology.router_namespace.ip, net.b, net.c
+    for port, address in ((b.port, b.router_ip4), (c.port, c.router_ip4)):
+        ip("link", "set", port, "up")
+        ip("address", "add", f"{address}/24", "dev", port)
+    ip("rule", "add", "from", "10.9.0.0/16", "lookup", "100", "priority", "5")
+    ip("route", "add", "203.0.113.0/24", "via", b.ip4, "table", "100")
+    ip("route", "add", "203.0.114.0/24", "via", b.ip4, "table", "101")
+    net.router.start()
+    wait_for(lambda: listed(net) == {stands("203.0.113.0/24", 100)}, 5, "what was there before")
+    said(net, "kernel route 203.0.113.0/24: stands in table 100")
+    ip("route", "add", "203.0.115.0/24", "tos", "0x10", "via", c.ip4, "table", "100")
+    ip("route", "add", "203.0.116.0/24", "via", c.ip4, "table", "101")
+    ip("route", "add", "blackhole", "203.0.117.0/24", "table", "100")
+    wait_for(lambda: {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)} <= listed(net), 5, "what has come")
+    ip("route", "del", "203.0.113.0/24", "table", "100")
+    wait_for(lambda: listed(net) == {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)}, 5, "what has gone")
+    ip("rule", "add", "from", "10.9.0.0/16", "lookup", "101", "priority", "6")
+    wait_for(lambda: {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)} <= listed(net), 5, "a table that a rule leads to now")
+    ip("rule", "del", "priority", "5")
+    wait_for(lambda: listed(net) == {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)}, 5, "one that none does any more")
+    assert net.router.log().count("stands in table") == 1
+
+
+@requirement("a table of more routes than are listed is read no further, and holds up nothing")
+def test_a_large_table_that_a_rule_leads_to(build_net):
+    net = build_net(config={"kernel_routes": {"enabled": True}})
+    ip, b = net.topology.router_namespace.ip, net.b
+    file = net.router.directory / "large.batch"
+    file.write_text("".join(f"route add 20.{i >> 8}.{i & 255}.0/24 via {b.ip4} table 100\n" for i in range(30_000)))
+    ip("-batch", file)
+    ip("rule", "add", "from", "10.9.0.0/16", "lookup", "100", "priority", "5")
+    counts = lambda: net.router.json("show", "routes", "--ignored")  # noqa: E731
+    wait_for(lambda: counts()["counts"]["table"] > 9_000, 10, "as many as are kept are listed")
+    assert counts()["more"] and counts()["counts"]["table"] <= 10_000
+    ip("route", "add", "203.0.113.0/24", "via", b.ip4)
+    wait_for(lambda: net.router.json("show", "route", "203.0.113.9")["prefix"] == "203.0.113.0/24", 5, "what comes is followed")
+    ip("rule", "del", "priority", "5")
+    wait_for(lambda: counts()["counts"]["table"] == 0, 5, "and gone with the rule")

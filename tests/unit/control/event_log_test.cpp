@@ -56,6 +56,27 @@ TEST_F(IgnoredRoutesTest, WhatADumpDoesNotMentionIsGone) {
     EXPECT_EQ(ignored.count(Kind::thrown), 1U) << "whoever keeps it tells when it goes";
 }
 
+TEST_F(IgnoredRoutesTest, WhatNoRuleLeadsToAnyMoreIsGone) {
+    const auto in = [](uint32_t table, uint32_t number) {
+        IgnoredRoutes::Route route = of(number);
+        route.table = table;
+        return route;
+    };
+    const std::vector<uint32_t> both{100, 101}, one{101};
+    EXPECT_TRUE(ignored.add(in(100, 1), Kind::table, 3));
+    EXPECT_FALSE(ignored.add(in(101, 1), Kind::table, 3));
+    ignored.ruled_tables(both, true);
+    ignored.resynced();
+    ignored.add(in(101, 2), Kind::table, 3);
+    ignored.ruled_tables(both, false);
+    EXPECT_EQ(ignored.count(Kind::table), 3U) << "not read yet";
+    ignored.ruled_tables(one, false);
+    EXPECT_EQ(ignored.count(Kind::table), 2U);
+    ignored.ruled_tables(one, true);
+    EXPECT_EQ(ignored.count(Kind::table), 1U) << "the other one was not mentioned";
+    EXPECT_TRUE(ignored.all().contains(in(101, 2)));
+}
+
 TEST_F(IgnoredRoutesTest, IsBounded) {
     for (uint32_t i = 0; i < IgnoredRoutes::most + 5; i++)
         ignored.add(of(i), Kind::device, 3);

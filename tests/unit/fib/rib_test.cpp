@@ -281,5 +281,38 @@ TEST_F(RibOfManyPrefixes, a_list_that_has_grown_shrinks_by_what_is_gone) {
     EXPECT_EQ(told_, static_cast<int>(many)) << "told twice of a prefix that stands twice in its list";
 }
 
+TEST(RibInsideTest, WhatIsNextInsideAPrefixIsToldAgainWhereWhatIsAroundItMatters) {
+    std::vector<std::string> told;
+    Rib rib([&](const Prefix& changed, const std::optional<Route>&, NextHopSetId) -> Result<void> {
+        told.push_back(changed.to_string());
+        return {};
+    });
+    const auto set = [&](const char* text, NextHopSetId next_hops, RouteSource source = kernel) {
+        ASSERT_TRUE(rib.set({prefix(text), source, 10, 0, next_hops}));
+    };
+    for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/16", "10.0.0.0/24", "10.255.255.255/32",
+                             "11.0.0.0/8", "2001:db8::/32", "2001:db8:1::/48", "2001:db9::/32"})
+        set(text, 1);
+    set("10.1.0.0/16", 2);
+    set("10.2.0.0/16", 3);  // cannot be used, so what is inside it hangs on what is around it
+    set("10.2.0.0/24", 1);
+    set("10.3.0.0/16", 1);
+    set("10.3.0.0/16", 2, config);  // has a second best
+    set("10.3.0.0/24", 1);
+    ASSERT_TRUE(rib.set_usable(3, false));
+    told.clear();
+    rib.tell_inside(prefix("11.0.0.0/8"));
+    EXPECT_TRUE(rib.settled()) << "nothing inside";
+    for (const char* text : {"10.0.0.0/8", "2001:db8::/32", "10.0.0.0/8"})
+        rib.tell_inside(prefix(text));
+    EXPECT_FALSE(rib.settled());
+    ASSERT_TRUE(rib.settle_best());
+    EXPECT_TRUE(told.empty()) << "that comes behind all else";
+    while (!rib.settled())
+        ASSERT_TRUE(rib.settle(1));
+    EXPECT_EQ(told, (std::vector<std::string>{"10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/24",
+                                              "10.255.255.255/32", "2001:db8:1::/48"}));
+}
+
 }  // namespace
 }  // namespace pktpit::fib

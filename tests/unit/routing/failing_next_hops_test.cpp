@@ -154,8 +154,29 @@ TEST_F(FailingNextHopsTest, prefixes_of_one_next_hop_with_different_second_bests
     EXPECT_EQ(ways(), (std::map<int, int>{{9, prefixes / 2}, {10, prefixes / 2}}));
 }
 
-TEST_F(FailingNextHopsTest, without_a_second_best_prefixes_go_in_pieces_to_the_covering_route) {
+TEST_F(FailingNextHopsTest, without_a_second_best_prefixes_move_to_the_covering_route_before_any_is_touched) {
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    const auto before = groups();
+    fail_lan();
+    EXPECT_EQ(ways(), by_wan);
+    EXPECT_EQ(groups(), before) << "not one of them";
+    size_t turns = 0;
+    while (!routing.settle(10)) {
+        EXPECT_EQ(ways(), by_wan) << "nor while they are cleaned up";
+        turns++;
+    }
+    EXPECT_GE(turns, size_t{prefixes / 10 - 1});
+    EXPECT_EQ(groups(), (std::set<fib::GroupId>{0}));
+    mend_lan();
+    while (!routing.settle(10)) {
+    }
+    EXPECT_EQ(ways(), by_lan);
+    EXPECT_TRUE(refused.empty());
+}
+
+TEST_F(FailingNextHopsTest, without_another_way_prefixes_go_in_pieces) {
     add_all({{ip("192.0.2.7"), lan, 1}});
     defer();
     fail_lan();
@@ -163,8 +184,101 @@ TEST_F(FailingNextHopsTest, without_a_second_best_prefixes_go_in_pieces_to_the_c
     while (!routing.settle(10))
         turns++;
     EXPECT_GE(turns, size_t{prefixes / 10 - 1});
+    EXPECT_EQ(groups(), (std::set<fib::GroupId>{0}));
+}
+
+TEST_F(FailingNextHopsTest, a_covering_route_counts_whether_it_comes_before_or_after) {
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
+    EXPECT_GT(asked_for_turn, 0);
+    while (!routing.settle(3)) {
+    }
+    fail_lan();
     EXPECT_EQ(ways(), by_wan);
-    EXPECT_TRUE(refused.empty());
+}
+
+TEST_F(FailingNextHopsTest, other_next_hops_of_a_covering_route_are_followed_in_pieces) {
+    routing.set_neighbour(wan, ip("198.51.100.10"), reachable(10));
+    ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.9"), 0, 1}}));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    const size_t sets = routing.next_hop_sets().size();
+    ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.10"), 0, 1}}));
+    EXPECT_EQ(routing.next_hop_sets().size(), sets + 1)
+        << "the former ones are held while prefixes have them";
+    (void)routing.settle(prefixes / 2);
+    EXPECT_EQ(ways(), by_lan);
+    while (!routing.settle(3)) {
+    }
+    EXPECT_EQ(routing.next_hop_sets().size(), sets);
+    fail_lan();
+    EXPECT_EQ(ways(), (std::map<int, int>{{10, prefixes}}));
+}
+
+TEST_F(FailingNextHopsTest, a_route_of_the_same_next_hops_between_them_is_passed_over) {
+    ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.9"), wan, 1}}));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), lan, 1}}));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    EXPECT_EQ(groups().size(), 1U);
+    EXPECT_EQ(groups(), (std::set<fib::GroupId>{*image.find(prefix("10.0.0.0/8"))}));
+    defer();
+    fail_lan();
+    EXPECT_EQ(ways(), by_wan);
+}
+
+TEST_F(FailingNextHopsTest, the_second_best_route_goes_before_a_covering_one) {
+    routing.set_neighbour(wan, ip("198.51.100.10"), reachable(10));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.10"), wan, 1}}));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    add_all({{ip("198.51.100.9"), wan, 1}}, RouteSource::kernel, 20);
+    defer();
+    fail_lan();
+    EXPECT_EQ(ways(), by_wan);
+}
+
+TEST_F(FailingNextHopsTest, a_covering_route_that_drops_stands_in_as_it_would) {
+    ASSERT_TRUE(add_special("10.0.0.0/8", PP_ADJ_UNREACHABLE));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    fail_lan();
+    for (int i = 0; i < prefixes; i++)
+        EXPECT_EQ(at(inside(i).c_str()).kind, PP_ADJ_UNREACHABLE);
+}
+
+TEST_F(FailingNextHopsTest, where_both_fail_nothing_leads_to_what_is_gone) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    for (const bool lan_first : {true, false}) {
+        routing.set_link(lan_first ? lan : wan, link(lan_first ? 11 : 12, false));
+        (void)routing.settle(prefixes / 2);
+        routing.set_link(lan_first ? wan : lan, link(lan_first ? 12 : 11, false));
+        while (!routing.settle(3)) {
+        }
+        for (int i = 0; i < prefixes; i++)
+            EXPECT_EQ(at(inside(i).c_str()).kind, PP_ADJ_INVALID);
+        routing.set_link(wan, link(12));
+        mend_lan();
+        while (!routing.settle(3)) {
+        }
+        EXPECT_EQ(ways(), by_lan);
+    }
+}
+
+// An eighth of the image's groups: 32 of 256.
+TEST_F(FailingNextHopsTest, sets_find_room_however_many_backups_there_would_be) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
+    defer();
+    for (int i = 0; i < prefixes; i++)
+        ASSERT_TRUE(add(nth(i).c_str(), {{ip(("192.0.2." + std::to_string(10 + i)).c_str()), lan, 1}}));
+    const auto usage = image.usage();
+    EXPECT_EQ(usage.groups, routing.next_hop_sets().size() + 32);
+    fail_lan();
+    EXPECT_EQ(ways()[9], 32);
+    while (!routing.settle(3)) {
+    }
+    EXPECT_EQ(ways(), by_wan);
 }
 
 TEST_F(FailingNextHopsTest, routes_may_go_while_their_next_hop_is_being_cleaned_up_after) {
