@@ -351,6 +351,14 @@ void PeerDataplane::tick() {
 
 void PeerDataplane::watch_device() {
     const bool silent = io_->device_is_silent();
+    // Its programs were withdrawn, so that what it might still have held could be used again. It may have
+    // gone on before this thread has seen that it stood still.
+    owes_programs_ = io_->take_withdrawn() || owes_programs_;
+    if (!silent && std::exchange(owes_programs_, false)) {
+        spdlog::warn("peer device: goes on after more than {} ms; it gets its programs again",
+                     settings_.peer->patience_ms);
+        publish();
+    }
     std::string state = silent ? "silent" : host_->loaded() ? "works" : "loads";
     const std::string refusal = host_->loaded() ? host_->refusal() : std::string();
     if (!refusal.empty()) state = "refuses: " + refusal;
@@ -362,8 +370,6 @@ void PeerDataplane::watch_device() {
         spdlog::error("peer device: does not take what it was given: {}", refusal);
     else
         spdlog::info("peer device: forwards");
-    // Its programs were withdrawn, so that what it might still have held could be used again.
-    if (told_ == "silent") publish();
     told_ = std::move(state);
 }
 

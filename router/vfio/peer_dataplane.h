@@ -72,7 +72,8 @@ class PeerDataplane : public StagelessDataplane {
     std::vector<Mapped> mapped_;
     std::map<unsigned, offload::ByteRange> parts_;  ///< by IOMMU group: what its NICs may write
     std::array<offload::PeerLaneCounters, offload::most_peer_lanes> before_{};  ///< at the last reset
-    std::string told_;                                                          ///< of the device's state
+    bool owes_programs_ = false;
+    std::string told_;  ///< of the device's state
 
     // In order of construction: each is used by what comes after it.
     offload::PciTree tree_;
