@@ -76,6 +76,11 @@ void PeerMemory::unmap() {
     mapped_.clear();
 }
 
+void PeerMemory::leave() {
+    mapped_.clear();
+    backing_.undo.forget();
+}
+
 void PeerMemory::put_pages() {
     mapping_.reset();
 }

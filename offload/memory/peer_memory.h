@@ -43,6 +43,8 @@ class PeerMemory {
     Result<void> seal(bool readable);
     /// No device reaches it any more.
     void unmap();
+    /// The destructor leaves the device and what is mapped as they are: another process keeps them.
+    void leave();
     void put_pages();
 
     /// The memory goes away: runs the callbacks (each stops a user, and returns when the user's DMA has come
@@ -67,6 +69,9 @@ class PeerMemory {
     [[nodiscard]] std::optional<Iova> bus_address() const { return backing_.bus_address; }
     [[nodiscard]] Iova iova() const { return iova_; }
     [[nodiscard]] uint64_t bytes() const { return backing_.bytes; }
+    /// The file that it is mapped from, and where in it; -1: anonymous memory, or revoked.
+    [[nodiscard]] int descriptor() const { return backing_.file.get(); }
+    [[nodiscard]] uint64_t offset() const { return backing_.offset; }
     [[nodiscard]] std::span<std::byte> cpu_bytes() const { return mapping_.bytes(); }
 
   private:
