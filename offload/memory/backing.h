@@ -23,6 +23,7 @@ class Undo {
     ~Undo() {
         if (action_) action_();
     }
+    void forget() { action_ = nullptr; }
     Undo(Undo&& other) noexcept : action_(std::exchange(other.action_, nullptr)) {}
     Undo& operator=(Undo&& other) noexcept {
         std::swap(action_, other.action_);

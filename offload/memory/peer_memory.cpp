@@ -85,6 +85,11 @@ Result<void> PeerMemory::unmap() {
     return done;
 }
 
+void PeerMemory::leave() {
+    mapped_.clear();
+    backing_.undo.forget();
+}
+
 void PeerMemory::put_pages() {
     if (mapped_.empty()) return mapping_.reset();
     struct Kept {

@@ -44,6 +44,8 @@ class PeerMemory {
     /// No device reaches it any more. Error: an IOMMU does not let go of it, so that some may; the others'
     /// are unmapped, and the next call tries those again.
     Result<void> unmap();
+    /// The destructor leaves the device and what is mapped as they are: another process keeps them.
+    void leave();
     /// What a device may still reach is kept for as long as the process lives: whoever got the memory next
     /// would be written to.
     void put_pages();
@@ -71,6 +73,9 @@ class PeerMemory {
     [[nodiscard]] std::optional<Iova> bus_address() const { return backing_.bus_address; }
     [[nodiscard]] Iova iova() const { return iova_; }
     [[nodiscard]] uint64_t bytes() const { return backing_.bytes; }
+    /// The file that it is mapped from, and where in it; -1: anonymous memory, or revoked.
+    [[nodiscard]] int descriptor() const { return backing_.file.get(); }
+    [[nodiscard]] uint64_t offset() const { return backing_.offset; }
     [[nodiscard]] std::span<std::byte> cpu_bytes() const { return mapping_.bytes(); }
 
   private:

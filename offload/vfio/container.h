@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -37,6 +38,8 @@ class VfioContainer : public DmaDomain {
     /// What the IOMMU can translate, without what the platform keeps (MSI).
     [[nodiscard]] Result<std::vector<IovaRange>> usable_ranges() const;
     [[nodiscard]] unsigned iommu_group() const { return number_; }
+    /// Of the container and of the group: what was mapped stays mapped while somebody has them open.
+    [[nodiscard]] std::pair<int, int> descriptors() const { return {container_.get(), group_.get()}; }
 
   private:
     VfioContainer(Fd container, Fd group, unsigned number, Ask ask)

@@ -36,7 +36,10 @@ Result<std::unique_ptr<VfioDevice>> VfioDevice::open(VfioContainers& containers,
 }
 
 VfioDevice::~VfioDevice() {
-    (void)set_bus_master(false);
+    if (left_)
+        hold_.binding.leave();
+    else
+        (void)set_bus_master(false);
     registers_ = {};
     device_ = {};  // the kernel ends DMA and resets
     containers_.give_back(std::move(hold_));
@@ -71,6 +74,12 @@ Result<VfioDevice::Region> VfioDevice::region(uint32_t index) const {
         return fail(address_.to_string(), "region " + std::to_string(index) + ": " + errno_text(errno),
                     "a region of the device", "");
     return Region{info.offset, info.size, (info.flags & VFIO_REGION_INFO_FLAG_MMAP) != 0};
+}
+
+Result<uint64_t> VfioDevice::config_space() const {
+    auto config = region(VFIO_PCI_CONFIG_REGION_INDEX);
+    if (!config) return tl::unexpected(config.error());
+    return config->offset;
 }
 
 Result<uint16_t> VfioDevice::command() const {

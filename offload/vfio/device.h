@@ -34,6 +34,8 @@ class VfioDevice : public Registers {
     Result<void> enable_memory();
     /// Has the interrupt counted into this eventfd; -1 ends it. MSI, or INTx where it has none.
     Result<void> set_interrupt(int eventfd);
+    /// The destructor leaves the device as it runs, at vfio-pci: another process has its descriptors, too.
+    void leave() { left_ = true; }
     /// Signals this eventfd when the kernel wants the device back (unplugged, driver unbound).
     void on_removal_request(int eventfd);
     /// Of a BAR: offset and size to map from the device's descriptor.
@@ -45,6 +47,8 @@ class VfioDevice : public Registers {
     Result<Region> region(uint32_t index) const;
 
     [[nodiscard]] int descriptor() const { return device_.get(); }
+    /// Where its configuration space lies, read from and written to by its descriptor.
+    [[nodiscard]] Result<uint64_t> config_space() const;
     /// What it and the other devices of its group reach. Nobody keeps it longer than the device.
     [[nodiscard]] const std::shared_ptr<VfioContainer>& container() const { return hold_.container; }
     [[nodiscard]] PciAddress address() const { return address_; }
@@ -61,6 +65,7 @@ class VfioDevice : public Registers {
     VfioContainers::Hold hold_;
     Fd device_;
     CpuMapping registers_;
+    bool left_ = false;
 };
 
 }  // namespace pktpit::offload

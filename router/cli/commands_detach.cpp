@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -11,6 +12,8 @@
 #include "router/cli/commands.h"
 #include "router/cli/format.h"
 #include "router/cli/json_text.h"
+#include "router/dataplane/keeper_link.h"
+#include "router/dataplane/run_directory.h"
 #ifdef PKTPIT_XDP
 #include "router/kernel/netlink_route_writer.h"
 #include "router/xdp/left_behind.h"
@@ -115,6 +118,32 @@ void print_done(const Session& session, const LeftBehind& left, const std::strin
     out << "instance " << instance << ": taken down\n";
 }
 
+/// Of the vfio dataplane with a peer device, whose NICs a process keeps (router/dataplane/keeper_link.h).
+/// Nothing: there is none.
+std::optional<int> detach_kept(const Session& session, const std::string& instance, bool yes) {
+    const std::string path = run_path(instance, keeper_suffix);
+    if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+    if (!yes && (session.json || isatty(session.terminal.input) == 0))
+        return print_failure(session,
+                             {instance,
+                              "a process keeps its NICs, by which packets may flow, and nobody is here to be "
+                              "asked: nothing was taken down",
+                              "", "--yes takes it down nevertheless"},
+                             exit_wrong);
+    if (!yes && !confirmed(session)) {
+        session.terminal.out << "nothing was taken down\n";
+        return exit_wrong;
+    }
+    const auto devices = end_keeper(path, std::chrono::seconds(3));
+    if (!devices) return print_failure(session, devices.error(), geteuid() == 0 ? exit_wrong : exit_unusable);
+    ::unlink(path.c_str());
+    if (session.json)
+        print_json(session, {{"instance", instance}, {"nics", *devices}, {"taken_down", true}});
+    else
+        session.terminal.out << "instance " << instance << ": " << *devices << " NICs were let go\n";
+    return exit_ok;
+}
+
 }  // namespace
 
 int detach(const Session& session, const std::string& instance, bool yes) {
@@ -123,6 +152,7 @@ int detach(const Session& session, const std::string& instance, bool yes) {
                              {"--instance", "no name of an instance: " + pktpit::quoted(instance),
                               "1 to 32 letters, digits, _ and -", "ls /sys/fs/bpf/pktpit"},
                              exit_unusable);
+    if (const auto kept = detach_kept(session, instance, yes)) return *kept;
     auto left = LeftBehind::find(instance);
     if (!left) return print_failure(session, left.error(), geteuid() == 0 ? exit_wrong : exit_unusable);
     if (!left->is_here() && !left->ports().empty() && !yes)

@@ -30,9 +30,9 @@ fib::Capacity capacity_of(const config::FibLimits& limits) {
 }  // namespace
 
 Result<std::unique_ptr<Daemon>> Daemon::open(EventLoop& loop, const Prepared& prepared,
-                                             const OpenKernel& open_kernel) {
+                                             const OpenKernel& open_kernel, KeeperLink keeper) {
     std::unique_ptr<Daemon> daemon(new Daemon(loop, prepared.file));
-    if (auto ready = daemon->set_up(prepared.config, open_kernel); !ready)
+    if (auto ready = daemon->set_up(prepared.config, open_kernel, std::move(keeper)); !ready)
         return tl::unexpected(ready.error());
     daemon->take_reloads(prepared.config);
     return daemon;
@@ -50,18 +50,20 @@ tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
     return {};
 }
 
-Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open_kernel) {
+Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open_kernel, KeeperLink keeper) {
     auto kernel = open_kernel(RouteFilter{});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
-    auto dataplane = open_dataplane(config, capacity_of(config.fib),
-                                    [this](const pp_punt& punt, std::span<uint8_t> frame) {
-                                        // Traced by the port stage already, which has finished it.
-                                        if (punt.verdict == PP_FORWARDED)
-                                            slow_path_->send_for_stage(punt.port, frame);
-                                        else
-                                            observations_->handle(punt, frame);
-                                    });
+    auto dataplane = open_dataplane(
+        config, capacity_of(config.fib),
+        [this](const pp_punt& punt, std::span<uint8_t> frame) {
+            // Traced by the port stage already, which has finished it.
+            if (punt.verdict == PP_FORWARDED)
+                slow_path_->send_for_stage(punt.port, frame);
+            else
+                observations_->handle(punt, frame);
+        },
+        std::move(keeper));
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
     auto writer = NetlinkRouteWriter::open(route_metric_of(config.instance));
@@ -103,6 +105,7 @@ Daemon::~Daemon() = default;
 
 void Daemon::take_down() {
     if (PortStages* stages = dataplane_->port_stages()) stages->take_down();
+    if (OwnDevices* devices = dataplane_->own_devices()) devices->take_down();
     control_->take_down();
     control_->forget_cli_routes();
 }

@@ -26,6 +26,7 @@
 #include "router/daemon/slow_path_environment.h"
 #include "router/daemon/tcp_services.h"
 #include "router/dataplane/dataplane.h"
+#include "router/dataplane/keeper_link.h"
 #include "router/slow_path/slow_path.h"
 
 namespace pktpit::router {
@@ -34,8 +35,9 @@ class Daemon : public Control, private SlowPathControl {
   public:
     /// Everything that can be refused without a configuration's being touched: the instance, the dataplane's
     /// memory, what the kernel has. Nothing is changed; on an error what ran before goes on running.
+    /// (`vfio` has to take NICs: what an earlier daemon's keeper held forwards no more.)
     static Result<std::unique_ptr<Daemon>> open(EventLoop& loop, const Prepared& prepared,
-                                                const OpenKernel& open_kernel);
+                                                const OpenKernel& open_kernel, KeeperLink keeper = {});
     /// Takes over what runs or starts afresh, and forwards by this configuration when it returns. Errors as
     /// of open(); also when the loop has been asked to stop meanwhile. Once.
     tl::expected<void, config::Errors> begin(const Prepared& prepared);
@@ -98,7 +100,7 @@ class Daemon : public Control, private SlowPathControl {
     Daemon(EventLoop& loop, std::string config_path) : loop_(loop) {
         last_file_->path = std::move(config_path);
     }
-    Result<void> set_up(const config::Config& config, const OpenKernel& open_kernel);
+    Result<void> set_up(const config::Config& config, const OpenKernel& open_kernel, KeeperLink keeper);
     void watch();
     void take_reloads(const config::Config& config);
     Reloads::Answer apply(const Prepared& wanted, bool dry_run);

@@ -20,6 +20,7 @@
 #include "router/daemon/options.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/privileges.h"
+#include "router/daemon/start_keeper.h"
 #include "router/daemon/system_calls.h"
 #include "router/dataplane/run_directory.h"
 #include "router/kernel/netlink.h"
@@ -118,12 +119,13 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
 
 /// With the rights that are left.
 int run(const Options& options, router::Prepared prepared, const std::string& socket_path,
-        std::optional<gid_t> group) {
+        std::optional<gid_t> group, router::KeeperLink keeper) {
     router::EventLoop loop;
-    auto daemon = router::Daemon::open(loop, prepared, [](const router::RouteFilter& filter) {
+    const auto open_kernel = [](const router::RouteFilter& filter) {
         // Who follows routes asks nothing about neighbours.
         return router::NetlinkKernel::open({.routes = filter, .neighbours = !filter.enabled});
-    });
+    };
+    auto daemon = router::Daemon::open(loop, prepared, open_kernel, std::move(keeper));
     if (!daemon) return refuse(daemon.error());
 
     const auto post = [&loop](std::function<void()> call) { loop.post(std::move(call)); };
@@ -190,13 +192,15 @@ int prepare_and_run(const Options& options) {
     }
     const std::string socket_path =
         options.socket_path.empty() ? router::run_path(config.instance, ".sock") : options.socket_path;
+    router::KeeperLink keeper = router::start_keeper(config);  // while programs may be started
     if (auto left = take_leave_of_root(config, *account, group); !left) return refuse(left.error());
-    return run(options, std::move(*prepared), socket_path, group);
+    return run(options, std::move(*prepared), socket_path, group, std::move(keeper));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 1 && router::is_keeper(argv[0])) return router::be_keeper();
     try {
         Options options;
         const auto app = router::daemon_options(options);

@@ -9,6 +9,7 @@
 #endif
 #ifdef PKTPIT_VFIO
 #include "router/vfio/dataplane.h"
+#include "router/vfio/keeper.h"
 #include "router/vfio/peer_dataplane.h"
 #endif
 #ifdef PKTPIT_MODEL
@@ -25,16 +26,18 @@ Result<void> find_dataplane(const std::string& name) {
 }
 
 Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, const fib::Capacity& capacity,
-                                                  Dataplane::PuntHandler on_punt) {
+                                                  Dataplane::PuntHandler on_punt,
+                                                  [[maybe_unused]] KeeperLink keeper) {
+#ifdef PKTPIT_VFIO
+    if (config.dataplane == "vfio" && config.vfio.peer)
+        return PeerDataplane::open(config, capacity, std::move(on_punt), std::move(keeper));
+    if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
+    if (auto let_go = end_earlier_keeper(config.instance); !let_go) return tl::unexpected(let_go.error());
+#endif
 #ifdef PKTPIT_XDP
     if (config.dataplane == "xdp")
         return XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, config.workers,
                                   std::move(on_punt));
-#endif
-#ifdef PKTPIT_VFIO
-    if (config.dataplane == "vfio" && config.vfio.peer)
-        return PeerDataplane::open(config, capacity, std::move(on_punt));
-    if (config.dataplane == "vfio") return VfioDataplane::open(config, capacity, std::move(on_punt));
 #endif
 #ifdef PKTPIT_MODEL
     if (config.dataplane == "model") return ModelDataplane::open(config, capacity, std::move(on_punt));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "router/dataplane/dataplane.h"
+#include "router/dataplane/keeper_link.h"
 
 namespace pktpit::router {
 
@@ -14,8 +15,10 @@ namespace pktpit::router {
 /// is touched. Errors: load_plugin()'s.
 Result<void> find_dataplane(const std::string& name);
 
-/// Errors: not built in, not installed, or those of the dataplane.
+/// `keeper`: for what is to forward on when the daemon is killed; none where nothing does that needs one.
+/// What an earlier daemon's keeper holds is let go. Errors: not built in, not installed, or those of the
+/// dataplane.
 Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, const fib::Capacity& capacity,
-                                                  Dataplane::PuntHandler on_punt);
+                                                  Dataplane::PuntHandler on_punt, KeeperLink keeper);
 
 }  // namespace pktpit::router

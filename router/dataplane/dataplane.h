@@ -123,6 +123,8 @@ class OwnDevices {
     virtual Result<void> create_device(const config::Interface& port) = 0;
     virtual void destroy_device(const std::string& name) = 0;
     [[nodiscard]] virtual std::optional<NicDetails> nic(uint16_t port) = 0;
+    /// From now on the destructor ends the data path, where it could go on without the daemon.
+    virtual void take_down() {}
 };
 
 class Dataplane {

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "router/vfio/keeper.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -62,6 +64,7 @@ Result<std::unique_ptr<VfioDataplane>> VfioDataplane::open(const config::Config&
                                                            PuntHandler on_punt) {
     auto held = lock(config);
     if (!held) return tl::unexpected(held.error());
+    if (auto let_go = end_earlier_keeper(config.instance); !let_go) return tl::unexpected(let_go.error());
     std::unique_ptr<VfioDataplane> self(new VfioDataplane(config, std::move(*held), std::move(on_punt)));
     if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
     return self;

@@ -10,6 +10,7 @@
 
 #include "fib/image.h"
 #include "offload/nic/e1000e.h"
+#include "router/dataplane/run_directory.h"
 
 namespace pktpit::router {
 namespace {
@@ -34,23 +35,42 @@ Fd periodic_timer(long nanoseconds) {
 }  // namespace
 
 Result<std::unique_ptr<PeerDataplane>> PeerDataplane::open(const config::Config& config,
-                                                           const fib::Capacity& capacity,
-                                                           PuntHandler on_punt) {
+                                                           const fib::Capacity& capacity, PuntHandler on_punt,
+                                                           KeeperLink keeper) {
     auto held = lock(config);
     if (!held) return tl::unexpected(held.error());
+    if (auto let_go = end_earlier_keeper(config.instance); !let_go) return tl::unexpected(let_go.error());
     std::unique_ptr<PeerDataplane> self(new PeerDataplane(config, std::move(*held), std::move(on_punt)));
-    if (auto done = self->set_up(config, capacity); !done) return tl::unexpected(done.error());
+    if (auto done = self->set_up(config, capacity, std::move(keeper)); !done)
+        return tl::unexpected(done.error());
     return self;
 }
 
 PeerDataplane::~PeerDataplane() {
-    for (NicPort* port : nics())
-        stop_port(*port);
-    if (host_ && !memory_.memory->revoked()) host_->revoke();
+    if (can_be_left()) {
+        leave();
+    } else {
+        for (NicPort* port : nics())
+            stop_port(*port);
+        if (host_ && !memory_.memory->revoked()) host_->revoke();
+    }
     end();  // before the memory that they work on
 }
 
-Result<void> PeerDataplane::set_up(const config::Config& config, const fib::Capacity& capacity) {
+// As after a kill: the keeper has what forwards.
+bool PeerDataplane::can_be_left() const {
+    return runs_ && !taken_down_ && keeper_ && keeper_->lives() && !memory_.memory->revoked();
+}
+
+void PeerDataplane::leave() {
+    for (const NicPort* port : nics())
+        port->device->leave();
+    if (memory_.device) memory_.device->leave();
+    memory_.memory->leave();
+}
+
+Result<void> PeerDataplane::set_up(const config::Config& config, const fib::Capacity& capacity,
+                                   KeeperLink keeper) {
     auto tree = offload::PciTree::live();
     if (!tree) return tl::unexpected(tree.error());
     tree_ = std::move(*tree);
@@ -67,6 +87,7 @@ Result<void> PeerDataplane::set_up(const config::Config& config, const fib::Capa
     if (!events) return tl::unexpected(events.error());
     events_ = std::make_unique<DeviceEvents>(std::move(*events));
     watch(events_->descriptor());
+    begin_keeping(std::move(keeper));
 
     host_ = std::make_unique<PeerHost>(own_part_.bytes(), *memory_.memory->bus_address(), plan_, settings_);
     auto io = std::make_unique<PeerPacketIo>(*host_, settings_, epochs(), counters_of(0));
@@ -119,6 +140,25 @@ Result<void> PeerDataplane::open_memory(uint64_t image_bytes) {
     own_part_ = std::move(*own);
     memory.on_revoke([this] { stop_use(); });
     return {};
+}
+
+// What the memory needs to be there goes to the keeper with it; a sysfs file of a device's needs nothing.
+void PeerDataplane::begin_keeping(KeeperLink keeper) {
+    if (!keeper.socket) return;
+    auto events = DeviceEvents::open();
+    if (!events) {
+        spdlog::warn("{}: no process keeps the devices: forwarding ends with the daemon",
+                     events.error().to_string());
+        return;
+    }
+    std::vector<int> beside;
+    if (memory_.device) {
+        const auto [container, group] = memory_.device->container()->descriptors();
+        beside = {memory_.device->descriptor(), container, group};
+    }
+    keeper_ = std::make_unique<Keeper>(std::move(keeper), run_path(instance(), keeper_suffix));
+    keeper_->begin(*events, *memory_.memory, beside, settings_.peer->patience_ms);
+    if (keeper_->lives()) watch(keeper_->descriptor());
 }
 
 // NICs of one IOMMU group lie side by side: they share a domain, and with it what they may write.
@@ -235,6 +275,7 @@ Result<void> PeerDataplane::start_port(TapPort& which) {
                                    *memory_.memory->bus_address() + offset};
     const WorkerPause paused(all_workers());
     if (auto started = port.start_in(settings_, rings); !started) return started;
+    if (keeper_) keeper_->keep(port.name, *port.device, port.removal.get());
     port.why =
         memory_.memory->source().to_string() + ", with its header and its rings: a peer device forwards";
     io_->add({port.id, *lane, port.nic.get(), &port.link_up});
@@ -261,6 +302,7 @@ void PeerDataplane::stop_port(TapPort& which) {
         (void)host_->wait_for_turn(std::chrono::milliseconds(settings_.peer->patience_ms));
     }
     io_->remove(port.id);
+    if (keeper_) keeper_->drop(port.name);
     std::vector<offload::Slot> none;
     port.stop(none);
 }
@@ -331,6 +373,7 @@ std::optional<NicDetails> PeerDataplane::nic(uint16_t id) {
 
 void PeerDataplane::poll() {
     StagelessDataplane::poll();
+    if (keeper_) keeper_->look();
     const bool all = events_->poll([this](offload::PciAddress address) { memory_removed(address); });
     if (!all) spdlog::warn("uevents were lost: a device may have gone unnoticed");
     uint64_t rung = 0;
@@ -344,6 +387,7 @@ void PeerDataplane::poll() {
 
 void PeerDataplane::tick() {
     StagelessDataplane::tick();
+    runs_ = true;
     for (NicPort* port : nics())
         port->tap.set_carrier(port->started && port->link_up.load(std::memory_order_relaxed));
     if (!memory_.memory->revoked()) watch_device();
@@ -351,6 +395,14 @@ void PeerDataplane::tick() {
 
 void PeerDataplane::watch_device() {
     const bool silent = io_->device_is_silent();
+    // Its programs were withdrawn, so that what it might still have held could be used again. It may have
+    // gone on before this thread has seen that it stood still.
+    owes_programs_ = io_->take_withdrawn() || owes_programs_;
+    if (!silent && std::exchange(owes_programs_, false)) {
+        spdlog::warn("peer device: goes on after more than {} ms; it gets its programs again",
+                     settings_.peer->patience_ms);
+        publish();
+    }
     std::string state = silent ? "silent" : host_->loaded() ? "works" : "loads";
     const std::string refusal = host_->loaded() ? host_->refusal() : std::string();
     if (!refusal.empty()) state = "refuses: " + refusal;
@@ -362,8 +414,6 @@ void PeerDataplane::watch_device() {
         spdlog::error("peer device: does not take what it was given: {}", refusal);
     else
         spdlog::info("peer device: forwards");
-    // Its programs were withdrawn, so that what it might still have held could be used again.
-    if (told_ == "silent") publish();
     told_ = std::move(state);
 }
 
@@ -382,6 +432,7 @@ void PeerDataplane::stop_use() {
     std::vector<offload::Slot> none;
     for (NicPort* port : nics()) {
         if (!port->started) continue;
+        if (keeper_) keeper_->drop(port->name);
         port->stop(none);
         port->started = true;  // as far as the control plane goes: it has its tap, and drops
         port->direct = false;

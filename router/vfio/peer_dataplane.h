@@ -16,6 +16,7 @@
 #include "offload/memory/iova_space.h"
 #include "router/dataplane/stageless.h"
 #include "router/vfio/device_events.h"
+#include "router/vfio/keeper.h"
 #include "router/vfio/payload_memory.h"
 #include "router/vfio/peer_host.h"
 #include "router/vfio/peer_packet_io.h"
@@ -25,10 +26,12 @@ namespace pktpit::router {
 
 class PeerDataplane : public StagelessDataplane {
   public:
+    /// `keeper`: one that keeps nothing yet, or none. What an earlier daemon's keeps is let go first.
     /// Errors: another daemon runs the instance, no VFIO or IOMMU, no such memory or too little of it, a NIC
     /// that does not reach it by P2P or that there are no programs for.
     static Result<std::unique_ptr<PeerDataplane>> open(const config::Config& config,
-                                                       const fib::Capacity& capacity, PuntHandler on_punt);
+                                                       const fib::Capacity& capacity, PuntHandler on_punt,
+                                                       KeeperLink keeper);
     ~PeerDataplane() override;
 
     Result<void> create_device(const config::Interface& port) override;
@@ -39,6 +42,7 @@ class PeerDataplane : public StagelessDataplane {
     [[nodiscard]] std::optional<NicDetails> nic(uint16_t port) override;
     void poll() override;
     void tick() override;
+    void take_down() override { taken_down_ = true; }
 
   protected:
     Result<void> start_port(TapPort& port) override;
@@ -50,8 +54,9 @@ class PeerDataplane : public StagelessDataplane {
   private:
     PeerDataplane(const config::Config& config, Fd lock, PuntHandler on_punt)
         : StagelessDataplane(config, std::move(lock), std::move(on_punt)), settings_(config.vfio) {}
-    Result<void> set_up(const config::Config& config, const fib::Capacity& capacity);
+    Result<void> set_up(const config::Config& config, const fib::Capacity& capacity, KeeperLink keeper);
     Result<void> open_memory(uint64_t image_bytes);
+    void begin_keeping(KeeperLink keeper);
     void assign_lanes();
     Result<void> let_reach(const NicPort& port);
     [[nodiscard]] Result<uint8_t> lane_for(const NicPort& port) const;
@@ -61,9 +66,13 @@ class PeerDataplane : public StagelessDataplane {
     void watch_device();
     void memory_removed(offload::PciAddress address);
     void stop_use();
+    [[nodiscard]] bool can_be_left() const;
+    void leave();
     [[nodiscard]] std::vector<NicPort*> nics() const { return ports_as<NicPort>(); }
 
     config::Vfio settings_;
+    bool runs_ = false;                     ///< the start was not refused
+    bool taken_down_ = false;               ///< the end that was asked for
     std::map<std::string, uint8_t> lanes_;  ///< by name: fixed at the start
     struct Mapped {
         std::weak_ptr<offload::DmaDomain> domain;
@@ -72,11 +81,13 @@ class PeerDataplane : public StagelessDataplane {
     std::vector<Mapped> mapped_;
     std::map<unsigned, offload::ByteRange> parts_;  ///< by IOMMU group: what its NICs may write
     std::array<offload::PeerLaneCounters, offload::most_peer_lanes> before_{};  ///< at the last reset
-    std::string told_;                                                          ///< of the device's state
+    bool owes_programs_ = false;
+    std::string told_;  ///< of the device's state
 
     // In order of construction: each is used by what comes after it.
     offload::PciTree tree_;
     offload::VfioContainers containers_;
+    std::unique_ptr<Keeper> keeper_;  ///< null: there is none
     PayloadMemoryHandle memory_;
     PeerPlan plan_;
     offload::CpuMapping own_part_;  ///< of the memory: all but the ports' parts

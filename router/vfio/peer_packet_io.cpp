@@ -73,6 +73,7 @@ void PeerPacketIo::watch_device(uint64_t now) {
     }
     if (now - seen_at_ < patience_ || !readers_[newer_]->inside()) return;
     if (!revoked_) host_.withdraw();
+    withdrawn_.store(true, std::memory_order_relaxed);
     silent_.store(true, std::memory_order_relaxed);
     for (auto& reader : readers_)
         if (reader->inside()) reader->leave();

@@ -40,6 +40,9 @@ class PeerPacketIo : public PortIo {
     void revoke() { revoked_ = true; }
     /// The device has not gone on for longer than it is waited for. Any thread.
     [[nodiscard]] bool device_is_silent() const { return silent_.load(std::memory_order_relaxed); }
+    /// Since the last call its programs were withdrawn for that: they have to be published again when it goes
+    /// on, be it a moment later. Any thread.
+    [[nodiscard]] bool take_withdrawn() { return withdrawn_.exchange(false, std::memory_order_relaxed); }
     /// Frames of the device's that could not be: nothing of its memory is trusted. Any thread.
     [[nodiscard]] uint64_t malformed() const { return malformed_.load(std::memory_order_relaxed); }
 
@@ -78,6 +81,7 @@ class PeerPacketIo : public PortIo {
     uint64_t put_ = 0;    ///< frames for it, ever
     bool revoked_ = false;
     std::atomic<bool> silent_ = false;
+    std::atomic<bool> withdrawn_ = false;
     std::atomic<uint64_t> malformed_ = 0;
     // The device's places as a reader. What it holds it has read since its count of turns became another, so
     // the older place goes when it has done that behind the newer one's beginning.

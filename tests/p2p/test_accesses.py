@@ -34,7 +34,9 @@ def router(bench, counted, routers):
 
 @pytest.fixture(scope="module")
 def accesses(counted, router):
-    return Accesses(counted, IVSHMEM, IVSHMEM_BAR, BAR_MIB)
+    made = Accesses(counted, IVSHMEM, IVSHMEM_BAR, BAR_MIB)
+    made.begin()
+    return made
 
 
 @requirement("in transit no CPU loads or stores a byte of the payload memory; the control: what is for the host is counted")

@@ -4,6 +4,7 @@ else's payload goes there. The daemon sleeps between frames here: interrupts hav
 
 import pytest
 from lib.configuration import BOUNCED_PORT
+from lib.pktpit_router import SHOW
 from lib.scan import Memory
 from lib.topology import PORTS
 from lib.traffic import exchange
@@ -43,6 +44,6 @@ def test_bounced_frames_arrive(router, bench, machine, report, seed, direction):
 
 @requirement("`show ports` says which ports bounce")
 def test_show_ports_says_so(router):
-    payload = {port["name"]: port["nic"]["payload"] for port in router.json("show", "ports")["ports"]}
+    payload = {port["name"]: port["nic"]["payload"] for port in router.guest.json(f"{SHOW} show ports --json")["ports"]}
     assert "bounce" in payload[f"p{BOUNCED_PORT}"]
     assert not any("bounce" in payload[f"p{port}"] for port in DIRECT)

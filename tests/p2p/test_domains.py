@@ -78,7 +78,7 @@ def burst_into(bench, seed, what, port, frames=FRAMES):
 def all_is_well_again(bench, machine, rogue, before, seed, report, what):
     """The daemon finds the ring out of step and resets the NIC, which then has its own ring back."""
     wait_for(lambda: rogue.resets() > before, 10, "the NIC was reset")
-    wait_for(lambda: all(port["up"] for port in rogue.router.json("show", "ports")["ports"]), 20, "the link is up again")
+    wait_for(lambda: all(port["up"] for port in rogue.router.show("ports")["ports"]), 20, "the link is up again")
     for wire in machine.wires:
         wire.drain()
     outcome = exchange(machine.wires, bench.few.burst(FRAMES, f"{seed} {what} afterwards"))

@@ -31,7 +31,7 @@ def test_is_reset(bench, machine, routers, report, seed):
     flood(machine.wires, bench.few.burst(FRAMES, f"{seed} lost", ports=[PORT]))
     wait_for(lambda: resets() == 1, 10, "the NIC was reset")
     assert "out of step" in router.log()
-    wait_for(lambda: all(port["up"] for port in router.json("show", "ports")["ports"]), 20, "the link is up again")
+    wait_for(lambda: all(port["up"] for port in router.show("ports")["ports"]), 20, "the link is up again")
     for wire in machine.wires:
         wire.drain()
     burst = bench.few.burst(FRAMES, f"{seed} after the reset")

@@ -2,13 +2,12 @@
 """Reloads that open NICs again, under load: VFIO takes and gives them while the daemon lives."""
 
 import json
-import threading
 
 import pytest
 from lib.configuration import BOUNCED_PORT, configuration
 from lib.pktpit_router import SHOW
 from lib.topology import PORTS
-from lib.traffic import exchange, flood
+from lib.traffic import Load, exchange
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
@@ -31,27 +30,8 @@ def reload(router, wanted, check=True):
     return router.guest.run(f"{SHOW} reload", check=check)
 
 
-class Load:
-    """Frames into all ports for as long as this lasts."""
-
-    def __init__(self, wires, burst):
-        self.wires, self.burst, self.ended = wires, burst, threading.Event()
-        self.thread = threading.Thread(target=self.send)
-
-    def send(self):
-        while not self.ended.is_set():
-            flood(self.wires, self.burst)
-
-    def __enter__(self):
-        self.thread.start()
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.thread.join()
-
-
 def ports_up(router):
-    return {port["name"] for port in router.json("show", "ports")["ports"] if port["up"]}
+    return {port["name"] for port in router.show("ports")["ports"] if port["up"]}
 
 
 def wait_up(router, names):
@@ -112,12 +92,12 @@ def test_removed_and_added(router, machine, bench, seed, report):
 def test_refused(router, machine, bench, seed, report):
     reload(router, changed(bench, None))
     wait_up(router, {f"p{port}" for port in range(PORTS)})
-    before = router.json("show", "config")
+    before = router.show("config")
     refused = changed(bench, "MTU of all")
     refused["interfaces"]["p2"]["pci"] = "0000:00:00.0"  # the host bridge
     with Load(machine.wires, bench.few.burst(500, f"{seed} load refused", largest=SMALL_MTU)):
         status, said = reload(router, refused, check=False)
     assert status != 0 and "/interfaces/p2/pci" in said, said
     wait_up(router, {f"p{port}" for port in range(PORTS)})
-    assert router.json("show", "config") == before
+    assert router.show("config") == before
     forwards(router, machine, bench, seed, report, "reload: refused")

@@ -14,7 +14,7 @@ OUT = 2
 
 
 def up(router):
-    return {port["name"] for port in router.json("show", "ports")["ports"] if port["up"]}
+    return {port["name"] for port in router.show("ports")["ports"] if port["up"]}
 
 
 @requirement("a NIC that is taken out is absent, the others forward, and when it is put back it forwards again, with no restart")

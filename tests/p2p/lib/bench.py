@@ -4,7 +4,7 @@
 import shutil
 import time
 
-from lib import configuration, kernel_router, touch_payloads
+from lib import ask, configuration, kernel_router, touch_payloads
 from lib.emulator import find_qemu
 from lib.initramfs import Initramfs
 from lib.kernel import TUN, VFIO, find_kernel
@@ -43,6 +43,7 @@ class Bench:
         self.initramfs.modules(self.kernel, VFIO + TUN)
         for name in ("pktpitd", "pktpit"):
             self.initramfs.program(BUILD / "router" / name)
+        self.initramfs.file("bin/ask", ask.built(), 0o755)
         self.initramfs.file("lib/touch_payloads.so", touch_payloads.built())
         for world in (self.full, self.few):
             for memory in configuration.MEMORIES:

@@ -2,9 +2,10 @@
 """The guest router's configuration files."""
 
 import json
+from copy import deepcopy
 
 from lib.routes import NEXT_HOPS, host_address, host_mac
-from lib.topology import IVSHMEM, IVSHMEM_BAR, NIC_ADDRESSES, NVME, PORTS, text_mac
+from lib.topology import IVSHMEM, IVSHMEM_BAR, NVME, ONE_SWITCH, PORTS, text_mac
 from lib.traffic import SENDER
 
 BAR = {"kind": "pci_bar", "pci": IVSHMEM, "bar": IVSHMEM_BAR}
@@ -25,20 +26,23 @@ JUMBO_MTU = 9000
 PEER_TABLE_MIB = 8
 
 
-def configuration(memory, world):
+def configuration(memory, world, layout=ONE_SWITCH):
+    """`layout`: where NICs and ivshmem are."""
     made = {
         "dataplane": "vfio",
         "instance": "p2p",
-        "interfaces": {f"p{port}": {"pci": NIC_ADDRESSES[port],
+        "interfaces": {f"p{port}": {"pci": layout.nics[port],
                                     "addresses": [f"{host_address(4, port, 1)}/24", f"{host_address(6, port, 1)}/64"]}
                        for port in range(PORTS)},
-        "vfio": MEMORIES[memory],
+        "vfio": deepcopy(MEMORIES[memory]),
         "workers": {"polling": POLLING.get(memory, "adaptive")},
         "routes_files": [{"path": f"{world}{family}.txt",
                           "next_hops": {str(hop.number): hop.address(family) for hop in NEXT_HOPS}} for family in (4, 6)],
         "neighbours": [{"address": address, "mac": text_mac(mac), "interface": f"p{port}"}
                        for address, mac, port in stations()],
     }
+    if made["vfio"]["payload_memory"].get("pci") == IVSHMEM:
+        made["vfio"]["payload_memory"]["pci"] = layout.ivshmem
     if memory == "bounce":
         made["interfaces"][f"p{BOUNCED_PORT}"]["payload"] = "bounce"
     if memory == "peer":

@@ -32,7 +32,8 @@ class BootFailed(AssertionError):
 
 
 class Machine:
-    def __init__(self, kernel, initramfs, nic="e1000e", qemu=("qemu-system-x86_64",), more=lambda directory: []):
+    def __init__(self, kernel, initramfs, nic="e1000e", qemu=("qemu-system-x86_64",), more=lambda directory: [],
+                 layout=topology.ONE_SWITCH):
         """`initramfs` is written (Initramfs.write) into the machine's directory. `more(directory)`: other options of QEMU's."""
         self.directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=memory_directory()))
         self.process, self.guest, self.qmp, self.wires, self.bars = None, None, None, [], {}
@@ -41,7 +42,7 @@ class Machine:
             initramfs.write(self.directory / "initramfs")
             with open(self.directory / "disk", "wb") as disk:
                 disk.truncate(1 << 20)
-            options = topology.qemu_options(self.directory, kernel.image, self.directory / "initramfs", nic)
+            options = topology.qemu_options(self.directory, kernel.image, self.directory / "initramfs", nic, layout)
             self._start([*qemu, *options, *more(self.directory)])
         except BaseException:
             self.close()

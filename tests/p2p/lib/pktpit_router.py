@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The real daemon and the real command-line tool, in the guest."""
 
-import json
-
+from lib.ask import ask
 from lib.guest import CommandFailed
 from lib.topology import NVME, PORTS
 from lib.waiting import wait_for
 
 INSTANCE = "p2p"
 SHOW = f"pktpit --instance {INSTANCE}"
+SOCKET = f"/run/pktpit/{INSTANCE}.sock"
 ACCEPTS = "00010000"  # the flags of a listening socket in /proc/net/unix
 LOG, PID, STATUS = "/run/pktpitd.log", "/run/pktpitd.pid", "/run/pktpitd.status"
 
@@ -57,7 +57,7 @@ class PktpitRouter:
         wait_for(event, deadline, "the daemon's ports are up", 0.1)
         wait_for(self._has_its_routes, deadline, f"{self.expected} routes are in place")
         # A NIC's link comes up when it likes, and its event is read after that.
-        wait_for(lambda: all(port["up"] for port in self.json("show", "ports")["ports"]), deadline, "the daemon has seen all links")
+        wait_for(lambda: all(port["up"] for port in self.show("ports")["ports"]), deadline, "the daemon has seen all links")
 
     def _has_its_routes(self):
         try:
@@ -72,11 +72,12 @@ class PktpitRouter:
         self.guest.wait_for("! awk '{print $5}' /proc/net/if_inet6 | grep -q '^[4-7c-f]'", 10, "duplicate address detection")
         self.settled = True
 
-    def json(self, *words):
-        return self.guest.json(f"{SHOW} {' '.join(words)} --json")
+    def show(self, what):
+        """What `pktpit show WHAT --json` prints."""
+        return ask(self.guest, SOCKET, f"/v1/{what}")
 
     def counters(self):
-        return self.json("show", "counters")
+        return self.show("counters")
 
     def verdicts(self):
         return self.counters()["totals"]["verdicts"]
@@ -87,10 +88,10 @@ class PktpitRouter:
 
     def all_in_fib(self):
         """Also those of a link that came up late, which go there a piece at a time."""
-        return sum(self.json("show", "memory")["fib"]["prefixes"].values()) >= self.expected
+        return sum(self.show("memory")["fib"]["prefixes"].values()) >= self.expected
 
     def routes(self):
-        return self.json("show", "routes", "--limit", "1")["total"]
+        return self.show("routes?limit=1")["total"]
 
     def kill(self):
         """kill -9, and gone."""

@@ -8,6 +8,7 @@ headers are found by. Each frame has a tag of 16 bytes: the marker, its number, 
 
 import random
 import select
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -124,6 +125,25 @@ def flood(wires, burst):
     for wire, queue in zip(wires, queues):
         while queue and wire.try_send(queue[-1]):
             queue.pop()
+
+
+class Load:
+    """Frames into all ports for as long as this lasts."""
+
+    def __init__(self, wires, burst):
+        self.wires, self.burst, self.ended = wires, burst, threading.Event()
+        self.thread = threading.Thread(target=self.send)
+
+    def send(self):
+        while not self.ended.is_set():
+            flood(self.wires, self.burst)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
 
 
 def drain(wires, quiet=0.3):
