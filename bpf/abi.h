@@ -37,6 +37,8 @@
 #define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
 #define PP_MAP_FILTER_IMAGE "filter_image"     /* ARRAY, mmapable, one value: bpf/filter_layout.h */
 #define PP_MAP_FILTER_COUNTERS "filter_counters" /* PERCPU_ARRAY: counter -> struct pp_filter_counters */
+#define PP_MAP_GUARD "guard"                     /* ARRAY, mmapable, one value: struct pp_guard */
+#define PP_MAP_POLICE_SHARES "police_shares"     /* PERCPU_ARRAY: bucket -> __u64, taken and not spent */
 #define PP_MAP_ORDER "order"                     /* ARRAY, mmapable, one value: struct pp_order */
 
 /* In the offset of a table that a program is loaded with: what interfaces of VRFs bring is looked up in

@@ -5,6 +5,7 @@
 
 #include "bpf/bpf_common.h"
 #include "bpf/filter_layout.h"
+#include "bpf/guard_layout.h"
 
 /* Set by user space before loading. */
 const volatile struct pp_fib_geometry geometry;
@@ -25,6 +26,9 @@ const volatile __u32 watch_daemon;
 
 /* Of the filter image. half_bytes 0: packets of this port meet no filter. */
 const volatile struct pp_filter_shape filter_shape;
+
+/* What packets of this port can meet beside filters: PP_GUARD_RPF and so on. */
+const volatile __u32 guards;
 
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
@@ -102,6 +106,21 @@ struct {
     __type(key, __u32);
     __type(value, struct pp_filter_counters);
 } filter_counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct pp_guard));
+} guard SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, PP_BUCKETS);
+    __type(key, __u32);
+    __type(value, __u64);
+} police_shares SEC(".maps");
 
 PP_INLINE struct pp_order* pp_order_of_sockets(void) {
     __u32 zero = 0;

@@ -130,6 +130,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(kind != PP_ADJ_FORWARD)) {
         enum pp_verdict host =
             pp_kind_host(f, kind, pp_fib_adjacency_at(f->image, f->geometry, adjacency)->interface);
+        if (host == PP_HOST_LOCAL && pp_fails_rpf(f, kind, 1)) return PP_DROP_RPF;
         if (host) return host;
     }
 
@@ -145,6 +146,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source4(f->ctx, f->l3_offset, f->interface);
         if (forbidden) return forbidden;
     }
+    if (pp_fails_rpf(f, kind, 0)) return PP_DROP_RPF;
 
     enum pp_verdict options = PP_NONE;
     if (unlikely(header_length > 20)) {
@@ -165,6 +167,7 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         enum pp_verdict filtered = pp_filtered(f, out->interface, 0, PP_FORWARDED);
         if (unlikely(filtered != PP_FORWARDED)) return filtered;
     }
+    if (pp_exceeds_rate(f)) return PP_DROP_POLICE;
     /* TTL, protocol and checksum are one word, and little-endian: one load and one store. */
     __u32 checksum = pp_checksum_ttl_minus_one((__u16)(ttl_word >> 16));
     words[2].value = ((ttl_word & 0xffff) - 1) | checksum << 16;

@@ -111,6 +111,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
     if (unlikely(kind != PP_ADJ_FORWARD)) {
         enum pp_verdict host =
             pp_kind_host(f, kind, pp_fib_adjacency_at(f->image, f->geometry, adjacency)->interface);
+        if (host == PP_HOST_LOCAL && pp_fails_rpf(f, kind, 1)) return PP_DROP_RPF;
         if (host) return host;
     }
 
@@ -126,6 +127,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
         enum pp_verdict forbidden = (enum pp_verdict)pp_forbidden_source6(f->ctx, f->l3_offset, f->interface);
         if (forbidden) return forbidden;
     }
+    if (pp_fails_rpf(f, kind, 0)) return PP_DROP_RPF;
 
     if (unlikely(hop_by_hop)) {
         enum pp_verdict options = pp_hop_by_hop(f->ctx, f->l3_offset, payload);
@@ -144,6 +146,7 @@ PP_INLINE enum pp_verdict pp_ipv6(struct pp_frame* f, struct pp_egress* out) {
         enum pp_verdict filtered = pp_filtered(f, out->interface, 0, PP_FORWARDED);
         if (unlikely(filtered != PP_FORWARDED)) return filtered;
     }
+    if (pp_exceeds_rate(f)) return PP_DROP_POLICE;
     ip[7]--;
     f->packet_end = f->l3_offset + PP_IPV6_HEADER + payload;
     return PP_FORWARDED;

@@ -51,6 +51,12 @@ PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int obser
     PP_BARRIER(index);
     index &= PP_VERDICT_CAPACITY - 1;
     __u32 action = pp_actions[index];
+    if (guards & PP_GUARD_HOST && action == PP_ACTION_HOST) {
+        index = pp_host_policed(ctx, index) & (PP_VERDICT_CAPACITY - 1);
+        PP_BARRIER(index);
+        index &= PP_VERDICT_CAPACITY - 1;
+        action = pp_actions[index];
+    }
     if (action == PP_ACTION_PUNT) {
         index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
         PP_BARRIER(index);
@@ -193,6 +199,17 @@ PP_INLINE enum pp_verdict pp_filter_others(const struct pp_frame* f, const struc
     return pp_filtered(f, leaving ? out->interface : 0, action == PP_ACTION_HOST, verdict);
 }
 
+/* The rate of the ingress interface for what is not dropped already, and not forwarded here. */
+PP_INLINE enum pp_verdict pp_police_others(const struct pp_frame* f, enum pp_verdict verdict) {
+    if (f->ethertype != PP_ETHERTYPE_IPV4 && f->ethertype != PP_ETHERTYPE_IPV6) return verdict;
+    __u32 index = verdict & (PP_VERDICT_CAPACITY - 1);
+    PP_BARRIER(index);
+    index &= PP_VERDICT_CAPACITY - 1;
+    const __u32 action = pp_actions[index];
+    if (action != PP_ACTION_HOST && action != PP_ACTION_PUNT) return verdict;
+    return pp_exceeds_rate(f) ? PP_DROP_POLICE : verdict;
+}
+
 /* `observe` is known when this is compiled. */
 PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
     if (observe) pp_observe_begin(ctx);
@@ -234,6 +251,7 @@ again:
         if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset ||
             f.interface & PP_ALL_ROUTES) {
             if (pp_has_filters()) verdict = pp_filter_others(&f, &out, verdict);
+            if (guards & PP_GUARD_POLICE) verdict = pp_police_others(&f, verdict);
             return PP_FINISH(ctx, verdict);
         }
         const int kernels =

@@ -3,19 +3,19 @@
  *
  * The order of reasons, the same for IPv4 and IPv6: what the kernel is to have (its own addresses, own-subnet
  * broadcast, link-local) before anything that forbids forwarding, since a source such as 0.0.0.0 may well
- * speak to the router itself and it is then the kernel's business to judge it. Then what no route can make
- * right: the link-layer broadcast, martians, sources that are the router's or a broadcast address, forbidden
- * options. Then the routing decision (RFC 1812 5.2.1.1
- * has it before the TTL; Linux too answers "no route" for a packet whose TTL is 1); what only the kernel can
- * forward is its own to judge from here on. Then the TTL, before the
- * next hop's MAC address is asked for: a traceroute must not cause neighbour resolution. Then neighbour,
- * egress, and last what the daemon finishes itself and for which it needs a complete adjacency: IPv4 options,
- * packets too big. */
+ * speak to the router itself and it is then the kernel's business to judge it, but for the reverse path where
+ * that is checked. Then what no route can make right: the link-layer broadcast, martians, sources that are
+ * the router's or a broadcast address or have no way back, forbidden options. Then the routing decision (RFC
+ * 1812 5.2.1.1 has it before the TTL; Linux too answers "no route" for a packet whose TTL is 1); what only
+ * the kernel can forward is its own to judge from here on. Then the TTL, before the next hop's MAC address is
+ * asked for: a traceroute must not cause neighbour resolution. Then neighbour, egress, and last what the
+ * daemon finishes itself and for which it needs a complete adjacency: IPv4 options, packets too big. */
 #ifndef PKTPIT_BPF_ROUTE_H
 #define PKTPIT_BPF_ROUTE_H
 
 #include "bpf/bpf_common.h"
 #include "bpf/filter.h"
+#include "bpf/guard.h"
 
 PP_INLINE __u32 pp_kind(const struct pp_egress* out) {
     return (__u32)(out->next >> 48) & 0xff;

@@ -77,7 +77,14 @@ enum pp_action {
     X(DROP_AGGREGATION, DROP, "drop_aggregation",                                                            \
       "for a group of the aggregation service, which refuses it: show aggregation")                          \
     X(DROP_FILTER, DROP, "drop_filter", "a filter's rule drops it")                                          \
-    X(HOST_FILTER, HOST, "host_filter", "a filter's rule gives it to the kernel")
+    X(HOST_FILTER, HOST, "host_filter", "a filter's rule gives it to the kernel")                            \
+    X(DROP_RPF, DROP, "drop_rpf",                                                                            \
+      "no route back to its source, or none by the interface that it came in by")                            \
+    X(DROP_POLICE, DROP, "drop_police", "above the rate of the interface that it came in by")                \
+    X(DROP_HOST_ARP, DROP, "drop_host_arp", "to the host, above the rate of ARP and neighbour discovery")    \
+    X(DROP_HOST_ICMP, DROP, "drop_host_icmp", "to the host, above the rate of ICMP")                         \
+    X(DROP_HOST_BGP, DROP, "drop_host_bgp", "to the host, above the rate of BGP")                            \
+    X(DROP_HOST_OTHER, DROP, "drop_host_other", "to the host, above the rate of all else")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

@@ -16,6 +16,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "config/filter.h"
+#include "config/guard.h"
 
 namespace pktpit::config {
 
@@ -67,10 +68,13 @@ struct Interface {
     std::optional<Wire> wire;  ///< of a port of `model`
     std::string nic_port;      ///< of a port of `model`: "nic0/1"; empty: the next that is free
     GenericVlan generic_vlan = GenericVlan::refuse;
-    std::string vrf{};          ///< in whose routes its packets are looked up; empty: the default VRF
-    std::string description{};  ///< for people
-    std::string filter_in{};    ///< what comes in by it passes this filter; empty: none
-    std::string filter_out{};   ///< the same of what is forwarded out by it
+    std::string vrf{};                ///< in whose routes its packets are looked up; empty: the default VRF
+    std::string description{};        ///< for people
+    std::string filter_in{};          ///< what comes in by it passes this filter; empty: none
+    std::string filter_out{};         ///< the same of what is forwarded out by it
+    Rpf rpf = Rpf::off;               ///< how the sources of what comes in by it are checked
+    std::optional<Rate> police_in{};  ///< what may come in by it; absent: all that comes
+    uint32_t sample = 0;              ///< one in so many of its packets goes to sFlow collectors; 0: none
     bool operator==(const Interface&) const = default;
 };
 
@@ -288,6 +292,23 @@ struct TcpService {
     [[nodiscard]] std::string listen() const;  ///< "127.0.0.1:9100" or "[::1]:9100"; empty: off
 };
 
+struct SflowCollector {
+    IpAddress address;
+    uint16_t port = 6343;
+    bool operator==(const SflowCollector&) const = default;
+};
+
+/// Samples of packets, and counters, for collectors (docs/sflow.md).
+struct Sflow {
+    static constexpr size_t most_collectors = 8;
+
+    std::vector<SflowCollector> collectors;  ///< empty: off
+    IpAddress agent;                         ///< who the router is to them
+    uint32_t header_bytes = 128;             ///< of a packet
+    uint32_t counters_s = 30;                ///< between counters; 0: none are sent
+    bool operator==(const Sflow&) const = default;
+};
+
 struct Config {
     std::string instance = "default";  ///< names the pin directory, the socket and the state file
     std::string dataplane = "xdp";
@@ -295,6 +316,8 @@ struct Config {
     std::map<std::string, Interface> interfaces;
     Vrfs vrfs;
     Filters filters;  ///< by name
+    HostPolice host_police;
+    Sflow sflow;
     std::vector<StaticRoute> routes;
     std::vector<RoutesFile> routes_files;
     std::vector<StaticNeighbour> neighbours;

@@ -63,6 +63,11 @@ std::string or_none(const std::string& name) {
     return name.empty() ? "none" : name;
 }
 
+std::string rate(const std::optional<Rate>& one) {
+    if (!one) return "any";
+    return rate_text(one->bits_per_second) + ", " + std::to_string(one->burst_bytes) + " bytes at once";
+}
+
 std::string mtu(const Interface& one) {
     return one.mtu ? std::to_string(*one.mtu) : "the device's own";
 }
@@ -92,6 +97,14 @@ void describe_interface(Lines& out, const Interface& running, const Interface& w
     compare(out, name + "VRF", vrf_name(running.vrf), vrf_name(wanted.vrf));
     compare(out, name + "filter of what comes in", or_none(running.filter_in), or_none(wanted.filter_in));
     compare(out, name + "filter of what leaves", or_none(running.filter_out), or_none(wanted.filter_out));
+    if (running.sample != wanted.sample) {
+        const auto text = [](uint32_t one_in) {
+            return one_in == 0 ? std::string("none") : "one packet in " + std::to_string(one_in);
+        };
+        out.push_back(name + "samples: " + text(running.sample) + " → " + text(wanted.sample));
+    }
+    compare(out, name + "checks of sources", to_string(running.rpf), to_string(wanted.rpf));
+    compare(out, name + "rate of what comes in", rate(running.police_in), rate(wanted.police_in));
     if (running.mtu != wanted.mtu) out.push_back(name + "MTU " + mtu(running) + " → " + mtu(wanted));
     if (running.forwarding != wanted.forwarding)
         out.push_back(name + "forwarding: " + to_string(running.forwarding) + " → " +
@@ -280,6 +293,33 @@ void describe_filters(Lines& out, const Filters& running, const Filters& wanted)
         if (!wanted.contains(name)) out.push_back("filter " + name + ": remove");
 }
 
+void describe_sflow(Lines& out, const Sflow& running, const Sflow& wanted) {
+    const auto text = [](const Sflow& one) {
+        std::string all;
+        for (const SflowCollector& collector : one.collectors)
+            all += (all.empty() ? "" : ", ") + collector.address.to_string() + " port " +
+                   std::to_string(collector.port);
+        return all.empty() ? "none" : all + ", from " + one.agent.to_string();
+    };
+    compare(out, "sFlow collectors", text(running), text(wanted));
+    compare(out, "sFlow: bytes of a packet", running.header_bytes, wanted.header_bytes);
+    compare(out, "sFlow: seconds between counters", running.counters_s, wanted.counters_s);
+}
+
+void describe_host_police(Lines& out, const HostPolice& running, const HostPolice& wanted) {
+    const auto one = [&](const char* name, const std::optional<uint32_t>& before,
+                         const std::optional<uint32_t>& after) {
+        const auto text = [](const std::optional<uint32_t>& rate) {
+            return rate ? std::to_string(*rate) + " packets a second" : "any";
+        };
+        compare(out, "to the host, " + std::string(name), text(before), text(after));
+    };
+    one("ARP", running.arp, wanted.arp);
+    one("ICMP", running.icmp, wanted.icmp);
+    one("BGP", running.bgp, wanted.bgp);
+    one("all else", running.other, wanted.other);
+}
+
 void describe_vrfs(Lines& out, const Config& running, const Config& wanted) {
     for (const auto& [name, vrf] : wanted.vrfs) {
         const auto found = running.vrfs.find(name);
@@ -306,6 +346,8 @@ std::vector<std::string> describe_difference(const Config& running, const Config
 
     describe_vrfs(out, running, wanted);
     describe_filters(out, running.filters, wanted.filters);
+    describe_host_police(out, running.host_police, wanted.host_police);
+    describe_sflow(out, running.sflow, wanted.sflow);
     for (const auto& [name, one] : wanted.interfaces) {
         auto found = running.interfaces.find(name);
         if (found != running.interfaces.end())

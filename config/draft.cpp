@@ -58,6 +58,10 @@ Draft read_draft(const json& document, Errors& errors) {
         read_aggregation(*found, draft.settings.aggregation, errors);
     if (auto found = document.find("filters"); found != document.end())
         read_filters(*found, draft.settings.filters, errors);
+    if (auto found = document.find("host_police"); found != document.end())
+        read_host_police(*found, draft.settings.host_police);
+    if (auto found = document.find("sflow"); found != document.end())
+        read_sflow(*found, draft.settings.sflow, errors);
     if (auto found = document.find("interfaces"); found != document.end())
         for (const auto& [name, node] : found->items())
             draft.interfaces.push_back(read_interface(name, node, errors));

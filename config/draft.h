@@ -101,6 +101,13 @@ void read_fpm(const nlohmann::json& node, Fpm& out, Errors& errors);
 void read_tcp_service(const nlohmann::json& node, const std::string& where, TcpService& out, Errors& errors);
 void read_filters(const nlohmann::json& node, Filters& out, Errors& errors);
 nlohmann::json filters_json(const Filters& filters);
+// Sources that are checked, and rates (guard_json.cpp).
+void read_guards(const nlohmann::json& node, const std::string& where, Interface& out, Errors& errors);
+void read_host_police(const nlohmann::json& node, HostPolice& out);
+// Samples of packets (sflow_json.cpp).
+void read_sflow(const nlohmann::json& node, Sflow& out, Errors& errors);
+nlohmann::json sflow_json(const Sflow& sflow);
+nlohmann::json host_police_json(const HostPolice& host);
 Wire read_wire(const nlohmann::json& node, const std::string& where, Errors& errors);
 /// Returns whether a BAR is named.
 bool read_payload_memory(const nlohmann::json& node, PayloadMemory& out);

@@ -23,6 +23,8 @@ void check_meaning(const Draft& draft, const InterfaceExists& exists, Errors& er
     check_interfaces(draft, exists, errors);
     check_vrfs(draft, errors);
     check_filters(draft, errors);
+    check_guards(draft, errors);
+    check_sflow(draft, errors);
     check_workers(draft.settings, errors);
     check_vfio(draft, errors);
     check_dpdk(draft, exists, errors);

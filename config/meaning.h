@@ -48,6 +48,10 @@ void check_interfaces(const Draft& draft, const InterfaceExists& exists, Errors&
 void check_vrfs(const Draft& draft, Errors& errors);
 /// Rules that can never match, sets that are too large, and who names them.
 void check_filters(const Draft& draft, Errors& errors);
+/// Checks of sources and rates where nobody could keep to them.
+void check_guards(const Draft& draft, Errors& errors);
+/// Who is sampled for nobody, or cannot be.
+void check_sflow(const Draft& draft, Errors& errors);
 void check_workers(const Config& settings, Errors& errors);
 /// What belongs to a port of the `vfio` dataplane, and to no other.
 void check_vfio(const Draft& draft, Errors& errors);

@@ -28,6 +28,8 @@ PlacedInterface read_interface(const std::string& name, const json& node, Errors
     if (auto found = node.find("filter_in"); found != node.end()) value.filter_in = found->get<std::string>();
     if (auto found = node.find("filter_out"); found != node.end())
         value.filter_out = found->get<std::string>();
+    read_guards(node, out.where, value, errors);
+    if (auto found = node.find("sample"); found != node.end()) value.sample = found->get<uint32_t>();
     if (auto found = node.find("mtu"); found != node.end()) value.mtu = found->get<uint32_t>();
     if (auto found = node.find("xdp_mode"); found != node.end()) {
         out.has_xdp_mode = true;

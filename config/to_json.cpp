@@ -107,6 +107,12 @@ json interface_json(const Interface& interface) {
     out["vrf"] = vrf_name(interface.vrf);
     if (!interface.filter_in.empty()) out["filter_in"] = interface.filter_in;
     if (!interface.filter_out.empty()) out["filter_out"] = interface.filter_out;
+    if (interface.rpf != Rpf::off) out["rpf"] = to_string(interface.rpf);
+    if (interface.sample != 0) out["sample"] = interface.sample;
+    if (interface.police_in) {
+        out["police_in"] = rate_text(interface.police_in->bits_per_second);
+        out["police_burst"] = interface.police_in->burst_bytes;
+    }
     return out;
 }
 
@@ -190,6 +196,7 @@ json to_json(const Config& config) {
                 {"interfaces", json::object()},
                 {"vrfs", json::object()},
                 {"filters", filters_json(config.filters)},
+                {"host_police", host_police_json(config.host_police)},
                 {"routes", json::array()},
                 {"routes_files", json::array()},
                 {"neighbours", json::array()},
@@ -232,6 +239,7 @@ json to_json(const Config& config) {
     if (config.fpm.enabled) out["fpm"] = fpm_json(config.fpm);
     if (config.metrics.enabled) out["metrics"] = tcp_service_json(config.metrics);
     if (config.web.enabled) out["web"] = tcp_service_json(config.web);
+    if (!config.sflow.collectors.empty()) out["sflow"] = sflow_json(config.sflow);
     for (const auto& [name, group] : config.aggregation)
         out["aggregation"]["groups"][name] = group_json(group);
     if (!config.user.empty()) out["user"] = config.user;

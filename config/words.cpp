@@ -109,6 +109,11 @@ std::string to_string(RouteType type) {
     return "unicast";
 }
 
+std::string to_string(Rpf rpf) {
+    if (rpf == Rpf::off) return "off";
+    return rpf == Rpf::loose ? "loose" : "strict";
+}
+
 std::string vlan_protocol_name(uint16_t tpid) {
     return tpid == 0x88a8 ? "802.1ad" : "802.1Q";
 }

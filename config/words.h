@@ -21,6 +21,7 @@ std::string to_string(ElementType type);        ///< "int32", "bfp16"
 std::string to_string(MemoryKind kind);         ///< "hugepages", …
 std::string to_string(ModelTransfer transfer);  ///< "write", "read" or "bounce"
 std::string to_string(RouteType type);          ///< "unicast", …
+std::string to_string(Rpf rpf);                 ///< "off", "loose" or "strict"
 std::string vlan_protocol_name(uint16_t tpid);  ///< "802.1Q" or "802.1ad"
 std::string vrf_name(const std::string& vrf);   ///< as in a file: "default" for the default one
 std::string to_string(const NextHop& hop);      ///< "via 192.0.2.1 on eth0 weight 3"

@@ -145,7 +145,7 @@ class Control {
     /// it is called on a thread of the API's own, any of them, and waits: files are read and checked on
     /// neither that thread nor the loop's.
     virtual tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder& order) = 0;
-    /// The reload that waits to be confirmed stays. Error: none does.
+    /// As reload(), on a thread of the API's. The reload that waits to be confirmed stays. Error: none does.
     virtual Result<nlohmann::json> confirm() = 0;
     /// As reload(), on a thread of the API's. Error: that one is not kept.
     virtual Result<nlohmann::json> configs(const ConfigsQuery& query) = 0;

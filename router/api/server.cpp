@@ -323,10 +323,8 @@ struct ApiServer::State : Answers {
         add_audited("POST", "/v1/confirm", [this](const json& body) {
             if (!body.is_object() || !body.empty())
                 return refusal(400, Error{"", "not an empty object", "{}", ""});
-            return ask([&] {
-                auto done = control.confirm();
-                return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
-            });
+            auto done = control.confirm();
+            return done ? Answer{200, std::move(*done)} : refusal(409, done.error());
         });
         for (const bool difference : {false, true})
             add("GET", difference ? "/v1/configs/diff" : "/v1/configs",

@@ -75,6 +75,7 @@ class Application {
         add_show();
         add_routes();
         add_lookup();
+        add_filter();
         add_table();
         add_counters();
         add_trace();
@@ -229,6 +230,19 @@ class Application {
         for (const auto& [name, description] : bench_commands())
             measure->add_subcommand(name, description);
         add(&app_, "demo", "shows the router at work, in network namespaces of its own (root)", &demo);
+    }
+
+    void add_filter() {
+        CLI::App* filter = add_group("filter", "makes filters of what others have");
+        CLI::App* import =
+            add(filter, "import", "rules of another program as /filters of a configuration",
+                [this](const Session& session) { return import_filters(session, options_.file); });
+        import->add_option("PROGRAM", options_.words, "nftables")
+            ->required()
+            ->expected(1)
+            ->check(CLI::IsMember({"nftables"}));
+        import->add_option("FILE", options_.file, "what `nft -j list ruleset` prints; -: the standard input")
+            ->required();
     }
 
     void add_show() {

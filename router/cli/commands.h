@@ -44,6 +44,9 @@ int show_memory(const Session& session);
 int show_routes_summary(const Session& session, const std::string& vrf = {});
 int show_vrfs(const Session& session);
 int show_filters(const Session& session);
+/// What `nft -j list ruleset` has printed ("-": on the standard input) as /filters, to the standard output;
+/// what is not in them, to the standard error. exit_wrong if there is any.
+int import_filters(const Session& session, const std::string& path);
 int show_next_hop_groups(const Session& session);
 int show_route(const Session& session, const std::string& address, const std::string& vrf = {});
 int show_neighbours(const Session& session);

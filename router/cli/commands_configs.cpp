@@ -75,6 +75,20 @@ int show_configs(const Session& session) {
     return exit_ok;
 }
 
+namespace {
+
+/// "strict, 100 Mbit/s": how sources are checked, and the rate of what comes in.
+std::string guards_of(const json& interface) {
+    const json& guards = part_of(interface, "guards");
+    std::string text = text_of(guards, "rpf", "off");
+    if (text == "off") text.clear();
+    if (const std::string rate = text_of(guards, "police_in", ""); !rate.empty())
+        text += (text.empty() ? "" : ", ") + rate;
+    return text;
+}
+
+}  // namespace
+
 int show_interfaces(const Session& session, std::chrono::duration<double> interval) {
     const auto before = fetch(session, "/v1/counters");
     if (!before) return before.error();
@@ -100,6 +114,7 @@ int show_interfaces(const Session& session, std::chrono::duration<double> interv
                  {"TX", Align::right},
                  {"", Align::right},
                  {"DROPS", Align::right},
+                 {"GUARDS"},
                  {"LAST FLAP"},
                  {"FLAPS", Align::right},
                  {"DESCRIPTION", Align::left, true}});
@@ -115,11 +130,11 @@ int show_interfaces(const Session& session, std::chrono::duration<double> interv
                                                  : Cell("down", Colour::red);
         table.add_row({name, state, format_packet_rate(rate.rx_packets), format_bit_rate(rate.rx_bits),
                        format_packet_rate(rate.tx_packets), format_bit_rate(rate.tx_bits),
-                       format_count(number_of(port, "drops")),
+                       format_count(number_of(port, "drops")), guards_of(port),
                        ever ? day_and_time(real_of(changes, "last")) : "never",
                        std::to_string(number_of(changes, "count")), text_of(port, "description", "")});
         for (const json& vlan : part_of(port, "vlans"))
-            table.add_row({"  " + text_of(vlan, "name"), "", "", "", "", "", "", "", "",
+            table.add_row({"  " + text_of(vlan, "name"), "", "", "", "", "", "", guards_of(vlan), "", "",
                            text_of(vlan, "description", "")});
     }
     session.terminal.out << modelled_line(*body)

@@ -89,6 +89,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (auto done = apply_vrfs(wanted, transaction); !done) return done;
     if (auto done = apply_interfaces(wanted, first, transaction); !done) return done;
     if (auto done = apply_filters(wanted, routes, transaction); !done) return done;
+    if (auto done = apply_guards(wanted, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
     refresh_host_addresses();
     apply_routing(wanted, transaction);

@@ -6,7 +6,7 @@
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
 /// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp,
-/// apply_filters.cpp: a configuration. events.cpp: what the kernel says.
+/// apply_filters.cpp, apply_guards.cpp: a configuration. events.cpp: what the kernel says.
 #pragma once
 
 #include <chrono>
@@ -171,6 +171,8 @@ class ControlPlane : private KernelListener {
     };
     Result<void> apply_filters(const config::Config& wanted, const WantedRoutes& routes,
                                Transaction& transaction);
+    // apply_guards.cpp
+    Result<void> apply_guards(const config::Config& wanted, Transaction& transaction);
     Result<void> number_filters(const config::Config& wanted, RunningFilters& next) const;
 
     // apply_interfaces.cpp
@@ -212,6 +214,7 @@ class ControlPlane : private KernelListener {
     KernelState state_;
     RouteCounters route_counters_;
     RunningFilters filters_;
+    GuardSet guards_;
     NeighbourProber prober_;
     fib::FibImage image_;
     Routing routing_;

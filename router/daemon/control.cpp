@@ -12,6 +12,7 @@
 #include "router/daemon/list_routes.h"
 #include "router/daemon/show_filters.h"
 #include "router/daemon/show_routes.h"
+#include "router/kernel/nftables.h"
 
 namespace pktpit::router {
 namespace {
@@ -162,6 +163,28 @@ json Daemon::version() {
                        {"kernel_routes", progress_of(control_->kernel_routes_status())}});
 }
 
+namespace {
+
+json counters_of(const SflowExporter::Counts& counts) {
+    return {{"flow_samples", counts.flow_samples},
+            {"counter_samples", counts.counter_samples},
+            {"skipped", counts.skipped},
+            {"datagrams", counts.datagrams},
+            {"not_sent", counts.not_sent}};
+}
+
+/// How the interface's sources are checked, and its rate.
+json guards_of(const config::Interface& interface) {
+    const auto& rate = interface.police_in;
+    return {{"rpf", interface.rpf == config::Rpf::off      ? "off"
+                    : interface.rpf == config::Rpf::strict ? "strict"
+                                                           : "loose"},
+            {"police_in", rate ? json(config::rate_text(rate->bits_per_second)) : json()},
+            {"police_burst", rate ? json(rate->burst_bytes) : json()}};
+}
+
+}  // namespace
+
 json Daemon::ports() {
     std::map<PortId, json> by_id;
     for (const auto& [name, port] : control_->ports().all()) {
@@ -180,6 +203,7 @@ json Daemon::ports() {
                 {"protocol", tpid_text(on.vlan_protocol)},
                 {"mtu", on.mtu},
                 {"vrf", vrf_label(control_->routing(), on.vrf)},
+                {"guards", guards_of(vlan.config)},
                 {"addresses", addresses_of(on)}});
         }
         by_id[port.port] = {
@@ -200,6 +224,7 @@ json Daemon::ports() {
             {"warning",
              port.attachment && !port.attachment->warning.empty() ? json(port.attachment->warning) : json()},
             {"addresses", addresses_of(interface)},
+            {"guards", guards_of(port.config)},
             {"vrf", vrf_label(control_->routing(), interface.vrf)},
             {"vlans", std::move(vlans)},
             {"rx_packets", counters.rx_packets},
@@ -293,6 +318,25 @@ json Daemon::neighbours() {
     return {{"neighbours", std::move(neighbours)}};
 }
 
+namespace {
+
+std::string words_of(const ForwardChain& chain) {
+    return std::to_string(chain.rules) + (chain.rules == 1 ? " rule" : " rules") +
+           (chain.drops ? ", and drops all else" : "");
+}
+
+}  // namespace
+
+void Daemon::warn_of_nftables() {
+    const auto chains = nftables_forward_chains();
+    if (!chains) return spdlog::debug("{}", chains.error().to_string());
+    for (const ForwardChain& chain : *chains)
+        spdlog::warn(
+            "nftables: chain {} has {} in the forward hook, where packets that Pktpit forwards do not pass: "
+            "/filters of the configuration, and `pktpit filter import nftables`",
+            chain.name, words_of(chain));
+}
+
 json Daemon::drift() {
     json items = json::array();
     for (const auto& item : control_->find_drift())
@@ -301,6 +345,13 @@ json Daemon::drift() {
                          {"expected", item.expected},
                          {"found", item.found},
                          {"mended_by_reload", item.mended_by_reload}});
+    if (const auto chains = nftables_forward_chains())
+        for (const ForwardChain& chain : *chains)
+            items.push_back({{"what", "nftables"},
+                             {"where", chain.name},
+                             {"expected", "nothing in the forward hook"},
+                             {"found", words_of(chain) + ": forwarded packets do not pass there"},
+                             {"mended_by_reload", false}});
     return {{"drift", std::move(items)}};
 }
 
@@ -369,6 +420,7 @@ json Daemon::counters() {
             {"ports", std::move(ports)},
             {"totals", counts_of(totals)},
             {"slow_path", std::move(slow_path)},
+            {"sflow", counters_of(sflow_->counts())},
             {"kernel_routes", counters_of(control_->kernel_routes_status())},
             {"routes", show_route_counters(control_->routing(), control_->route_counters())}};
 }
@@ -528,9 +580,18 @@ void Daemon::take_reloads(const config::Config& config) {
                          std::to_string(prepared.error().for_log.size()) + " errors, which the log has");
         return tl::unexpected(std::move(prepared.error().refusal));
     };
+    const auto keep_applied = [saved = saved_files_, until = until_confirmed_,
+                               here = std::weak_ptr(here_)](const Prepared& wanted) -> std::function<void()> {
+        const bool waits = *until;
+        auto number = saved->add(wanted.file, wanted.text, waits);
+        return [here, waits, number = std::move(number)] {
+            if (const auto daemon = here.lock()) (*daemon)->kept(number, waits);
+        };
+    };
     reloads_ = std::make_unique<Reloads>(Reloads::Steps{
         prepare_reload, [this](const Prepared& wanted, bool dry_run) { return apply(wanted, dry_run); },
-        [&loop = loop_](std::function<void()> call) { loop.post(std::move(call)); }});
+        [&loop = loop_](std::function<void()> call) { loop.post(std::move(call)); }, std::chrono::seconds(10),
+        keep_applied});
 }
 
 void Daemon::note_reload(bool good) {
@@ -566,7 +627,7 @@ Reloads::Answer Daemon::apply(const Prepared& wanted, bool dry_run) {
             return refuse(done.error().errors, done.error().left);
         services_->commit(std::move(*services));
         note_reload(true);
-        keep(wanted);
+        wait_for_confirmation(wanted);
         applied();
         {
             const std::lock_guard lock(last_file_->mutex);

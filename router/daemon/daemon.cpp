@@ -45,7 +45,9 @@ tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
         return tl::unexpected(applied.error().all());
     services_->commit(std::move(*services));
     applied();
-    keep(prepared);
+    wait_for_confirmation(prepared);
+    kept(saved_files_->add(prepared.file, prepared.text, *until_confirmed_), *until_confirmed_);
+    warn_of_nftables();
     watch();
     return {};
 }
@@ -84,11 +86,14 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
                                                        control_->route_counters());
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue,
                                             config.neighbours_unresolved);
+    sflow_ = std::make_unique<SflowExporter>(
+        SflowExporter::Sources{[this](uint16_t port) { return dataplane_->counters(port); },
+                               [this](uint16_t port) { return dataplane_->lost_observations(port); }},
+        started_);
     observations_ =
         std::make_unique<Observations>(*dataplane_, routing, control_->ports(), *slow_path_, *environment_);
     services_ = std::make_unique<TcpServices>(loop_, *this);
-    saved_ = std::make_unique<SavedConfigs>(saved_configs_path(config.instance));
-    saved_files_ = std::make_shared<const SavedConfigs>(saved_configs_path(config.instance));
+    saved_files_ = std::make_shared<SavedConfigs>(saved_configs_path(config.instance));
     return control_->read_kernel();
 }
 
@@ -111,6 +116,7 @@ void Daemon::take_down() {
 }
 
 void Daemon::applied() {
+    refresh_sflow();
     observations_->ports_changed();
     hot_ports_->set_offload(control_->config().offload);
     spdlog::set_level(spdlog::level::from_str(control_->config().log_level));
@@ -120,10 +126,29 @@ void Daemon::applied() {
                  usage.prefixes6);
 }
 
+void Daemon::refresh_sflow() {
+    SflowExporter::Ports ports;
+    for (const auto& [name, port] : control_->ports().all()) {
+        if (port.config.parent) continue;
+        const L3Interface* interface = control_->routing().interfaces().find(port.interface);
+        ports[port.port] = {port.ifindex, interface && interface->up, port.config.sample};
+    }
+    const bool changed = ports != sflow_->ports();
+    sflow_->set_ports(std::move(ports));
+    const config::Sflow& wanted = control_->config().sflow;
+    const bool other = sflow_->settings() != wanted;
+    if (auto done = sflow_->configure(wanted); !done) spdlog::error("{}", done.error().to_string());
+    if (!changed && !other) return;
+    if (auto done = observations_->sample(*sflow_); !done)
+        spdlog::error("/sflow: packets are not sampled: {}", done.error().to_string());
+}
+
 void Daemon::tick() {
     observations_->follow("packets have waited too long", [this] { slow_path_->tick(Clock::now()); });
     dataplane_->tick();
     observations_->tick();
+    refresh_sflow();
+    sflow_->tick(std::chrono::steady_clock::now());
     hot_ports_->tick(control_->ports().names());
     control_->tick();
     go_back_if_due();

@@ -14,6 +14,7 @@
 
 #include "config/config.h"
 #include "router/api/control.h"
+#include "router/api/loop_call.h"
 #include "router/control/control_plane.h"
 #include "router/control/host_switches.h"
 #include "router/daemon/event_loop.h"
@@ -86,7 +87,10 @@ class Daemon : public Control, private SlowPathControl {
     /// Of the file that was loaded last. Logs what became of it.
     void reload_soon(std::function<void()> done) { reloads_->reload_soon(std::move(done)); }
     /// False: a file is still being read, see Reloads.
-    bool stop_reloads() { return reloads_->stop(); }
+    bool stop_reloads() {
+        on_loop_.stop();
+        return reloads_->stop();
+    }
     /// The TCP ports answer no more.
     void stop_services() { services_->stop(); }
 
@@ -102,18 +106,25 @@ class Daemon : public Control, private SlowPathControl {
     }
     Result<void> set_up(const config::Config& config, const OpenKernel& open_kernel, KeeperLink keeper);
     void watch();
+    /// Rules that forwarded packets do not meet are told of, once.
+    static void warn_of_nftables();
     void take_reloads(const config::Config& config);
     Reloads::Answer apply(const Prepared& wanted, bool dry_run);
     [[nodiscard]] MetricsValues::PortValues port_metrics(const std::string& name,
                                                          const Ports::Port& port) const;
     void note_reload(bool good);
     // saved.cpp
-    /// What has been applied is the newest, from now on; and waits to be confirmed, perhaps.
-    void keep(const Prepared& applied);
+    /// Of what has been applied: it waits to be confirmed, or does not.
+    void wait_for_confirmation(const Prepared& applied);
+    /// It is the newest of those that are kept, which took its time; or could not be kept. `back_to`: the
+    /// number of that which comes back, if it waits.
+    void kept(const Result<std::optional<uint64_t>>& back_to, bool waits);
     void go_back_if_due();
     /// The control plane has a new configuration.
     void applied();
     void tick();
+    /// Collectors and ports of the configuration, for sFlow.
+    void refresh_sflow();
     /// Who knows the protocols of FRR's routes.
     [[nodiscard]] std::function<std::optional<uint8_t>(const Prefix&)> protocols(
         const std::string& vrf) const;
@@ -143,12 +154,16 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<HotPorts> hot_ports_;
     std::unique_ptr<DaemonEnvironment> environment_;
     std::unique_ptr<SlowPath> slow_path_;
+    std::unique_ptr<SflowExporter> sflow_;
     std::unique_ptr<Observations> observations_;
     std::unique_ptr<Reloads> reloads_;
     std::unique_ptr<TcpServices> services_;
-    std::shared_ptr<const SavedConfigs> saved_files_;  ///< for reading; the reloads' thread reads, too
-    std::unique_ptr<SavedConfigs> saved_;
+    std::shared_ptr<SavedConfigs> saved_files_;  ///< not the loop's: of the reloads' thread, and the API's
+    std::shared_ptr<std::atomic<bool>> until_confirmed_ = std::make_shared<std::atomic<bool>>(false);
     std::optional<std::chrono::steady_clock::time_point> confirm_until_;
+    std::optional<uint64_t> back_to_;  ///< number of the configuration that comes back then
+    LoopCall on_loop_{[this](std::function<void()> work) { loop_.post(std::move(work)); },
+                      std::chrono::seconds(10)};
     std::atomic<int64_t> confirm_by_ = 0;  ///< the same in seconds since 1970; 0: nothing waits
     struct {
         uint64_t applied = 0, refused = 0;

@@ -58,7 +58,17 @@ Observations::Observations(Dataplane& dataplane, const Routing& routing, const P
 Observations::~Observations() {
     for (const auto& observer : observers_)
         observer->end();
-    if (!observers_.empty()) (void)dataplane_.observe(std::nullopt, {});
+    if (asked_) (void)dataplane_.observe(std::nullopt, {});
+}
+
+bool Observations::is_sampling() const {
+    return sampler_ && sampler_->is_on() &&
+           std::ranges::any_of(sampler_->ports(), [](const auto& one) { return one.second.one_in != 0; });
+}
+
+Result<void> Observations::sample(SflowExporter& sampler) {
+    sampler_ = &sampler;
+    return asked_ || is_observing() ? update() : Result<void>();
 }
 
 std::string Observations::port_name(uint16_t port) const {
@@ -75,30 +85,44 @@ bool Observations::is_tracing() const {
     return std::ranges::any_of(observers_, [](const auto& observer) { return observer->request().trace; });
 }
 
+// Whoever wants less takes some of what comes.
+uint32_t Observations::least_one_in() const {
+    uint32_t one_in = UINT32_MAX;
+    for (const auto& observer : observers_)
+        one_in = std::min(one_in, observer->request().one_in);
+    if (is_sampling())
+        for (const auto& [id, port] : sampler_->ports())
+            if (port.one_in != 0) one_in = std::min(one_in, port.one_in);
+    return one_in == UINT32_MAX ? 1 : one_in;
+}
+
 pp_observing Observations::wanted() const {
     pp_observing wanted{};
-    uint32_t one_in = UINT32_MAX;
     for (const auto& observer : observers_) {
         const ObservationRequest& request = observer->request();
-        one_in = std::min(one_in, request.one_in);
         wanted.snaplen =
             std::max(wanted.snaplen, std::min<uint32_t>(request.snaplen + most_growth, PP_OBSERVED_BYTES));
         for (uint16_t port = 1; port < PP_MAX_PORTS; port++)
             if (is_for_all_ports(request) || port_name(port) == request.port)
                 wanted.points[port] |= points_of(request);
     }
-    wanted.threshold = UINT32_MAX / one_in;
+    if (is_sampling())
+        for (const auto& [id, port] : sampler_->ports()) {
+            if (port.one_in == 0) continue;
+            wanted.snaplen = std::max(wanted.snaplen, sampler_->header_bytes() + most_growth);
+            wanted.points[id] = PP_POINT_EGRESS | PP_POINT_DROP | PP_POINT_OTHER;
+        }
+    wanted.threshold = UINT32_MAX / least_one_in();
     return wanted;
 }
 
 Result<void> Observations::update() {
     std::optional<pp_observing> sum;
-    if (!observers_.empty()) sum = wanted();
-    one_in_ = 1;
-    for (const auto& observer : observers_)
-        one_in_ = observer == observers_.front() ? observer->request().one_in
-                                                 : std::min(one_in_, observer->request().one_in);
-    return dataplane_.observe(sum, [this](std::span<const uint8_t> bytes) { record(bytes); });
+    if (is_observing()) sum = wanted();
+    one_in_ = least_one_in();
+    auto done = dataplane_.observe(sum, [this](std::span<const uint8_t> bytes) { record(bytes); });
+    asked_ = done && sum;
+    return done;
 }
 
 Result<std::shared_ptr<ObservationStream>> Observations::begin(const ObservationRequest& request) {
@@ -119,7 +143,7 @@ Result<std::shared_ptr<ObservationStream>> Observations::begin(const Observation
     observers_.push_back(std::move(observer));
     if (auto updated = update(); !updated) {
         observers_.pop_back();
-        if (!observers_.empty()) (void)update();
+        if (is_observing()) (void)update();
         return tl::unexpected(updated.error());
     }
     spdlog::info("packets are observed: {} by {} client{}", request.trace ? "trace" : "capture",
@@ -128,11 +152,11 @@ Result<std::shared_ptr<ObservationStream>> Observations::begin(const Observation
 }
 
 void Observations::ports_changed() {
-    if (!observers_.empty()) (void)update();
+    if (is_observing()) (void)update();
 }
 
 void Observations::tick() {
-    if (observers_.empty()) return;
+    if (!is_observing()) return;
     dataplane_.poll();  // what has been written down before an observer's end is in it
     const auto now = std::chrono::steady_clock::now();
     for (const auto& observer : observers_)
@@ -151,6 +175,7 @@ void Observations::record(std::span<const uint8_t> bytes) {
     }
     for (const auto& observer : observers_)
         observer->packet(*seen);
+    if (sampler_) sampler_->observe(*seen, one_in_);
 }
 
 SlowPathWork Observations::watch(const std::function<void()>& work) {

@@ -11,6 +11,7 @@
 #include "router/daemon/slow_path_environment.h"
 #include "router/dataplane/dataplane.h"
 #include "router/routing/routing.h"
+#include "router/sflow/exporter.h"
 #include "router/slow_path/slow_path.h"
 
 namespace pktpit::router {
@@ -26,6 +27,10 @@ class Observations : public ObserverEnvironment {
     /// Errors: too many, no such port, or the dataplane cannot.
     Result<std::shared_ptr<ObservationStream>> begin(const ObservationRequest& request);
     void tick();
+    /// Packets of ports that `sampler` wants are observed from now on, whether or not a client does; none of
+    /// a sampler that wants none. Errors: the dataplane cannot; all goes on as before. `sampler` outlives
+    /// this.
+    Result<void> sample(SflowExporter& sampler);
     /// Ports have come or gone.
     void ports_changed();
 
@@ -46,6 +51,10 @@ class Observations : public ObserverEnvironment {
 
   private:
     [[nodiscard]] bool is_tracing() const;
+    [[nodiscard]] bool is_sampling() const;
+    /// Anybody, client or sampler?
+    [[nodiscard]] bool is_observing() const { return !observers_.empty() || is_sampling(); }
+    [[nodiscard]] uint32_t least_one_in() const;
     [[nodiscard]] pp_observing wanted() const;
     Result<void> update();
     void record(std::span<const uint8_t> bytes);
@@ -57,6 +66,8 @@ class Observations : public ObserverEnvironment {
     SlowPath& slow_path_;
     DaemonEnvironment& environment_;
     std::vector<std::unique_ptr<Observer>> observers_;
+    SflowExporter* sampler_ = nullptr;  ///< null: none so far
+    bool asked_ = false;                ///< the dataplane, to observe
     uint32_t one_in_ = 1;
     uint64_t clock_offset_ = 0;
     uint64_t malformed_ = 0;

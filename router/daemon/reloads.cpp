@@ -33,7 +33,7 @@ void log_bug(const std::exception_ptr& thrown) {
 }  // namespace
 
 struct Reloads::Job {
-    enum class Phase { waiting, running, finished, abandoned };
+    enum class Phase { waiting, running, applied, finished, abandoned };
     ReloadOrder order;
     std::function<void()> done;  ///< empty: somebody waits for the answer
     Phase phase = Phase::waiting;
@@ -55,8 +55,34 @@ struct Reloads::Shared {
     }
     void finish(Job& job, Answer answer) {
         job.answer.emplace(std::move(answer));
+        finish(job);
+    }
+    void finish(Job& job) {
         job.phase = Job::Phase::finished;
         changed.notify_all();
+    }
+    /// On the thread of the reloads: what is done about a job that has been applied. It is finished on the
+    /// loop.
+    void keep(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Job>& job,
+              const Prepared& prepared) const {
+        std::function<void()> told;
+        try {
+            told = steps.keep(prepared);
+        } catch (...) {
+            log_bug(std::current_exception());
+        }
+        steps.post([shared, job, told = std::move(told)] {
+            {
+                const std::lock_guard still(shared->mutex);
+                if (shared->stopping) return;
+            }
+            if (told) told();
+            {
+                const std::lock_guard finished(shared->mutex);
+                shared->finish(*job);
+            }
+            if (job->done) job->done();
+        });
     }
 };
 
@@ -95,31 +121,46 @@ void Reloads::run(const std::shared_ptr<Shared>& shared) {
         if (shared->stopping) break;
         // On the loop, whatever came of it: there the one who ordered it by a signal is told, too.
         lock.unlock();
-        shared->steps.post([shared, job, prepared, refusal = std::move(refusal), thrown]() mutable {
-            {
-                const std::lock_guard still(shared->mutex);
-                if (shared->stopping) return;
-            }
-            std::optional<Answer> answer;
-            try {
-                if (thrown) std::rethrow_exception(thrown);
-                answer = prepared ? shared->steps.apply(*prepared, job->order.dry_run)
-                                  : Answer(tl::unexpected(std::move(*refusal)));
-            } catch (...) {
-                thrown = std::current_exception();
-                answer = told("the daemon has a bug");
-                if (job->done) log_bug(thrown);
-            }
-            prepared.reset();
-            {
-                const std::lock_guard finished(shared->mutex);
-                job->thrown = thrown;
-                shared->finish(*job, std::move(*answer));
-            }
-            if (job->done) job->done();
-        });
+        shared->steps.post(
+            [shared, job, prepared = prepared, refusal = std::move(refusal), thrown]() mutable {
+                {
+                    const std::lock_guard still(shared->mutex);
+                    if (shared->stopping) return;
+                }
+                std::optional<Answer> answer;
+                try {
+                    if (thrown) std::rethrow_exception(thrown);
+                    answer = prepared ? shared->steps.apply(*prepared, job->order.dry_run)
+                                      : Answer(tl::unexpected(std::move(*refusal)));
+                } catch (...) {
+                    thrown = std::current_exception();
+                    answer = told("the daemon has a bug");
+                    if (job->done) log_bug(thrown);
+                }
+                prepared.reset();
+                const bool keeps = shared->steps.keep && !thrown && *answer && !job->order.dry_run;
+                {
+                    const std::lock_guard finished(shared->mutex);
+                    job->thrown = thrown;
+                    if (keeps) {
+                        job->answer = std::move(answer);
+                        job->phase = Job::Phase::applied;
+                        shared->changed.notify_all();
+                        return;
+                    }
+                    shared->finish(*job, std::move(*answer));
+                }
+                if (job->done) job->done();
+            });
         lock.lock();
-        shared->changed.wait(lock, [&] { return shared->stopping || job->phase == Job::Phase::finished; });
+        shared->changed.wait(lock, [&] { return shared->stopping || job->phase >= Job::Phase::applied; });
+        if (job->phase == Job::Phase::applied) {  // also by a daemon that is stopping
+            lock.unlock();
+            shared->keep(shared, job, *prepared);
+            lock.lock();
+            shared->changed.wait(lock,
+                                 [&] { return shared->stopping || job->phase == Job::Phase::finished; });
+        }
         if (shared->stopping) break;
     }
     shared->ended = true;
@@ -138,7 +179,7 @@ Reloads::Answer Reloads::reload(const ReloadOrder& order) {
         return told(shared_->stopping ? "the daemon is stopping" : "another reload is under way");
     }
     shared_->changed.wait(lock, [&] { return shared_->stopping || job->phase == Job::Phase::finished; });
-    if (job->phase != Job::Phase::finished) return told("the daemon is stopping");
+    if (job->phase < Job::Phase::applied) return told("the daemon is stopping");
     if (job->thrown) {
         const auto thrown = std::exchange(job->thrown, nullptr);
         lock.unlock();

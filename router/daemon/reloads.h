@@ -27,6 +27,10 @@ class Reloads {
         std::function<Answer(const Prepared&, bool dry_run)> apply;  ///< on the loop's thread
         std::function<void(std::function<void()>)> post;             ///< to the loop
         std::chrono::milliseconds patience{10'000};                  ///< until it is an order's turn
+        /// Empty, or what is to be done on the thread of the reloads about what has been applied, before it
+        /// is answered; what it hands back, if anything, is run on the loop's. As prepare() it has all that
+        /// it uses.
+        std::function<std::function<void()>(const Prepared&)> keep{};
     };
     explicit Reloads(Steps steps);
     ~Reloads();

@@ -3,25 +3,23 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "router/daemon/daemon.h"
 
 namespace pktpit::router {
 
 using nlohmann::json;
 
-void Daemon::keep(const Prepared& applied) {
+// From now on, whatever the disk takes for it: who is cut off by what has been applied is waited for no
+// longer than he said.
+void Daemon::wait_for_confirmation(const Prepared& applied) {
     // A signal is nobody who has seen that the router is still reached: what waits goes on waiting.
     const bool goes_on = applied.by_signal && confirm_until_;
-    const bool waits = applied.confirm_s || goes_on;
-    if (auto kept = saved_->add(applied.file, applied.text, waits); !kept) {
-        spdlog::warn("this configuration cannot be gone back to later: {}", kept.error().to_string());
-        if (waits) spdlog::error("and it stays without being confirmed");
-        confirm_until_.reset();
-        confirm_by_ = 0;
-        return;
-    }
+    *until_confirmed_ = applied.confirm_s || goes_on;
     if (goes_on) return;
     confirm_until_.reset();
+    back_to_.reset();
     confirm_by_ = 0;
     if (!applied.confirm_s) return;
     const std::chrono::seconds within(*applied.confirm_s);
@@ -34,35 +32,61 @@ void Daemon::keep(const Prepared& applied) {
                            "waits to be confirmed within " + std::to_string(*applied.confirm_s) + " s");
 }
 
-void Daemon::go_back_if_due() {
-    constexpr std::chrono::seconds until_next_try{10};
-    if (!confirm_until_ || std::chrono::steady_clock::now() < *confirm_until_) return;
-    const auto state = saved_->load();
-    if (!state || !state->confirmed) {
-        spdlog::error("nobody confirmed the configuration, and it cannot go back: {}",
-                      state ? "the one before is not kept" : state.error().to_string());
-        confirm_until_.reset();
-        confirm_by_ = 0;
+void Daemon::kept(const Result<std::optional<uint64_t>>& back_to, bool waits) {
+    if (back_to) {
+        back_to_ = *back_to;
         return;
     }
+    spdlog::warn("this configuration cannot be gone back to later: {}", back_to.error().to_string());
+    if (waits) spdlog::error("and it stays without being confirmed");
+    confirm_until_.reset();
+    confirm_by_ = 0;
+}
+
+void Daemon::go_back_if_due() {
+    constexpr std::chrono::seconds until_next_try{10};
+    // Not before it is known to what: that is being written still, or kept() is about to say that it cannot.
+    if (!confirm_until_ || !back_to_ || std::chrono::steady_clock::now() < *confirm_until_) return;
     confirm_until_ = std::chrono::steady_clock::now() + until_next_try;  // for as long as it fails
-    spdlog::warn("nobody confirmed the configuration: going back to number {}", *state->confirmed);
+    spdlog::warn("nobody confirmed the configuration: going back to number {}", *back_to_);
     control_->events().add(EventKind::reload, "not confirmed: goes back to the configuration before");
     ReloadOrder order;
-    order.number = state->confirmed;
+    order.number = back_to_;
     reloads_->reload_soon([] {}, order);
 }
 
+// On a thread of the API's: what it writes may have 20 MiB. It waits no longer from the first step on, and
+// again if the second fails.
 Result<json> Daemon::confirm() {
-    if (!confirm_until_)
+    std::optional<std::chrono::steady_clock::time_point> until;
+    int64_t by = 0;
+    const auto on_loop = [this](const std::function<void()>& work) {
+        return on_loop_.run(work) == LoopCall::Outcome::done;
+    };
+    const auto busy = [] { return fail("", "the daemon is busy, or stopping", "", "try again"); };
+    if (!on_loop([&] {
+            until = std::exchange(confirm_until_, std::nullopt);
+            by = confirm_by_.exchange(0);
+        }))
+        return busy();
+    if (!until)
         return fail("", "no configuration waits to be confirmed", "one by `pktpit commit --confirm SECONDS`",
                     "it may have gone back already: pktpit show events");
-    if (auto done = saved_->confirmed(); !done) return tl::unexpected(done.error());
-    confirm_until_.reset();
-    confirm_by_ = 0;
-    spdlog::info("the configuration is confirmed");
-    control_->events().add(EventKind::reload, "confirmed");
-    return json{{"confirmed", true}, {"generation", control_->generation()}};
+    const auto done = saved_files_->confirmed();
+    json answer;
+    if (!on_loop([&] {
+            if (!done) {
+                confirm_until_ = until;
+                confirm_by_ = by;
+                return;
+            }
+            spdlog::info("the configuration is confirmed");
+            control_->events().add(EventKind::reload, "confirmed");
+            answer = {{"confirmed", true}, {"generation", control_->generation()}};
+        }))
+        return busy();
+    if (!done) return tl::unexpected(done.error());
+    return answer;
 }
 
 // On a thread of the API's: what it reads may be a megabyte a configuration.

@@ -96,7 +96,9 @@ Result<SavedState> SavedConfigs::load() const {
     return parse_saved_configs(*text, path_);
 }
 
-Result<void> SavedConfigs::add(const std::string& file, const std::string& text, bool until_confirmed) {
+Result<std::optional<uint64_t>> SavedConfigs::add(const std::string& file, const std::string& text,
+                                                  bool until_confirmed) {
+    const std::lock_guard alone(changing_);
     SavedState state = load().value_or(SavedState());
     const SavedConfig* newest = state.back(0);
     if (!until_confirmed) {
@@ -120,10 +122,12 @@ Result<void> SavedConfigs::add(const std::string& file, const std::string& text,
             state.configs, [&](const SavedConfig& one) { return one.number != state.confirmed; });
         state.configs.erase(oldest);
     }
-    return save(state);
+    if (auto saved = save(state); !saved) return tl::unexpected(saved.error());
+    return state.confirmed;
 }
 
 Result<void> SavedConfigs::confirmed() {
+    const std::lock_guard alone(changing_);
     auto state = load();
     if (!state) return tl::unexpected(state.error());
     state->confirmed.reset();

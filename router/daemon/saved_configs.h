@@ -4,10 +4,12 @@
 /// lie in one file, written whole beside its place and renamed into it, so that who reads it at any moment,
 /// or after a kill, finds one state or the next.
 ///
-/// add() and confirmed() on the daemon's thread; load() on any.
+/// Any thread: what changes the file is done one after the other. It may have 20 MiB, so that the daemon's
+/// loop has others do it.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,13 +48,15 @@ class SavedConfigs {
     /// Nothing was saved, or what is there cannot be read: empty, and why.
     [[nodiscard]] Result<SavedState> load() const;
     /// It has been applied. `until_confirmed`: unless confirmed() follows, the last one that was confirmed is
-    /// to come back. The same text as the newest's is not there twice.
-    Result<void> add(const std::string& file, const std::string& text, bool until_confirmed);
+    /// to come back, whose number is the answer. The same text as the newest's is not there twice.
+    Result<std::optional<uint64_t>> add(const std::string& file, const std::string& text,
+                                        bool until_confirmed);
     Result<void> confirmed();
 
   private:
     Result<void> save(const SavedState& state) const;
     std::string path_;
+    std::mutex changing_;
 };
 
 /// In systemd's StateDirectory, else in the run directory: INSTANCE.configs, mode 0640.

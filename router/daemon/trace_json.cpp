@@ -29,6 +29,12 @@ json steps_of(const Observation& seen) {
          {{"step", seen.verdict == PP_FORWARDED ? "doorbell" : "done"}, {"ns", since(seen.end)}}});
 }
 
+/// By filters, checks of sources and rates, which are not asked again.
+bool is_of_interfaces(pp_verdict verdict) {
+    return verdict == PP_DROP_FILTER || verdict == PP_HOST_FILTER ||
+           (verdict >= PP_DROP_RPF && verdict <= PP_DROP_HOST_OTHER);
+}
+
 json name_or_null(std::string name) {
     return name.empty() ? json() : json(std::move(name));
 }
@@ -47,8 +53,7 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
                 {"group", nullptr},
                 {"adjacency", nullptr},
                 {"as_the_packet_met",
-                 (decision.verdict == seen.verdict || seen.verdict == PP_DROP_FILTER ||
-                  seen.verdict == PP_HOST_FILTER) &&
+                 (decision.verdict == seen.verdict || is_of_interfaces(seen.verdict)) &&
                      (seen.verdict != PP_FORWARDED || decision.egress_port == seen.egress_port)}};
     if (const auto best = routing.rib(vrf).match(*destination)) {
         lookup["prefix"] = best->prefix.to_string();

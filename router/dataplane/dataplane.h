@@ -25,6 +25,7 @@
 #include "offload/slot_counts.h"
 #include "router/dataplane/aggregation_state.h"
 #include "router/filter/filter_memory.h"
+#include "router/guard/guard_memory.h"
 #include "router/hot/hot_choice.h"
 #include "router/loop/latency.h"
 #include "router/loop/port_counters.h"
@@ -192,6 +193,9 @@ class Dataplane {
     /// From now on packets meet these filters, all at once; on `xdp`, where programs have to be exchanged, a
     /// port after the other. Errors: no memory, or a program could not be exchanged; all goes on as before.
     virtual Result<void> set_filters(const FilterSet& set) = 0;
+    /// From now on sources are checked, and rates kept to, as it says. Errors: a program could not be
+    /// exchanged; all goes on as before.
+    virtual Result<void> set_guards(const GuardSet& set) = 0;
     /// What the counters `first` to `first + count - 1` have counted since the dataplane was opened.
     [[nodiscard]] virtual std::vector<pp_filter_counters> filter_counters(uint32_t first,
                                                                           uint32_t count) const = 0;

@@ -80,6 +80,15 @@ Result<void> StagelessDataplane::set_filters(const FilterSet& set) {
     return {};
 }
 
+// Entries change in place; the block stays, since a worker may be in it.
+Result<void> StagelessDataplane::set_guards(const GuardSet& set) {
+    if (!guard_ && set.any()) guard_ = std::make_unique<pp_guard>();
+    if (guard_) write_guard(*guard_, guards_, set);
+    guards_ = set;
+    published_guard_.store(set.any() ? guard_.get() : nullptr, std::memory_order_release);
+    return {};
+}
+
 std::vector<pp_filter_counters> StagelessDataplane::filter_counters(uint32_t first, uint32_t count) const {
     std::vector<pp_filter_counters> out;
     for (uint32_t i = 0; i < count; i++)
@@ -98,8 +107,8 @@ Worker& StagelessDataplane::add_worker(std::unique_ptr<PortIo> io) {
     thread->queues.for_daemon_wakeup = Fd(fcntl(for_daemon_.get(), F_DUPFD_CLOEXEC, 0));
     thread->io = std::move(io);
     thread->worker = std::make_unique<Worker>(
-        *thread->io, ImageView{image_bytes_.data(), &geometry_, &published_filters_}, epochs_,
-        counters_.of(index), thread->queues, workers_.polling, Worker::placement(workers_, index));
+        *thread->io, ImageView{image_bytes_.data(), &geometry_, &published_filters_, &published_guard_},
+        epochs_, counters_.of(index), thread->queues, workers_.polling, Worker::placement(workers_, index));
     threads_.push_back(std::move(thread));
     return *threads_.back()->worker;
 }

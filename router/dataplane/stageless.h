@@ -43,6 +43,7 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     [[nodiscard]] RouteCounterStore& route_counters() override { return route_counts_; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
     Result<void> set_filters(const FilterSet& set) override;
+    Result<void> set_guards(const GuardSet& set) override;
     [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
                                                                   uint32_t count) const override;
     Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
@@ -121,6 +122,9 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     fib::Epochs epochs_;
     std::unique_ptr<FilterBlock> filters_;  ///< null: there are none
     PublishedFilters published_filters_{nullptr};
+    std::unique_ptr<pp_guard> guard_;  ///< null: there has been none so far
+    GuardSet guards_;                  ///< in force
+    PublishedGuard published_guard_{nullptr};
     WorkerCounterSet counters_;
     WorkerRouteCounts<WorkerCounterSet> route_counts_{counters_};
     std::map<std::string, std::unique_ptr<TapPort>> ports_;

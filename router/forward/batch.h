@@ -35,6 +35,10 @@ class Forwarder {
     /// decisions[i] becomes what forward() says of frames[i]. At most `batch` of them.
     void forward(std::span<const IngressFrame> frames, std::span<Decision> decisions);
     [[nodiscard]] const ImageView& image() const { return image_; }
+    /// Null: nothing is guarded.
+    [[nodiscard]] pp_guard* guard() const {
+        return image_.guard ? image_.guard->load(std::memory_order_acquire) : nullptr;
+    }
     /// Which frame of the last forward() a destination is of.
     struct Sighting {
         uint8_t frame;

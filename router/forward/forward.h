@@ -15,6 +15,7 @@
 #include "bpf/verdict.h"
 #include "fib/layout.h"
 #include "router/filter/filter_view.h"
+#include "router/guard/guard_view.h"
 
 namespace pktpit::router {
 
@@ -23,6 +24,7 @@ struct ImageView {
     const std::byte* base = nullptr;
     const pp_fib_geometry* geometry = nullptr;
     const PublishedFilters* filters = nullptr;  ///< null: packets pass none
+    const PublishedGuard* guard = nullptr;      ///< null: nothing is guarded
 };
 
 /// The decision. For PP_FORWARDED the egress frame is header[0..header_length) followed by the ingress frame

@@ -80,6 +80,10 @@ pp_verdict host_verdict(const Decision& decision, uint8_t kind);
 /// Is the source an address of the router, or a broadcast address? PP_NONE: neither.
 pp_verdict source_verdict_ipv4(const Frame& frame, uint32_t source);
 pp_verdict source_verdict_ipv6(const Frame& frame, const uint8_t* source);
+/// Is the source one that cannot have come by this interface (rpf.cpp)? `to_host`: the packet is for this
+/// host.
+bool fails_rpf_ipv4(const Frame& frame, const Decision& decision, uint32_t source, bool to_host);
+bool fails_rpf_ipv6(const Frame& frame, const Decision& decision, const uint8_t* source, bool to_host);
 /// Does the routing decision itself end the packet? (No route, blackhole, …)
 pp_verdict route_verdict(const Egress& egress);
 /// Can it leave? Neighbour known, egress port up.

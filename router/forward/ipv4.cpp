@@ -96,7 +96,9 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     const uint32_t destination = load_be32(&header[16]);
     choose_adjacency(frame, decision, egress, group,
                      [packet, &frame] { return flow_hash_ipv4(packet, hash_seed(frame)); });
-    if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
+    if (const auto verdict = host_verdict(decision, egress.kind))
+        return verdict == PP_HOST_LOCAL && fails_rpf_ipv4(frame, decision, source, true) ? PP_DROP_RPF
+                                                                                         : verdict;
 
     if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
     if (is_link_local(destination)) return PP_DROP_LINK_LOCAL;  // RFC 3927 7
@@ -104,6 +106,7 @@ pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, u
     if (is_link_local(source)) return PP_DROP_LINK_LOCAL;
     if (is_martian_source(source)) return PP_DROP_MARTIAN_SOURCE;
     if (const auto verdict = source_verdict_ipv4(frame, source)) return verdict;
+    if (fails_rpf_ipv4(frame, decision, source, false)) return PP_DROP_RPF;
 
     uint16_t pointer = 0;
     const pp_verdict options = header_length > ipv4_fixed_header ? scan_options(header, pointer) : PP_NONE;

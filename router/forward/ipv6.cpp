@@ -80,13 +80,16 @@ pp_verdict decide_ipv6(const Frame& frame, Decision& decision, Egress& egress, u
     const Address destination(&packet[24]);
     choose_adjacency(frame, decision, egress, group,
                      [packet, &frame] { return flow_hash_ipv6(packet, hash_seed(frame)); });
-    if (const auto verdict = host_verdict(decision, egress.kind)) return verdict;
+    if (const auto verdict = host_verdict(decision, egress.kind))
+        return verdict == PP_HOST_LOCAL && fails_rpf_ipv6(frame, decision, &packet[8], true) ? PP_DROP_RPF
+                                                                                             : verdict;
 
     if (frame.link_layer_group) return PP_DROP_L2_BROADCAST;
     if (destination.is_martian()) return PP_DROP_MARTIAN_DESTINATION;
     if (source.is_multicast() || source.is_martian()) return PP_DROP_MARTIAN_SOURCE;
     if (source.is_link_local()) return PP_PUNT_BEYOND_SCOPE;  // RFC 4291 2.5.6
     if (const auto verdict = source_verdict_ipv6(frame, &packet[8])) return verdict;
+    if (fails_rpf_ipv6(frame, decision, &packet[8], false)) return PP_DROP_RPF;
 
     if (packet[6] == next_header_hop_by_hop) {
         if (const auto verdict = walk_hop_by_hop(packet, payload, decision.parameter_pointer)) return verdict;

@@ -119,6 +119,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     batch.plain6_ = 0;
     counted_ = 0;
     if (image_.filters) read_filters();
+    if (image_.guard) guard_ = image_.guard->load(std::memory_order_acquire);
     six_->count = 0;
     if (runs.empty()) return 0;
     const size_t total = size_t{runs.back().first} + runs.back().count;
@@ -138,6 +139,8 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
         const auto interface = static_cast<uint16_t>(link >> 32);
         if (run.count == 0 || interface == 0 || (own & 1) != 0) continue;
         if (filters_.view && has_filter(interface, false)) [[unlikely]]
+            continue;
+        if (guard_ && is_guarded(interface)) [[unlikely]]
             continue;
         own &= mac_bits;
         note_table(static_cast<uint16_t>(link >> 48), run);
@@ -173,6 +176,10 @@ void PlainForwarder::read_filters() {
     filters_.view = image_.filters->load(std::memory_order_acquire);
     if (const FilterView* view = filters_.view)
         filters_.half = pp_filter_half(view->block, view->shape, pp_filter_current(view->block));
+}
+
+bool PlainForwarder::is_guarded(uint16_t interface) const {
+    return rpf_of(*guard_, interface) != PP_RPF_OFF || bucket_of(*guard_, interface) != 0;
 }
 
 bool PlainForwarder::has_filter(uint16_t interface, bool out) const {

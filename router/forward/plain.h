@@ -10,7 +10,7 @@
 ///   TTL above 1; or IPv6 without hop-by-hop options: lengths right, neither address unspecified, loopback,
 ///   IPv4-mapped, link-local or multicast, the same filter, hop limit above 1;
 /// - the packet fills the frame, but for a short frame's padding;
-/// - the interface that it comes in by has no filter.
+/// - the interface that it comes in by has no filter, no check of sources and no rate.
 /// And by its route: a group (of several members: by the flow's hash) that leads to a complete adjacency
 /// without VLAN tags, whose port is up and whose MTU the packet fits, by an interface that has no filter.
 /// Such a packet's fate needs no verdict but "forwarded", and of its bytes change the MAC addresses, the TTL
@@ -136,6 +136,8 @@ class PlainForwarder {
         return filters_.view ? decide_each<Ipv6, true>(batch, which) : decide_each<Ipv6, false>(batch, which);
     }
     void read_filters();
+    /// Are sources checked of what comes in by the interface, or its rate?
+    [[nodiscard]] bool is_guarded(uint16_t interface) const;
     [[nodiscard]] bool has_filter(uint16_t interface, bool out) const;
     /// The adjacency that a group of several has for a packet's flow.
     template <bool Ipv6>
@@ -155,6 +157,7 @@ class PlainForwarder {
         const FilterView* view = nullptr;
         const void* half = nullptr;
     } filters_;
+    const pp_guard* guard_ = nullptr;  ///< while a batch is decided about; null: nothing is guarded
     fib::FibReader reader_;
     std::array<Stretch, PlainBatch::most> stretch_{};
     size_t stretches_ = 0;

@@ -157,6 +157,8 @@ bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
         counters_.filter(decision.filter_out, slice.frame_length);
     if (decision.verdict == PP_FORWARDED && slice.veto != PP_NONE)
         decision.verdict = static_cast<pp_verdict>(slice.veto);
+    if (pp_guard* guard = forwarder_.guard()) [[unlikely]]
+        police(*guard, slice, decision);
     switch (decision.verdict == PP_FORWARDED ? PP_ACTION_FORWARD : action_of(decision.verdict)) {
         case PP_ACTION_FORWARD:
             forwarded(slice, decision);
@@ -172,6 +174,16 @@ bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
     }
     counters_.verdict(slice.port, decision.verdict);
     return false;
+}
+
+void ControlLoop::police(pp_guard& guard, const HeaderSlice& slice, Decision& decision) {
+    const Policer::Packet packet{decision.verdict,
+                                 action_of(decision.verdict),
+                                 decision.ingress_interface,
+                                 decision.l3_offset,
+                                 {slice.bytes, std::min<size_t>(slice.length, PP_SLICE_BYTES)},
+                                 slice.frame_length};
+    decision.verdict = policer_.police(guard, packet, monotonic_nanoseconds);
 }
 
 // As it came, but for the bytes that have been rewritten.

@@ -17,6 +17,7 @@
 #include "fib/epochs.h"
 #include "router/forward/batch.h"
 #include "router/forward/plain.h"
+#include "router/guard/policer.h"
 #include "router/loop/frame_queue.h"
 #include "router/loop/packet_io.h"
 #include "router/loop/packet_observer.h"
@@ -62,6 +63,8 @@ class ControlLoop {
     void finish(std::span<const IngressRun> runs);
     /// Of one that went the long way: decision.verdict becomes what it comes to in the end. True: it leaves.
     inline bool finish(offload::HeaderSlice& slice, Decision& decision);
+    /// Of one that is not dropped already: is it above a rate?
+    void police(pp_guard& guard, const offload::HeaderSlice& slice, Decision& decision);
     inline void forwarded(offload::HeaderSlice& slice, const Decision& decision);
     /// A plain one that has a slice.
     inline void leave(size_t index);
@@ -73,6 +76,7 @@ class ControlLoop {
     offload::BatchIo* in_place_;  ///< or null
     PlainForwarder plain_forwarder_;
     Forwarder forwarder_;
+    Policer policer_;
     fib::EpochReader& reader_;
     WorkerCounters& counters_;
     FrameQueue& for_daemon_;

@@ -76,6 +76,9 @@ Result<std::unique_ptr<XdpDataplane>> XdpDataplane::open(const std::string& inst
     auto image = MappedImage::map(self->maps_.fib_image.get(), true);
     if (!image) return tl::unexpected(image.error());
     self->image_ = std::move(*image);
+    auto guard = MappedImage::map(self->maps_.guard.get(), true);
+    if (!guard) return tl::unexpected(guard.error());
+    self->guard_memory_ = std::move(*guard);
     self->on_punt_ = std::move(on_punt);
     auto punts = PuntReader::open(self->maps_.punts.get(), self->on_punt_);
     if (!punts) return tl::unexpected(punts.error());
@@ -233,6 +236,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     program.vrfs = vrfs_;
     program.sums = sums_ ? &sums_->maps() : nullptr;
     if (filter_memory_ && filters_.concerns(port)) program.filters = filter_memory_->shape;
+    program.guards = guards_.of_port(port);
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
@@ -273,8 +277,9 @@ Result<void> XdpDataplane::set_split(uint16_t port, uint32_t ifindex, const conf
         return {};
     }
     if (!split_) {
-        auto path = SplitPath::open({image_.memory().data(), &geometry_, &published_filters_}, epochs_,
-                                    worker_counters_, *auto_->order(), workers_, wakeup_.get());
+        auto path =
+            SplitPath::open({image_.memory().data(), &geometry_, &published_filters_, &published_guard_},
+                            epochs_, worker_counters_, *auto_->order(), workers_, wakeup_.get());
         if (!path) return tl::unexpected(path.error());
         for (const auto& [other, device] : devices_)
             if (auto sender = (*path)->add(other, device.first, device.second, true); !sender)

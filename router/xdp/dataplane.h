@@ -96,6 +96,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     [[nodiscard]] RouteCounterStore& route_counters() override { return *route_counters_; }
     [[nodiscard]] std::vector<WorkerState> workers() override;
     Result<void> set_filters(const FilterSet& set) override;
+    Result<void> set_guards(const GuardSet& set) override;
     [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
                                                                   uint32_t count) const override;
     Result<void> observe(const std::optional<pp_observing>& wanted, ObservationHandler on_record) override;
@@ -187,9 +188,12 @@ class XdpDataplane : public Dataplane, public PortStages {
     FilterSet filters_;                            ///< in force
     PublishedFilters published_filters_{nullptr};
     std::vector<pp_filter_counters> earlier_filter_counts_;  ///< by counter, of maps that were too small
-    fib::Epochs epochs_;                                     ///< of the worker, where there are split ports
-    Fd epoll_;                                               ///< of the two below
-    Fd wakeup_;  ///< eventfd: the worker has frames for the daemon
+    MappedImage guard_memory_;                               ///< struct pp_guard
+    GuardSet guards_;                                        ///< in force
+    PublishedGuard published_guard_{nullptr};
+    fib::Epochs epochs_;  ///< of the worker, where there are split ports
+    Fd epoll_;            ///< of the two below
+    Fd wakeup_;           ///< eventfd: the worker has frames for the daemon
     std::map<uint16_t, std::pair<uint32_t, std::string>> devices_;  ///< ifindex and name of each port
     std::map<uint16_t, std::vector<uint32_t>> split_ports_;         ///< their places in the map of sockets
     std::unique_ptr<SplitPath> split_;

@@ -108,7 +108,9 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.samples, declared.samples},
                                {&maps.order, declared.order},
                                {&maps.filter_image, declared.filter_image},
-                               {&maps.filter_counters, declared.filter_counters}}) {
+                               {&maps.filter_counters, declared.filter_counters},
+                               {&maps.guard, declared.guard},
+                               {&maps.police_shares, declared.police_shares}}) {
         if (*target) continue;
         auto made = make_map_like(map);
         if (!made) return tl::unexpected(made.error());

@@ -50,6 +50,8 @@ struct PortMaps {
     Fd order;
     Fd filter_image;  ///< of one page and one counter, until there are filters
     Fd filter_counters;
+    Fd guard;
+    Fd police_shares;
 };
 
 /// What a port's program is loaded with.
@@ -64,6 +66,7 @@ struct PortProgram {
     bool watch_daemon = false;  ///< packets are the kernel's while the daemon stands still (/heartbeat)
     /// Packets of the port meet filters, in a block of this shape.
     std::optional<pp_filter_shape> filters{};
+    uint32_t guards = 0;  ///< PP_GUARD_RPF and so on
     /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
     /// it.
     uint32_t tags_of = 0;

@@ -72,6 +72,7 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
             bpf_map__set_max_entries(skeleton.maps.filter_counters, program.filters->counters) != 0)
             return fail(PP_MAP_FILTER_IMAGE, "the filters are too large for a map", "at most 2 GiB");
     }
+    skeleton.rodata->guards = program.guards;
     skeleton.rodata->aggregation = program.sums != nullptr;
     for (bpf_map* map : {skeleton.maps.sum_groups, skeleton.maps.sum_ports, skeleton.maps.sum_slots,
                          skeleton.maps.sum_exits}) {
@@ -92,7 +93,9 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
                            {skeleton.maps.samples, &maps.samples},
                            {skeleton.maps.order, &maps.order},
                            {skeleton.maps.filter_image, &maps.filter_image},
-                           {skeleton.maps.filter_counters, &maps.filter_counters}})
+                           {skeleton.maps.filter_counters, &maps.filter_counters},
+                           {skeleton.maps.guard, &maps.guard},
+                           {skeleton.maps.police_shares, &maps.police_shares}})
         if (bpf_map__reuse_fd(map, fd->get()) != 0)
             return fail(bpf_map__name(map), "cannot share the map: " + errno_text(errno));
     return opened;

@@ -76,7 +76,8 @@ std::string hex(const Bytes& frame) {
 
 Comparison compare(LoadedPortStage& port_stage, uint16_t port, const Bytes& frame) {
     Comparison c;
-    const router::ImageView image{port_stage.memory().data(), &port_stage.geometry(), port_stage.filters()};
+    const router::ImageView image{port_stage.memory().data(), &port_stage.geometry(), port_stage.filters(),
+                                  port_stage.published_guard()};
     const std::span<const uint8_t> slice(frame.data(), std::min<size_t>(frame.size(), PP_SLICE_BYTES));
     c.decision = router::forward(image, port, slice, static_cast<uint32_t>(frame.size()));
     // Workers decide by batches, and about plain packets another way.

@@ -61,7 +61,7 @@ void LoadedPortStage::PortStageDelete::operator()(port_stage* skeleton) const {
 
 LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<const uint16_t> ports,
                                  std::span<const uint16_t> egress, const StageOptions& options)
-    : geometry_(geometry), observed_(options.observed), out_(largest_frame) {
+    : geometry_(geometry), guarded_(options.guards != 0), observed_(options.observed), out_(largest_frame) {
     const bool observed = options.observed;
     const uint32_t flags = options.vrfs ? PP_BY_INTERFACE : 0;
     const auto offset_of = [&geometry](uint32_t table) {
@@ -82,6 +82,7 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         if (options.cold_table) skeleton->rodata->cold_table_offset = offset_of(*options.cold_table);
         skeleton->rodata->watch_daemon = options.watch_daemon;
         skeleton->rodata->aggregation = options.aggregation;
+        skeleton->rodata->guards = options.guards;
         if (options.aggregation)
             check(bpf_map__set_max_entries(skeleton->maps.sum_slots, PP_SUM_SLOTS), "slots");
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));
@@ -110,6 +111,8 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
             check(bpf_map__reuse_fd(skeleton->maps.filter_image, bpf_map__fd(maps.filter_image)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.filter_counters, bpf_map__fd(maps.filter_counters)),
                   "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.guard, bpf_map__fd(maps.guard)), "reuse");
+            check(bpf_map__reuse_fd(skeleton->maps.police_shares, bpf_map__fd(maps.police_shares)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.split_sockets, bpf_map__fd(maps.split_sockets)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.sum_groups, bpf_map__fd(maps.sum_groups)), "reuse");
             check(bpf_map__reuse_fd(skeleton->maps.sum_ports, bpf_map__fd(maps.sum_ports)), "reuse");
@@ -130,6 +133,11 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
                   bpf_map__fd(first().maps.order), 0);
     if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the order");
     order_ = static_cast<pp_order*>(mapped);
+    mapped = mmap(nullptr, sizeof(pp_guard), PROT_READ | PROT_WRITE, MAP_SHARED,
+                  bpf_map__fd(first().maps.guard), 0);
+    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the guard");
+    guard_ = static_cast<pp_guard*>(mapped);
+    published_guard_ = guard_;
     if (options.filters) {
         filter_shape_ = *options.filters;
         const size_t bytes = router::filter_block_bytes(filter_shape_);
@@ -167,6 +175,7 @@ LoadedPortStage::~LoadedPortStage() {
     if (observations_) perf_buffer__free(observations_);
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
     if (order_) munmap(order_, sizeof *order_);
+    if (guard_) munmap(guard_, sizeof *guard_);
     if (!filter_block_.empty()) munmap(filter_block_.data(), filter_block_.size());
     for (const int socket : sockets_)
         close(socket);

@@ -16,6 +16,7 @@
 #include "bpf/filter_layout.h"
 #include "fib/image.h"
 #include "router/filter/filter_view.h"
+#include "router/guard/guard_view.h"
 
 struct perf_buffer;
 struct port_stage;
@@ -49,6 +50,7 @@ struct StageOptions {
     bool vrfs = false;                         ///< tables by interface: PP_BY_INTERFACE
     std::optional<pp_filter_shape> filters{};  ///< packets meet filters, in a block of this shape
     bool aggregation = false;
+    uint32_t guards = 0;  ///< PP_GUARD_RPF and so on
 };
 
 class LoadedPortStage {
@@ -68,6 +70,11 @@ class LoadedPortStage {
     /// For forward(); null: there are none.
     [[nodiscard]] const router::PublishedFilters* filters() const {
         return filter_block_.empty() ? nullptr : &published_;
+    }
+    /// What guards interfaces and the host, and for forward(): null without guards.
+    [[nodiscard]] pp_guard& guard() const { return *guard_; }
+    [[nodiscard]] const router::PublishedGuard* published_guard() const {
+        return guarded_ ? &published_guard_ : nullptr;
     }
     [[nodiscard]] pp_filter_counters filter_counters(uint32_t counter) const;
     /// What the stages and workers tell each other.
@@ -111,6 +118,9 @@ class LoadedPortStage {
     std::span<std::byte> filter_block_;
     router::FilterView filter_view_;
     router::PublishedFilters published_{nullptr};
+    pp_guard* guard_ = nullptr;
+    bool guarded_;
+    router::PublishedGuard published_guard_{nullptr};
     pp_order* order_ = nullptr;
     std::vector<int> sockets_;
     perf_buffer* rings_ = nullptr;

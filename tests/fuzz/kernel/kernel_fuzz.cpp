@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "router/kernel/kernel_state.h"
+#include "router/kernel/nftables.h"
 #include "router/kernel/parse.h"
 #include "router/kernel/socket.h"
 
@@ -71,6 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::memcpy(exact.get(), message.data(), message.size());
         nlmsghdr header;
         std::memcpy(&header, exact.get(), sizeof header);
+        (void)parse_forward_chain(reinterpret_cast<const nlmsghdr*>(exact.get()));
         if (header.nlmsg_type == NLMSG_NOOP) {
             state.consume(ResyncBegin{});
             resyncing = true;

@@ -213,7 +213,7 @@ class FakeControl final : public Control {
         return answer;
     }
     Result<nlohmann::json> confirm() override {
-        note("confirm");
+        calls.emplace_back("confirm");
         if (refuse) return tl::unexpected(*refuse);
         return answer;
     }

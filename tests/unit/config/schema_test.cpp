@@ -208,7 +208,7 @@ TEST(Schema, MissingKeysAreNamedWithWhatTheyHold) {
             tried++;
         }
     });
-    EXPECT_EQ(tried, 3 + 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1 + 2 + 4);
+    EXPECT_EQ(tried, 3 + 1 + 5 + 4 + 3 + 1 + 1 + 1 + 1 + 2 + 4 + 2);
 }
 
 TEST(Schema, NamesOfInterfacesAndIds) {
@@ -295,6 +295,7 @@ TEST(Schema, DocumentsItselfAndLeavesNothingOpen) {
 TEST(Schema, DefaultsAreThoseOfTheProgram) {
     json minimal = {{"interfaces", {{"eth0", json::object()}}},
                     {"fpm", {{"listen", "127.0.0.1"}}},
+                    {"sflow", {{"collectors", {"192.0.2.9"}}, {"agent", "192.0.2.1"}}},
                     {"vfio", {{"peer", json::object()}}},
                     {"metrics", {{"listen", "127.0.0.1:1"}}},
                     {"web", {{"listen", "127.0.0.1:2"}}}};
@@ -312,7 +313,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 53);
+    EXPECT_EQ(compared, 56);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);

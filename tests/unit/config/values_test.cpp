@@ -75,7 +75,19 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
                                                   "",
                                                   GenericVlan::accept,
                                                   "",
-                                                  "to the provider"}));
+                                                  "to the provider",
+                                                  "",
+                                                  "",
+                                                  Rpf::off,
+                                                  std::nullopt,
+                                                  1000}));
+    EXPECT_EQ(c.interfaces.at("v300").rpf, Rpf::strict);
+    EXPECT_EQ(c.interfaces.at("v300").police_in, (Rate{2'500'000, 40'000}));
+    EXPECT_EQ(c.host_police, (HostPolice{500, 1000, 5000, 2000}));
+    ASSERT_EQ(c.sflow.collectors.size(), 2U);
+    EXPECT_EQ(c.sflow.collectors[1], (SflowCollector{*IpAddress::parse("2001:db8::9"), 6344}));
+    EXPECT_EQ(c.sflow.header_bytes, 256U);
+    EXPECT_EQ(c.sflow.counters_s, 7U);
     EXPECT_EQ(c.interfaces.at("eth1").generic_vlan, GenericVlan::refuse);
     EXPECT_EQ(c.interfaces.at("eth1").xdp_mode, XdpMode::native);
     EXPECT_EQ(c.interfaces.at("eth1").mtu, std::nullopt);

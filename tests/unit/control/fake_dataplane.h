@@ -108,6 +108,11 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         filters = set;
         return {};
     }
+    Result<void> set_guards(const GuardSet& set) override {
+        if (auto allowed = faults_.call("guards"); !allowed) return allowed;
+        guards = set;
+        return {};
+    }
     [[nodiscard]] std::vector<pp_filter_counters> filter_counters(uint32_t first,
                                                                   uint32_t count) const override {
         std::vector<pp_filter_counters> out(count);
@@ -117,6 +122,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
         return out;
     }
     FilterSet filters;
+    GuardSet guards;
     std::map<uint32_t, uint64_t> filter_packets;  ///< by counter
 
     // PortStages.

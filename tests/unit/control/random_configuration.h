@@ -15,7 +15,11 @@ namespace pktpit::router::fake {
 class RandomConfiguration {
   public:
     RandomConfiguration(uint32_t seed, bool own_devices)
-        : random_(seed), vrf_random_(seed + 1000), filter_random_(seed + 2000), own_devices_(own_devices) {}
+        : random_(seed),
+          vrf_random_(seed + 1000),
+          filter_random_(seed + 2000),
+          guard_random_(seed + 3000),
+          own_devices_(own_devices) {}
 
     config::Config next() {
         config::Config config;
@@ -41,7 +45,17 @@ class RandomConfiguration {
             config.routes.push_back(route(config));
         add_vrfs(config);
         add_filters(config);
+        add_guards(config);
         return config;
+    }
+
+    void add_guards(config::Config& config) {
+        const auto one_of = [&](uint32_t count) { return guard_random_() % count == 0; };
+        if (one_of(3)) config.host_police.bgp = 1 + guard_random_() % 3;
+        for (auto& [name, interface] : config.interfaces) {
+            if (one_of(3)) interface.rpf = one_of(2) ? config::Rpf::strict : config::Rpf::loose;
+            if (one_of(3)) interface.police_in = config::Rate{1'000'000 * (1 + guard_random_() % 3), 32'768};
+        }
     }
 
     /// Two filters, of one to three rules each, on some of the interfaces.
@@ -171,6 +185,7 @@ class RandomConfiguration {
     std::mt19937 random_;
     std::mt19937 vrf_random_;
     std::mt19937_64 filter_random_;  ///< of its own, as that of VRFs is: what a seed stood for stays
+    std::mt19937 guard_random_;
     bool own_devices_;
 };
 

@@ -226,6 +226,13 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
         lines.insert(fmt::format("filters of {} on port {}: in {}, out {}", on ? on->name : "nothing",
                                  one.port, one.in, one.out));
     }
+    for (const auto& one : dataplane.guards.interfaces) {
+        const L3Interface* on = routing.interfaces().find(one.id);
+        lines.insert(fmt::format("guards of {} on port {}: {}, {} bit/s, bucket {}",
+                                 on ? on->name : "nothing", one.port, static_cast<int>(one.rpf),
+                                 one.police_in ? one.police_in->bits_per_second : 0, one.bucket));
+    }
+    lines.insert(fmt::format("to the host: {} of BGP", dataplane.guards.host.bgp.value_or(0)));
     add_routes(lines, control, dataplane);
     lines.merge(snapshot_of(dataplane));
     return lines;

@@ -110,6 +110,9 @@ TEST_F(Vectors, CoverEveryVerdictThatForwardCanGive) {
           PP_DROP_STALE, PP_HOST_DAEMON_LOST,
           // By filters, which vectors have none of (tests/unit/filter, tests/differential).
           PP_DROP_FILTER, PP_HOST_FILTER,
+          // By checks and rates, likewise (rpf_test.cpp, tests/unit/guard).
+          PP_DROP_RPF, PP_DROP_POLICE, PP_DROP_HOST_ARP, PP_DROP_HOST_ICMP, PP_DROP_HOST_BGP,
+          PP_DROP_HOST_OTHER,
           // Where the port stage adds (tests/differential).
           PP_AGGREGATED, PP_DROP_AGGREGATION})
         missing.erase(verdict);

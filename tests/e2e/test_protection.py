@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of sources (uRPF) and rates, of interfaces and to the host: they change by a reload, and say what they have done."""
+
+import contextlib
+import copy
+import time
+
+import pytest
+from lib.namespaces import end
+from lib.packets import token, udp4, udp6
+from lib.pktpit_router import DATAPLANE
+from lib.tcp import connect
+from lib.tools import compiled
+from lib.waiting import wait_for
+from lib.wire import NothingReceived
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from test_trace import Observation, wait_for_end
+
+requirement = pytest.mark.requirement
+pytestmark = pytest.mark.pktpit("configuration is Pktpit's own")
+
+NOWHERE4, NOWHERE6 = "203.0.113.7", "2001:db8:ffff::7"
+NET = {"config": {"routes": [{"prefix": "192.0.2.0/24", "type": "blackhole"}]}}
+
+
+def configure(net, host=None, interfaces=None, routes=(), **settings):
+    """`settings`: of `host`'s port. `interfaces`: more of them."""
+    config = copy.deepcopy(net.router.config)
+    if host:
+        config["interfaces"][host.port].update(settings)
+    else:
+        config.update(settings)
+    config["interfaces"].update(interfaces or {})
+    config["routes"] = config["routes"] + list(routes)
+    net.router.write(config)
+    net.router.reload()
+
+
+def passes(net, make=udp4, receiver=None, sender=None, wait=1.0, **fields):
+    receiver, sender = receiver or net.b, sender or net.a
+    mark = token()
+    sender.send(make(sender, receiver, mark, **fields))
+    try:
+        receiver.receive(mark, wait)
+        return True
+    except NothingReceived:
+        return False
+
+
+@contextlib.contextmanager
+def counted(net, name, by=1):
+    before = net.router.counters().get(name, 0)
+    yield
+    wait_for(lambda: net.router.counters().get(name, 0) - before == by, 3.0, f"{by} more are counted as {name}")
+
+
+@pytest.fixture(autouse=True)
+def original_afterwards(net):
+    yield
+    net.router.write()
+    net.router.reload(net.router.file)
+
+
+@requirement("RFC 3704 2.2: strict lets those sources pass whose route leads out of the interface, and counts the others")
+@pytest.mark.parametrize("make, other, nowhere", [(udp4, "behind4", NOWHERE4), (udp6, "behind6", NOWHERE6)])
+def test_strict(net, make, other, nowhere):
+    assert passes(net, make, src=getattr(net.c, other))
+    configure(net, net.a, rpf="strict")
+    assert passes(net, make)
+    with counted(net, "drop_rpf", 2):
+        assert not passes(net, make, src=getattr(net.c, other))
+        assert not passes(net, make, src=nowhere)
+    # Another interface has no check.
+    assert passes(net, make, sender=net.c, src=getattr(net.a, other))
+    configure(net)
+    assert passes(net, make, src=getattr(net.c, other))
+
+
+@requirement("RFC 3704 2.4: loose wants a route, whichever way, that does not drop; a default route is one")
+@pytest.mark.parametrize("make, other, nowhere, default", [(udp4, "behind4", NOWHERE4, "0.0.0.0/0"), (udp6, "behind6", NOWHERE6, "::/0")])
+def test_loose(net, make, other, nowhere, default):
+    configure(net, net.a, rpf="loose")
+    assert passes(net, make, src=getattr(net.c, other))
+    with counted(net, "drop_rpf"):
+        assert not passes(net, make, src=nowhere)
+    gateway = net.c.ip4 if make is udp4 else net.c.ip6
+    configure(net, net.a, rpf="loose", routes=[{"prefix": default, "via": gateway}])
+    assert passes(net, make, src=nowhere)
+    configure(net, net.a, rpf="strict", routes=[{"prefix": default, "via": gateway}])
+    assert not passes(net, make, src=nowhere)
+    assert passes(net, make, sender=net.c, src=nowhere)
+
+
+@requirement("a blackhole route to a source drops what comes from there (RFC 5635)")
+def test_blackholed_source(net):
+    with counted(net, "drop_rpf"):
+        configure(net, net.a, rpf="loose")
+        assert not passes(net, src="192.0.2.9")
+
+
+@requirement("a route that appears lets its sources pass; of several next hops any one will do")
+def test_routes_change(net):
+    configure(net, net.a, rpf="strict")
+    assert not passes(net, src=NOWHERE4)
+    net.router.route("add", "203.0.113.0/24", "nexthop", "via", net.c.ip4, "nexthop", "via", net.b.ip4)
+    assert not passes(net, src=NOWHERE4)
+    net.router.route("del", "203.0.113.0/24")
+    net.router.route("add", "203.0.113.0/24", "nexthop", "via", net.c.ip4, "nexthop", "via", net.a.ip4)
+    assert passes(net, src=NOWHERE4)
+    net.router.route("del", "203.0.113.0/24")
+    assert not passes(net, src=NOWHERE4)
+
+
+@requirement("a VLAN interface has its own check, whatever its port has")
+def test_vlan(net):
+    vlan = {"parent": net.a.port, "vlan": [100], "addresses": ["10.20.0.1/24"]}
+    routes = [{"prefix": "203.0.113.0/24", "via": "10.20.0.2"}]
+
+    def tagged_passes(source):
+        mark = token()
+        packet = IP(src=source, dst=net.b.behind4, ttl=64) / UDP(sport=4000, dport=5000) / Raw(mark)
+        frame = bytes(Ether(src=net.a.mac, dst=net.a.router_mac, type=0x8100)) + bytes([0, 100, 8, 0]) + bytes(packet)
+        net.a.wire.send(frame)
+        try:
+            net.b.receive(mark, 1.0)
+            return True
+        except NothingReceived:
+            return False
+
+    config = {"v100": {**vlan, "rpf": "strict"}}
+    configure(net, interfaces=config, routes=routes)
+    assert tagged_passes(NOWHERE4) and tagged_passes("10.20.0.9")
+    assert not tagged_passes(net.a.behind4)
+    assert passes(net)
+    configure(net, net.a, interfaces={"v100": vlan}, routes=routes, rpf="strict")
+    assert tagged_passes(net.a.behind4)
+    assert not passes(net, src=NOWHERE4)
+
+
+@requirement("neighbours, the link's own addresses and those without one reach the host; forged sources do not")
+def test_the_host_is_reached(net):
+    configure(net, net.a, rpf="strict")
+    net.a.namespace.ip("neigh", "flush", "dev", "eth0")
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", net.a.router_ip4)
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", net.a.router_ip6)
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", "ff02::1%eth0")
+    with counted(net, "host_broadcast"):
+        net.a.send(IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67) / Raw(b"discover"), dst="ff:ff:ff:ff:ff:ff")
+    with counted(net, "drop_rpf", 2):
+        net.a.send(IP(src=net.c.behind4, dst=net.a.router_ip4) / ICMP() / Raw(b"forged"),
+                   IPv6(src=net.c.behind6, dst=net.a.router_ip6) / ICMPv6EchoRequest(data=b"forged"))
+
+
+@requirement("a trace names the check; show interfaces says what is in force")
+def test_seen(net):
+    configure(net, net.a, rpf="strict", police_in="2.5 Mbit/s")
+    trace = Observation(net.router, "trace", "--count", "1", "--json", "--verdict", "drop_rpf")
+    try:
+        assert not passes(net, src=net.c.behind4)
+        packets, _ = trace.packets()
+    finally:
+        end(trace.process)
+        wait_for_end(net.router)
+    assert [(one["verdict"], one["action"]) for one in packets] == [("drop_rpf", "drop")]
+    assert "source" in packets[0]["meaning"] and packets[0]["lookup"]["as_the_packet_met"]
+    shown = {port["name"]: port["guards"] for port in net.router.json("show", "interfaces", "--interval", "0.1")["ports"]}
+    assert shown[net.a.port] == {"rpf": "strict", "police_in": "2.5 Mbit/s", "police_burst": 32768}
+    assert shown[net.b.port] == {"rpf": "off", "police_in": None, "police_burst": None}
+    assert "strict, 2.5 Mbit/s" in net.router.cli("show", "interfaces", "--interval", "0.1").stdout
+
+
+@requirement("what cannot be is refused with its place, and what is in force stays")
+@pytest.mark.parametrize("settings, place", [({"rpf": "both"}, "rpf"), ({"police_in": "100 Mbits"}, "police_in"),
+                                             ({"police_in": "1 bit/s"}, "police_in"), ({"police_burst": 5000}, "police_burst")])
+def test_refused(net, settings, place):
+    configure(net, net.a, rpf="strict")
+    config = copy.deepcopy(net.router.config)
+    config["interfaces"][net.a.port].update(settings)
+    net.router.write(config)
+    refused = net.router.reload(check=False)
+    assert refused.returncode != 0 and f"/interfaces/{net.a.port}/{place}" in refused.stdout + refused.stderr
+    assert not passes(net, src=net.c.behind4)
+
+
+def measured(net, name, frames, running):
+    """Forwarded and dropped frames, and seconds, while about `frames` more arrive."""
+    def now():
+        counters = net.router.counters()
+        return time.monotonic(), counters.get("forwarded", 0), counters.get(name, 0)
+
+    began = now()
+    running.flows_again(frames, 60.0)
+    ended = now()
+    return [after - before for after, before in zip(ended, began)]
+
+
+@requirement("of twice the rate the rate arrives, and what is above it is counted")
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.not_model("its clock is not the machine's")
+def test_rate(net, stream, record_property, family):
+    size, rate = 500, 1500  # frames a second
+    configure(net, net.a, police_in=f"{size * 8 * rate / 1000:g} kbit/s", police_burst=20000)
+    running = stream(net.a, net.b, family=family, rate=2 * rate, size=size)
+    seconds, forwarded, dropped = measured(net, "drop_police", 4000, running)
+    share = forwarded / seconds / rate
+    print(f"offered {(forwarded + dropped) / seconds:.0f} frames a second, rate {rate}, passed {forwarded / seconds:.0f}: {share:.3f} of the rate")
+    record_property("share of the rate", share)
+    if forwarded + dropped > 1.5 * rate * seconds:
+        assert 0.9 <= share <= 1.1
+        assert dropped > 0.25 * (forwarded + dropped)
+    else:
+        assert share <= 1.1
+        pytest.fail("the machine gave too little time for twice the rate")
+    configure(net)
+    before = net.router.counters().get("drop_police", 0)
+    running.flows_again(4000)
+    assert net.router.counters().get("drop_police", 0) == before
+
+
+@requirement("a rate does not take the neighbours")
+def test_neighbours_pass_above_the_rate(net, stream):
+    configure(net, net.a, police_in="8 kbit/s", police_burst=2000)
+    before = net.router.counters().get("drop_police", 0)
+    flood = net.a.namespace.start(compiled("flood"), "eth0", "0", "2000000000",
+                                  net.a.frame(udp4(net.a, net.b, b"x" * 100)).hex())
+    try:
+        wait_for(lambda: net.router.counters().get("drop_police", 0) > before + 1000, 20.0, "packets are above the rate")
+        for address in (net.a.router_ip4, net.a.router_ip6):
+            net.a.namespace.ip("neigh", "del", address, "dev", "eth0", check=False)
+            net.a.namespace.run("ping", "-c", "1", "-W", "1", address, check=False)
+            wait_for(lambda: net.a.router_mac in net.a.namespace.ip("neigh", "show", address, "dev", "eth0").stdout, 20.0,
+                     f"the neighbour {address} is found")
+    finally:
+        end(flood)
+
+
+SERVER = """
+import socket, sys
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind((sys.argv[1], 179))
+listener.listen()
+print("ready", flush=True)
+connection, _ = listener.accept()
+while data := connection.recv(4096):
+    connection.sendall(data)
+"""
+
+
+@requirement("BGP goes on while ICMP floods, of which the host gets what its rate lets in")
+@pytest.mark.parametrize("family", [4, 6])
+def test_bgp_goes_on_while_icmp_floods(net, record_property, family):
+    rate = 200
+    configure(net, host_police={"arp": 500, "icmp": rate, "bgp": 5000, "other": 2000})
+    server = net.topology.router_namespace.start("/usr/bin/python3", "-c", SERVER, net.b.router_ip4, stdout=-1, text=True)
+    assert server.stdout.readline() == "ready\n"
+    echo = (IP(src=net.a.ip4, dst=net.a.router_ip4) / ICMP() if family == 4
+            else IPv6(src=net.a.ip6, dst=net.a.router_ip6) / ICMPv6EchoRequest())
+    before = net.router.counters()
+    flood = None
+    try:
+        with connect(net.b.namespace, net.b.router_ip4, 179) as client:
+            flood = net.a.namespace.start(compiled("flood"), "eth0", "0", "2000000000", net.a.frame(echo / Raw(b"x" * 50)).hex())
+            wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000, 20.0,
+                     "echo requests are above the rate")
+            began, first = time.monotonic(), net.router.counters()
+            for number in range(300):
+                message = f"keepalive {number:6d}".encode()
+                client.sendall(message)
+                got = b""
+                while len(got) < len(message):
+                    got += client.recv(4096)
+                assert got == message
+                time.sleep(0.005)
+            seconds, last = time.monotonic() - began, net.router.counters()
+    finally:
+        if flood:
+            end(flood)
+        end(server)
+
+    def more(name):
+        return last.get(name, 0) - first.get(name, 0)
+
+    # What the host has had beside ICMP: BGP's segments, no more than a few for each message.
+    local = more("host_local")
+    print(f"{more('drop_host_icmp') / seconds:.0f} echo requests a second above the rate of {rate}; {local} packets to the host in {seconds:.1f} s")
+    record_property("packets to the host a second", local / seconds)
+    assert more("drop_host_icmp") > 1000
+    assert more("drop_host_bgp") == 0 and more("drop_host_arp") == 0
+    assert local <= rate * seconds * 1.1 + rate / 10 + 300 * 4
+    assert local >= 300
+
+
+@requirement("each class has a rate and a name of its own; to whom it does not say, nothing is limited")
+def test_classes(net):
+    configure(net, host_police={"other": 10})
+    before = net.router.counters()
+    for _ in range(10):
+        net.a.send(*(IP(src=net.a.ip4, dst=net.a.router_ip4) / UDP(sport=4000, dport=9) / Raw(b"x") for _ in range(20)))
+        net.a.send(*(IP(src=net.a.ip4, dst=net.a.router_ip4) / ICMP() / Raw(b"x") for _ in range(20)))
+    wait_for(lambda: net.router.counters().get("drop_host_other", 0) - before.get("drop_host_other", 0) > 100, 5.0,
+             "UDP is above the rate")
+    after = net.router.counters()
+    assert after.get("drop_host_icmp", 0) == before.get("drop_host_icmp", 0)
+    assert after["host_local"] - before.get("host_local", 0) >= 200
+    if DATAPLANE == "xdp":
+        assert after.get("drop_host_bgp", 0) == before.get("drop_host_bgp", 0)
