@@ -22,6 +22,7 @@ from peers import UnixConnection  # noqa: E402
 KEY = "5f3a1c9e7b2d4680"
 PORTS = {"int32": 5005, "bfp16": 5006}
 DEVICE = "eth0"
+SLOTS = {"int32": 2048, "bfp16": 1024}  # 2.8 MiB of int32 under way, about as much as TCP has in its buffers
 
 
 def router_address(worker):
@@ -63,7 +64,7 @@ class Lab:
         workers = [worker_address(worker) for worker in range(self.workers)]
         config = {"instance": "bench", "log_level": "info",
                   "interfaces": {port: {"addresses": [f"{router_address(worker)}/24"]} for worker, port in enumerate(self.ports)},
-                  "aggregation": {"groups": {kind: {"workers": workers, "key": KEY, "port": port, "type": kind, "timeout_ms": 20000}
+                  "aggregation": {"groups": {kind: {"workers": workers, "key": KEY, "port": port, "type": kind, "slots": SLOTS[kind], "timeout_ms": 20000}
                                              for kind, port in PORTS.items()}}}
         file = self.directory / "pktpit.json"
         file.write_text(json.dumps(config))

@@ -12,8 +12,8 @@ DEADLINE = 240
 
 
 def times_of(text, ranks, what):
-    """{bytes: [µs of a round: of its slowest rank]}, and the other lines."""
-    found, others = {}, []
+    """{bytes: [µs of a round: of its slowest rank]}, {bytes: [µs of processors in a round: of all ranks]}, and the other lines."""
+    found, processors, others = {}, {}, []
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
@@ -24,9 +24,11 @@ def times_of(text, ranks, what):
         if one["wrong"]:
             raise Failure(f"{what}: {one['wrong']} wrong sums of {one['bytes']} bytes at rank {one['rank']}")
         found.setdefault(one["bytes"], []).append(one["us"])
+        processors.setdefault(one["bytes"], []).append(one["processor_us"])
     if not found or any(len(each) != ranks for each in found.values()):
         raise Failure(f"{what}: figures are missing\n{text[-2000:]}")
-    return {size: [max(rounds) for rounds in zip(*each)] for size, each in found.items()}, others
+    return ({size: [max(rounds) for rounds in zip(*each)] for size, each in found.items()},
+            {size: [sum(rounds) for rounds in zip(*each)] for size, each in processors.items()}, others)
 
 
 class Pktpit:
@@ -41,9 +43,9 @@ class Pktpit:
         lab = self.lab
         running = [lab.start(host, self.program, router_address(worker), PORTS[self.kind], KEY, worker, of_thousand / 1000,
                              self.kind, *steps) for worker, host in enumerate(lab.hosts)]
-        times, others = times_of(lab.gather(running, self.name, DEADLINE), lab.workers, self.name)
+        times, processors, others = times_of(lab.gather(running, self.name, DEADLINE), lab.workers, self.name)
         sent = sum(one["sent"] for one in others)
-        return times, {"packets_per_chunk": (sent + sum(one["again"] for one in others)) / sent}
+        return times, processors, {"packets_per_chunk": (sent + sum(one["again"] for one in others)) / sent}
 
 
 class OpenMpi:
@@ -71,7 +73,7 @@ class OpenMpi:
             process = lab.start(lab.hosts[0], "unshare", "--uts", "--", "sh", "-c", 'hostname "$0"; exec "$@"', lab.hosts[0],
                                 "mpirun", "--allow-run-as-root", "-np", lab.workers, "--host", hosts, "--bind-to", "none", *words,
                                 self.program, *steps)
-            return times_of(lab.gather([process], self.name, DEADLINE), lab.workers, self.name)[0], {}
+            return times_of(lab.gather([process], self.name, DEADLINE), lab.workers, self.name)[:2] + ({},)
 
 
 class Gloo:
@@ -85,9 +87,9 @@ class Gloo:
         with lab.losing(of_thousand):
             running = [lab.start(host, self.program, DEVICE, folder, rank, lab.workers, self.algorithm, *steps)
                        for rank, host in enumerate(lab.hosts)]
-            times = times_of(lab.gather(running, self.name, DEADLINE), lab.workers, self.name)[0]
+            times, processors, _ = times_of(lab.gather(running, self.name, DEADLINE), lab.workers, self.name)
         shutil.rmtree(folder, ignore_errors=True)
-        return times, {}
+        return times, processors, {}
 
 
 PEERS = {"pktpit": lambda lab: Pktpit(lab, "int32"), "pktpit-bfp16": lambda lab: Pktpit(lab, "bfp16"), "openmpi": OpenMpi,

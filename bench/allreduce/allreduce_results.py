@@ -24,18 +24,18 @@ def size_text(size):
 
 
 def summarise(samples):
-    """[(loss, peer, {bytes: [µs]}, more)] of all rounds: {loss: {peer: {bytes: summary}}} and what else was counted."""
-    times, more = {}, {}
-    for loss, peer, found, other in samples:
-        for size, each in found.items():
-            # A round's median: of the rounds, the median and the extremes are told.
-            times.setdefault(loss, {}).setdefault(peer, {}).setdefault(size, []).append(statistics.median(each))
+    """[(loss, peer, {bytes: [µs]}, {bytes: [µs of processors]}, more)] of all rounds: {loss: {peer: {bytes: summary}}} of both,
+    and what else was counted."""
+    times, processors, more = {}, {}, {}
+    for loss, peer, found, used, other in samples:
+        # A round's median: of the rounds, the median and the extremes are told.
+        for to, of in ((times, found), (processors, used)):
+            for size, each in of.items():
+                to.setdefault(loss, {}).setdefault(peer, {}).setdefault(size, []).append(statistics.median(each))
         for name, value in other.items():
             more.setdefault(loss, {}).setdefault(peer, {}).setdefault(name, []).append(value)
-    return ({loss: {peer: {size: summary(values) for size, values in of.items()} for peer, of in peers.items()}
-             for loss, peers in times.items()},
-            {loss: {peer: {name: summary(values) for name, values in of.items()} for peer, of in peers.items()}
-             for loss, peers in more.items()})
+    return tuple({loss: {peer: {name: summary(values) for name, values in of.items()} for peer, of in peers.items()}
+                  for loss, peers in of_all.items()} for of_all in (times, processors, more))
 
 
 def ratio(peers, size):
@@ -64,6 +64,10 @@ def text(report):
                 row += f"   {better:.2f} x" + ("" if not TARGET_SIZES[0] <= size <= TARGET_SIZES[1] or float(loss) else
                                                ", target met" if better >= TARGET else f", target {TARGET} x missed")
             lines.append(row)
+        lines += ["", "ms of processors in a sum, of all workers' processes; what interrupts do for others is not in it, nor the router's thread"]
+        for size in sorted({size for of in peers.values() for size in of}):
+            lines.append(f"{size_text(size):8}" + "".join(
+                f"{report['processor_us'][loss][name][size]['median'] / 1e3:>30.3f}" if size in of else f"{'-':>30}" for name, of in peers.items()))
         for peer, of in report["more"].get(loss, {}).items():
             for name, value in of.items():
                 lines.append(f"{peer}: {name.replace('_', ' ')} {value['median']:.3f} ({value['min']:.3f} to {value['max']:.3f})")

@@ -88,8 +88,8 @@ def measure(lab, chosen):
             # Nobody always comes first, or after the same peer.
             for peer in peers if number % 2 else reversed(peers):
                 say(f"round {number} of {chosen.rounds}, {loss / 10:g} % lost: {peer.name}")
-                times, more = peer.measure(steps_of(sizes, chosen.sums if not loss else max(5, chosen.sums // 5)), loss)
-                samples.append((loss, peer.name, times, more))
+                times, processors, more = peer.measure(steps_of(sizes, chosen.sums if not loss else max(5, chosen.sums // 5)), loss)
+                samples.append((loss, peer.name, times, processors, more))
                 say(", ".join(f"{results.size_text(size)} {sorted(each)[len(each) // 2] / 1e3:.3f} ms" for size, each in times.items())
                     + "".join(f", {name.replace('_', ' ')} {value:.3f}" for name, value in more.items()))
     return samples, left_out
@@ -141,9 +141,9 @@ def main():
     finally:
         if lab:
             lab.close(keep=failed)
-    times, more = results.summarise(samples)
+    times, processors, more = results.summarise(samples)
     report = {"benchmark": "allreduce", "command": " ".join(sys.argv), "machine": machine, "workers": chosen.workers, "rounds": chosen.rounds,
-              "left_out": left_out, "times_us": times, "more": more,
+              "left_out": left_out, "times_us": times, "processor_us": processors, "more": more,
               "forwarding": forwarding}
     stem = results.write(report, chosen.results)
     print(results.text(report))

@@ -67,7 +67,7 @@ void measure_idle(const Options& options, const harness::Workload& workload) {
     }
 }
 
-/// Two workers' processes in the source's namespace, that sum 1 MiB over and over; on the generator's core,
+/// Two workers' processes in the source's namespace, that sum 1 MiB over and over; on the router's core,
 /// at an ordinary priority. Ended with this.
 class Workers {
   public:
@@ -124,7 +124,7 @@ class Workers {
         sched_setscheduler(0, SCHED_OTHER, &normal);
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
-        CPU_SET(harness::generator_core, &cpus);
+        CPU_SET(harness::router_core, &cpus);
         sched_setaffinity(0, sizeof cpus, &cpus);
         dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
         if (setns(topology.source().descriptor(), CLONE_NEWNET) == 0)
@@ -152,9 +152,10 @@ pb_sink_counters drain(const harness::Sink& sink, uint64_t sent) {
     return counters;
 }
 
-// All of the router's work is on one core, the workers on the other: on two there would be none for them.
+// The generator has one core to itself, where it counts the time. Workers have what the router leaves of its
+// own: half of it and more.
 void measure_beside(const Options& options, const harness::Workload& workload) {
-    constexpr Cores cores = Cores::one_core;
+    constexpr Cores cores = Cores::two_core;
     const harness::Topology topology;
     wire::PktpitDaemon daemon(options.pktpitd, topology, {&workload}, {.aggregation = true});
     daemon.start();

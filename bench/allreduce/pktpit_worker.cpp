@@ -40,7 +40,7 @@ int run(std::span<char* const> words) {
         return static_cast<bool>(done);
     };
     const auto steps = pktpit::bench::allreduce::steps_of(words.subspan(7));
-    const bool floats = std::string(words[6]) == "bfp16";
+    const bool floats = std::string(words[6]) != "int32";
     const int result =
         floats ? pktpit::bench::allreduce::measure<float>(options.worker, worker.workers(), steps, sum)
                : pktpit::bench::allreduce::measure<int32_t>(options.worker, worker.workers(), steps, sum);
