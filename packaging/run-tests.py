@@ -180,6 +180,7 @@ def main():
                    Step("end-to-end tests, every port split", "test-e2e-split"),
                    Step("end-to-end tests, every port auto", "test-e2e-auto"),
                    Step("faults at every call to the kernel", "test-faults"),
+                   Step("end-to-end tests, a short list with AddressSanitizer", "test-e2e-asan-short"),
                    Step("end-to-end tests on DPDK", "test-e2e-dpdk"),
                    Step("end-to-end tests of the packet path, on modelled NICs", "test-e2e-model"),
                    Step("the benchmarks' machinery", "test-bench"),

@@ -71,7 +71,7 @@ class Bench:
         mark = token()
         self.net.a.send(udp4(self.net.a, at, mark, dst=destination))
         try:
-            at.receive(mark, 0.3)
+            at.receive(mark, 1)  # which has to get through the stream's frames first
             return True
         except NothingReceived:
             return False
@@ -88,7 +88,7 @@ class Bench:
         config = self.router.json("show", "config")
         via = next(route for route in config["routes"] if route["prefix"] == MOVING)["next_hops"][0]["via"]
         host = {host.ip4: host for host in self.net.hosts}[via]
-        wait_for(lambda: self.arrives("203.0.113.5", host), 5, f"packets to {MOVING} reach {host.label}, as `show config` says")
+        wait_for(lambda: self.arrives("203.0.113.5", host), 10, f"packets to {MOVING} reach {host.label}, as `show config` says")
 
     def stream(self):
         self.streams.append(Stream(compiled("traffic"), self.directory, self.net.a, self.net.b, rate=3000))
