@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
-#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -313,9 +312,12 @@ void Rib::tell_inside(const Prefix& prefix) {
         s.ask_inside(s.table6, s.inside6, PrefixKey6::of(prefix));
 }
 
-Result<void> Rib::settle_best() {
-    size_t all = std::numeric_limits<size_t>::max();
-    return state_->settle_best(all);
+Result<void> Rib::settle_best(size_t prefixes) {
+    return state_->settle_best(prefixes);
+}
+
+bool Rib::best_settled() const {
+    return state_->pending.empty() && state_->to_retry.empty();
 }
 
 Result<void> Rib::settle(size_t prefixes) {
@@ -354,8 +356,7 @@ Result<void> Rib::State::settle_best(size_t& prefixes) {
 }
 
 bool Rib::settled() const {
-    return state_->pending.empty() && state_->to_retry.empty() && state_->inside4.empty() &&
-           state_->inside6.empty();
+    return best_settled() && state_->inside4.empty() && state_->inside6.empty();
 }
 
 bool Rib::settled(NextHopSetId next_hops) const {

@@ -68,7 +68,8 @@ class Rib {
     /// inside it are, by settle(), behind all else. To be called while a best route is told, too.
     void tell_inside(const Prefix& prefix);
     /// All but what tell_inside() has asked for.
-    Result<void> settle_best();
+    Result<void> settle_best(size_t prefixes);
+    [[nodiscard]] bool best_settled() const;
     /// Is all told that hangs on this set?
     [[nodiscard]] bool settled(NextHopSetId next_hops) const;
     void retry();

@@ -114,12 +114,20 @@ double seconds_of(const std::function<void()>& work) {
 
 void measure_rates(const std::vector<pktpit::fib::TableEntry>& table, Figures& rates) {
     Router router;
+    router.routing.leave_work([] {});  // as in the daemon
     const auto first = router.set_of({{ip("192.0.2.7"), lan, 1}});
     const auto second = router.set_of({{ip("192.0.2.8"), lan, 1}});
     const auto count = static_cast<double>(table.size());
     rates.add("routes added", count / seconds_of([&] { router.add_all(table, first); }));
     rates.add("routes replaced by others with another next hop",
               count / seconds_of([&] { router.add_all(table, second); }));
+    rates.add("of prefixes inside others, what stands in for them, afterwards",
+              count / seconds_of([&] {
+                  router.routing.tick({});
+                  router.routing.tick({});
+                  while (!router.routing.settle(1000)) {
+                  }
+              }));
     rates.add(
         "routes withdrawn",
         count / seconds_of([&] {
@@ -133,6 +141,10 @@ void measure_failure(const std::vector<pktpit::fib::TableEntry>& table, const st
                      Router& router, Figures& times) {
     router.routing.leave_work([] {});
     const std::string kind = fmt::format("{} prefixes, {}: ", table.size(), with);
+    for (int i = 0; i < 2; i++)  // routes have come to rest
+        router.routing.tick({});
+    while (!router.routing.settle(1000)) {
+    }
     times.add(kind + "groups", seconds_of([&] { router.set_link(lan, false); }));
     double all = 0, longest = 0;
     for (bool done = false; !done;) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace pktpit::router {
 namespace {
@@ -71,24 +72,39 @@ void Routing::drop_drained() {
 // What the change of a route means for those inside it.
 void Routing::follow_up(Vrf& vrf) {
     sets_.drop_unchained();
+    if (there_is_work_ && ++changes_ > many_changes) busy_ = true;
     if (vrf.rib.settled()) return;
-    if (there_is_work_) return there_is_work_();
+    if (there_is_work_) {
+        if (!busy_) there_is_work_();
+        return;
+    }
     constexpr size_t all = std::numeric_limits<size_t>::max();
     if (auto settled = vrf.rib.settle(all); !settled) refused_(settled.error());
     sets_.drop_unchained();
 }
 
+void Routing::tick(std::chrono::steady_clock::time_point now) {
+    sets_.tick(now);
+    busy_ = std::exchange(changes_, 0) > many_changes;
+    if (there_is_work_ && !busy_ && !settled()) there_is_work_();
+}
+
 bool Routing::settle(size_t prefixes) {
-    for (const auto& [number, vrf] : vrfs_)
-        if (auto settled = vrf->rib.settle(prefixes); !settled) refused_(settled.error());
+    bool done = true;
+    for (const auto& [number, vrf] : vrfs_) {
+        if (auto settled = busy_ ? vrf->rib.settle_best(prefixes) : vrf->rib.settle(prefixes); !settled)
+            refused_(settled.error());
+        done = done && (busy_ ? vrf->rib.best_settled() : vrf->rib.settled());
+    }
     drop_drained();
     sets_.drop_unchained();
-    return settled();
+    return done;
 }
 
 void Routing::settle_best() {
     for (const auto& [number, vrf] : vrfs_)
-        if (auto settled = vrf->rib.settle_best(); !settled) refused_(settled.error());
+        if (auto settled = vrf->rib.settle_best(std::numeric_limits<size_t>::max()); !settled)
+            refused_(settled.error());
     drop_drained();
     sets_.drop_unchained();
 }

@@ -106,14 +106,17 @@ class Routing {
     /// Such work is left to settle() from now on, and this is called when there is some. Without: done at
     /// once.
     void leave_work(std::function<void()> there_is_work) { there_is_work_ = std::move(there_is_work); }
-    /// Up to so many prefixes; true when nothing is left.
+    /// Up to so many prefixes; true when nothing is left. Computed backups are left to a time with less than
+    /// `many_changes` of routes between two ticks: of a table that is being replaced they would be others at
+    /// once.
     bool settle(size_t prefixes);
+    static constexpr uint64_t many_changes = 1000;
     /// All prefixes; computed backups, which come behind, may be left.
     void settle_best();
     /// Asks for those of one set, which somebody has just begun to use.
     void resolve_missing_of(fib::NextHopSetId id);
     /// Every 100 ms.
-    void tick(std::chrono::steady_clock::time_point now) { sets_.tick(now); }
+    void tick(std::chrono::steady_clock::time_point now);
 
     // Routes of the sources config, cli, fpm and kernel. Sets are acquired first, so that a large table
     // interns each of its few sets once.
@@ -185,6 +188,8 @@ class Routing {
     Vrf* default_;
     VrfId last_vrf_ = default_vrf;
     std::function<void()> there_is_work_;
+    uint64_t changes_ = 0;                  ///< of routes, since the last tick
+    bool busy_ = false;                     ///< they are many, or were until then
     std::set<fib::NextHopSetId> draining_;  ///< their routes are leaving them
     std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;
     std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;

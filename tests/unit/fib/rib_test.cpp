@@ -306,7 +306,8 @@ TEST(RibInsideTest, WhatIsNextInsideAPrefixIsToldAgainWhereWhatIsAroundItMatters
     for (const char* text : {"10.0.0.0/8", "2001:db8::/32", "10.0.0.0/8"})
         rib.tell_inside(prefix(text));
     EXPECT_FALSE(rib.settled());
-    ASSERT_TRUE(rib.settle_best());
+    ASSERT_TRUE(rib.settle_best(1000));
+    EXPECT_TRUE(rib.best_settled());
     EXPECT_TRUE(told.empty()) << "that comes behind all else";
     while (!rib.settled())
         ASSERT_TRUE(rib.settle(1));

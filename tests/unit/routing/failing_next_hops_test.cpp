@@ -216,6 +216,27 @@ TEST_F(FailingNextHopsTest, other_next_hops_of_a_covering_route_are_followed_in_
     EXPECT_EQ(ways(), (std::map<int, int>{{10, prefixes}}));
 }
 
+TEST_F(FailingNextHopsTest, while_a_table_is_being_replaced_backups_wait) {
+    add_all({{ip("192.0.2.7"), lan, 1}});
+    defer();
+    for (uint64_t i = 0; i <= Routing::many_changes; i++)
+        ASSERT_TRUE(add("11.0.0.0/8", {{ip("192.0.2.7"), lan, static_cast<uint16_t>(1 + i % 2)}}));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
+    const auto before = groups();
+    EXPECT_TRUE(routing.settle(1000));
+    EXPECT_EQ(groups(), before);
+    routing.tick({});
+    EXPECT_TRUE(routing.settle(1000)) << "the changes were of the last tenth of a second";
+    asked_for_turn = 0;
+    routing.tick({});
+    EXPECT_GT(asked_for_turn, 0);
+    while (!routing.settle(1000)) {
+    }
+    EXPECT_NE(groups(), before);
+    fail_lan();
+    EXPECT_EQ(ways(), by_wan);
+}
+
 TEST_F(FailingNextHopsTest, a_route_of_the_same_next_hops_between_them_is_passed_over) {
     ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.9"), wan, 1}}));
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), lan, 1}}));
