@@ -82,8 +82,9 @@ def test_stopped_in_the_midst(bench, counted, router, report, seed):
 
 @requirement("the controls: a daemon that copies payloads is found by the search, one that reads them in pieces and wipes them by the count")
 @pytest.mark.parametrize("how", ["copy", "pieces"])
+@pytest.mark.timeout(240)
 def test_who_touches_payloads_is_found(bench, counted, routers, accesses, report, seed, how):
-    router = routers.want(counted, "ivshmem", bench.few, environment(how))
+    router = routers.want(counted, "ivshmem", bench.few, environment(how), deadline=120)  # counted, which is slow
     router.settle()
     before = accesses.total()
     burst = bench.few.burst(FRAMES, f"{seed} {how}")

@@ -67,7 +67,9 @@ def test_nic_to_nic(bench, spread, routers, report, seed):
 
 @requirement("a peer device polls and rings NICs behind another switch and at another root port, too")
 def test_with_a_peer_device(bench, spread, routers, report, seed):
+    routers.stop()  # who had the memory for payloads
     device = peer_device.PeerDevice(spread, [spread.bar(nic, 0) for nic in SPREAD.nics])
+    device.memory[:peer_device.FIRST_PAGE] = bytes(peer_device.FIRST_PAGE)  # payloads of the test before lie there
     device.start()
     try:
         router = routers.want(spread, "peer", bench.few)

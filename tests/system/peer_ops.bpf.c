@@ -22,14 +22,14 @@ struct {
     __uint(max_entries, 1);
     __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, __u32);
-    __type(value, __u8[PO_MEMORY]);
+    __type(value, __u8[PP_PEER_MEMORY]);
 } memory SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 2);
     __type(key, __u32);
-    __type(value, struct po_program);
+    __type(value, struct pp_peer_program);
 } programs SEC(".maps");
 
 struct {
@@ -41,7 +41,7 @@ struct {
 
 struct run {
     struct xdp_md* xdp;
-    struct po_program* program;
+    struct pp_peer_program* program;
     __u8* memory;
     __u64 sequence;
     __u32 first;
@@ -55,11 +55,12 @@ static long stop(struct run* run) {
 }
 
 /* In front of the frame, so that its last byte lies before the frame's first. */
-static long push_front(struct run* run, const struct po_operation* operation) {
-    const __u64 from = operation->value - PO_BUS;
+static long push_front(struct run* run, const struct pp_peer_operation* operation) {
+    const __u64 from = operation->value - PP_PEER_BUS;
     const __u32 length = operation->bytes;
-    if (length < 1 || length > PO_FRONT || operation->address + length != PO_FRONT_BUS + PO_FRONT ||
-        from > PO_MEMORY - PO_FRONT)
+    if (length < 1 || length > PP_PEER_FRONT ||
+        operation->address + length != PP_PEER_FRONT_BUS + PP_PEER_FRONT ||
+        from > PP_PEER_MEMORY - PP_PEER_FRONT)
         return stop(run);
     if (bpf_xdp_adjust_head(run->xdp, -(int)length) ||
         bpf_xdp_store_bytes(run->xdp, 0, run->memory + from, length))
@@ -67,9 +68,9 @@ static long push_front(struct run* run, const struct po_operation* operation) {
     return 0;
 }
 
-static long copy_frame(struct run* run, const struct po_operation* operation, __u8* to) {
+static long copy_frame(struct run* run, const struct pp_peer_operation* operation, __u8* to) {
     const __u32 length = run->length;
-    if (length < 1 || length > PO_MOST_FRAME || length + 16 > operation->bytes) return stop(run);
+    if (length < 1 || length > PP_PEER_MOST_FRAME || length + 16 > operation->bytes) return stop(run);
     if (bpf_xdp_load_bytes(run->xdp, 0, to + 16, length)) return stop(run);
     *(volatile __u64*)to = operation->address + (run->sequence & operation->mask) * operation->stride + 16;
     *(volatile __u64*)(to + 8) = length;
@@ -78,16 +79,17 @@ static long copy_frame(struct run* run, const struct po_operation* operation, __
 
 static long step(__u32 index, struct run* run) {
     const __u32 at = index + run->first;
-    if (at >= PO_OPERATIONS) return stop(run);
-    const struct po_operation* operation = &run->program->operations[at];
+    if (at >= PP_PEER_OPERATIONS) return stop(run);
+    const struct pp_peer_operation* operation = &run->program->operations[at];
     if (operation->opcode == fence) {
         __sync_fetch_and_add(&run->program->executed, 0);
         return 0;
     }
     if (operation->opcode == copy_block && operation->operand == immediate) return push_front(run, operation);
-    const __u64 place = operation->address + (run->sequence & operation->mask) * operation->stride - PO_BUS;
+    const __u64 place =
+        operation->address + (run->sequence & operation->mask) * operation->stride - PP_PEER_BUS;
     const __u64 value = operation->value + (operation->operand == sequence ? run->sequence : 0);
-    if (place > PO_MEMORY - PO_MOST_FRAME - 16) return stop(run);
+    if (place > PP_PEER_MEMORY - PP_PEER_MOST_FRAME - 16) return stop(run);
     __u8* to = run->memory + (place & ~7ULL); /* atomic operations want it aligned */
     switch (operation->opcode) {
         case store_dword:
@@ -114,12 +116,12 @@ static long step(__u32 index, struct run* run) {
 /* Both sections, since here a batch is one packet. */
 static void execute(struct xdp_md* xdp, __u32 which) {
     const __u32 zero = 0;
-    struct po_program* program = bpf_map_lookup_elem(&programs, &which);
+    struct pp_peer_program* program = bpf_map_lookup_elem(&programs, &which);
     __u8* bytes = bpf_map_lookup_elem(&memory, &zero);
     if (!program || !bytes || program->header.generation < program->generation || program->generation == 0)
         return;
     const __u32 count = program->header.operations, commit_at = program->header.commit_at;
-    if (count > PO_OPERATIONS || commit_at > count) return;
+    if (count > PP_PEER_OPERATIONS || commit_at > count) return;
     struct run run = {xdp, program, bytes, program->sequence, 0, bpf_xdp_get_buff_len(xdp), 0};
     bpf_loop(commit_at, step, &run, 0);
     if (run.stopped) {
@@ -133,12 +135,12 @@ static void execute(struct xdp_md* xdp, __u32 which) {
 }
 
 SEC("xdp") int mirror(struct xdp_md* xdp) {
-    execute(xdp, PO_MIRROR);
+    execute(xdp, PP_PEER_MIRROR);
     return bpf_redirect_map(&ports, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS);
 }
 
 SEC("xdp/devmap") int push(struct xdp_md* xdp) {
-    execute(xdp, PO_PUSH);
+    execute(xdp, PP_PEER_PUSH);
     return XDP_PASS;
 }
 

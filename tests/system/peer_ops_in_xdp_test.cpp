@@ -31,17 +31,19 @@ namespace {
 using Frame = std::vector<uint8_t>;
 
 constexpr uint16_t own_type = 0x88b5, pushed_type = 0x88b6;  // for experiments (IEEE Std 802)
-constexpr uint32_t entries = 16, slot_bytes = PO_MOST_FRAME + peer_descriptor_bytes;
-constexpr uint64_t tail = PO_BUS, completions = PO_BUS + 64, header_at = PO_BUS + 256, slots = PO_BUS + 4096;
+constexpr uint32_t entries = 16, slot_bytes = PP_PEER_MOST_FRAME + peer_descriptor_bytes;
+constexpr uint64_t tail = PP_PEER_BUS, completions = PP_PEER_BUS + 64, header_at = PP_PEER_BUS + 256,
+                   slots = PP_PEER_BUS + 4096;
 constexpr uint32_t header_bytes = 18;
 
 PeerWindows windows() {
     PeerWindows made;
     EXPECT_TRUE(made.add({tail, 8, true, false, true, true, "tail"}));
     EXPECT_TRUE(made.add({completions, 4, true, false, false, true, "completions"}));
-    EXPECT_TRUE(made.add({header_at, PO_FRONT, true, false, false, true, "header"}));
+    EXPECT_TRUE(made.add({header_at, PP_PEER_FRONT, true, false, false, true, "header"}));
     EXPECT_TRUE(made.add({slots, uint64_t{entries} * slot_bytes, true, true, false, true, "ring"}));
-    EXPECT_TRUE(made.add({PO_FRONT_BUS, PO_FRONT, false, true, false, true, "in front of the frame"}));
+    EXPECT_TRUE(
+        made.add({PP_PEER_FRONT_BUS, PP_PEER_FRONT, false, true, false, true, "in front of the frame"}));
     return made;
 }
 
@@ -52,7 +54,7 @@ PeerProgram mirror_program(uint64_t generation) {
 PeerProgram push_program(uint64_t generation) {
     PeerOperation copy{PeerOpcode::copy_block};
     copy.bytes = header_bytes;
-    copy.address = PO_FRONT_BUS + PO_FRONT - header_bytes;
+    copy.address = PP_PEER_FRONT_BUS + PP_PEER_FRONT - header_bytes;
     copy.value = header_at;
     return {generation, 1, 1, {copy}};
 }
@@ -75,7 +77,7 @@ class PeerOpsInXdp : public testing::Test {
         attach("e2", skeleton->progs.pass);
         port(0, "r1", -1);
         port(1, "r2", bpf_program__fd(skeleton->progs.push));
-        mapped = static_cast<std::byte*>(mmap(nullptr, PO_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED,
+        mapped = static_cast<std::byte*>(mmap(nullptr, PP_PEER_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED,
                                               bpf_map__fd(skeleton->maps.memory), 0));
         ASSERT_NE(mapped, MAP_FAILED);
         // MAC addresses, a type of its own and a number: what stands in front of a mirrored frame.
@@ -87,7 +89,7 @@ class PeerOpsInXdp : public testing::Test {
         mirrored = socket_at("e2");
     }
     void TearDown() override {
-        if (mapped) munmap(mapped, PO_MEMORY);
+        if (mapped) munmap(mapped, PP_PEER_MEMORY);
     }
 
     static void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
@@ -104,28 +106,29 @@ class PeerOpsInXdp : public testing::Test {
     }
     template <class T>
     T& at(uint64_t bus_address) const {
-        return *reinterpret_cast<T*>(mapped + (bus_address - PO_BUS));
+        return *reinterpret_cast<T*>(mapped + (bus_address - PP_PEER_BUS));
     }
     /// As a device is given a program: its bytes, after they were verified.
     void load(uint32_t which, const PeerProgram& program, uint64_t present) const {
         const auto good = verify(program, windows());
         ASSERT_TRUE(good) << good.error().to_string();
         const std::vector<std::byte> bytes = encode(program);
-        static_assert(sizeof(po_header) == peer_header_bytes && sizeof(po_operation) == peer_operation_bytes);
-        ASSERT_LE(bytes.size(), sizeof(po_header) + sizeof po_program{}.operations);
-        po_program value{};
+        static_assert(sizeof(pp_peer_header) == peer_header_bytes &&
+                      sizeof(pp_peer_operation) == peer_operation_bytes);
+        ASSERT_LE(bytes.size(), sizeof(pp_peer_header) + sizeof pp_peer_program{}.operations);
+        pp_peer_program value{};
         value.generation = present;
         std::memcpy(&value.header, bytes.data(), bytes.size());
-        std::vector<po_program> of_each_cpu(static_cast<size_t>(libbpf_num_possible_cpus()), value);
+        std::vector<pp_peer_program> of_each_cpu(static_cast<size_t>(libbpf_num_possible_cpus()), value);
         ASSERT_EQ(bpf_map_update_elem(bpf_map__fd(skeleton->maps.programs), &which, of_each_cpu.data(), 0),
                   0);
     }
     /// Of all CPUs.
-    uint64_t total(uint32_t which, __u64 po_program::*counter) const {
-        std::vector<po_program> of_each_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
+    uint64_t total(uint32_t which, __u64 pp_peer_program::*counter) const {
+        std::vector<pp_peer_program> of_each_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
         EXPECT_EQ(bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.programs), &which, of_each_cpu.data()), 0);
         uint64_t sum = 0;
-        for (const po_program& one : of_each_cpu)
+        for (const pp_peer_program& one : of_each_cpu)
             sum += one.*counter;
         return sum;
     }
@@ -190,8 +193,8 @@ class PeerOpsInXdp : public testing::Test {
 };
 
 TEST_F(PeerOpsInXdp, AFrameIsInTheRingAndAtASecondPortWithAHeaderInFront) {
-    load(PO_MIRROR, mirror_program(3), 3);
-    load(PO_PUSH, push_program(3), 3);
+    load(PP_PEER_MIRROR, mirror_program(3), 3);
+    load(PP_PEER_PUSH, push_program(3), 3);
     for (uint32_t i = 0; i < entries; i++) {
         send(frame(i));
         EXPECT_EQ(receive(plain, own_type), frame(i)) << "untouched";
@@ -199,18 +202,18 @@ TEST_F(PeerOpsInXdp, AFrameIsInTheRingAndAtASecondPortWithAHeaderInFront) {
         EXPECT_EQ(in_slot(i), frame(i));
         EXPECT_EQ(at<uint64_t>(tail), i + 1) << "one doorbell a frame";
     }
-    EXPECT_EQ(total(PO_MIRROR, &po_program::executed), entries);
-    EXPECT_EQ(total(PO_PUSH, &po_program::executed), entries);
+    EXPECT_EQ(total(PP_PEER_MIRROR, &pp_peer_program::executed), entries);
+    EXPECT_EQ(total(PP_PEER_PUSH, &pp_peer_program::executed), entries);
 }
 
 TEST_F(PeerOpsInXdp, AFullRingIsWaitedForByNobody) {
-    load(PO_MIRROR, mirror_program(1), 1);
+    load(PP_PEER_MIRROR, mirror_program(1), 1);
     for (uint32_t i = 0; i < entries + 4; i++) {
         send(frame(i));
         EXPECT_EQ(receive(plain, own_type), frame(i)) << "forwarded, copied or not";
     }
     EXPECT_EQ(at<uint64_t>(tail), entries);
-    EXPECT_EQ(total(PO_MIRROR, &po_program::refused), 4U);
+    EXPECT_EQ(total(PP_PEER_MIRROR, &pp_peer_program::refused), 4U);
     EXPECT_EQ(in_slot(0), frame(0)) << "nothing is written over";
     at<uint32_t>(completions) = 1;
     send(frame(40));
@@ -219,8 +222,8 @@ TEST_F(PeerOpsInXdp, AFullRingIsWaitedForByNobody) {
 }
 
 TEST_F(PeerOpsInXdp, AStaleGenerationIsNotExecuted) {
-    load(PO_MIRROR, mirror_program(3), 4);
-    load(PO_PUSH, push_program(3), 0);
+    load(PP_PEER_MIRROR, mirror_program(3), 4);
+    load(PP_PEER_PUSH, push_program(3), 0);
     send(frame(1));
     EXPECT_EQ(receive(plain, own_type), frame(1));
     EXPECT_EQ(receive(mirrored, own_type), frame(1)) << "no header in front";
@@ -229,7 +232,7 @@ TEST_F(PeerOpsInXdp, AStaleGenerationIsNotExecuted) {
 
 TEST_F(PeerOpsInXdp, AProgramOutsideOfItsWindowsIsRefusedBeforeItComesHere) {
     PeerProgram beyond = push_program(1);
-    beyond.operations[0].address = PO_FRONT_BUS + PO_FRONT;
+    beyond.operations[0].address = PP_PEER_FRONT_BUS + PP_PEER_FRONT;
     EXPECT_FALSE(verify(beyond, windows()));
     PeerProgram elsewhere = mirror_program(1);
     elsewhere.operations[1].address = tail;

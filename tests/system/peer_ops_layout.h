@@ -6,24 +6,24 @@
 #include <linux/types.h>
 
 enum {
-    PO_OPERATIONS = 64,
-    PO_MEMORY = 1 << 20, /* bytes of the memory that stands for the bus, from PO_BUS on */
-    PO_MOST_FRAME = 2048,
-    PO_FRONT = 64, /* room in front of a frame: PO_FRONT_BUS to its first byte */
-    PO_MIRROR = 0, /* programs: at ingress, and at the egress of copies */
-    PO_PUSH = 1,
+    PP_PEER_OPERATIONS = 64,
+    PP_PEER_MEMORY = 1 << 20, /* bytes of the memory that stands for the bus, from PP_PEER_BUS on */
+    PP_PEER_MOST_FRAME = 2048,
+    PP_PEER_FRONT = 64, /* room in front of a frame: PP_PEER_FRONT_BUS to its first byte */
+    PP_PEER_MIRROR = 0, /* programs: at ingress, and at the egress of copies */
+    PP_PEER_PUSH = 1,
 };
-#define PO_BUS 0x40000000ULL
-#define PO_FRONT_BUS 0x80000000ULL
+#define PP_PEER_BUS 0x40000000ULL
+#define PP_PEER_FRONT_BUS 0x80000000ULL
 
-struct po_operation {
+struct pp_peer_operation {
     __u8 opcode, operand, flags, zero;
     __u32 bytes;
     __u64 address, value;
     __u32 stride, mask;
 };
 
-struct po_header {
+struct pp_peer_header {
     __u32 magic;
     __u16 version, operations;
     __u64 generation;
@@ -31,10 +31,10 @@ struct po_header {
     __u32 zero;
 };
 
-struct po_program {
+struct pp_peer_program {
     __u64 sequence;   /* packets so far, of this CPU */
     __u64 generation; /* the present one: older programs are not executed */
     __u64 executed, refused;
-    struct po_header header;
-    struct po_operation operations[PO_OPERATIONS];
+    struct pp_peer_header header;
+    struct pp_peer_operation operations[PP_PEER_OPERATIONS];
 };

@@ -19,6 +19,7 @@ BUS_ADDRESS, SERIAL, GENERATION, TURNS, LOADED, REFUSED, REFUSAL = 8, 16, 24, 25
 WINDOWS, WINDOWS_AT, WINDOW_ENTRY = 32, 0x2000, 64
 PROGRAMS, PROGRAMS_AT, PROGRAM_ENTRY = 36, 0x4000, 32
 COUNTERS, LANE_BYTES = 0x5000, 128
+FIRST_PAGE = 4096
 NAMES = ("rx_packets", "rx_bytes", "tx_packets", "tx_bytes", "forwarded", "handed_over", "queue_full", "egress_full",
          "rx_error", "commits", "doorbells", "stale")
 ROLES = {"receive": 1, "refill": 2, "transmit": 3, "sent": 4, "take": 5, "hand_over": 6}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keeper, over files that stand for devices and their memory: what it holds, when it lets go, and in
 // which order.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/pci_regs.h>
 #include <poll.h>

@@ -16,7 +16,6 @@ namespace pktpit::router::test {
 namespace {
 
 using offload::PeerMemoryMap;
-using offload::PeerProgramEntry;
 using offload::PeerRole;
 using offload::PeerWindowEntry;
 
