@@ -237,9 +237,8 @@ class Application {
         CLI::App* import =
             add(filter, "import", "rules of another program as /filters of a configuration",
                 [this](const Session& session) { return import_filters(session, options_.file); });
-        import->add_option("PROGRAM", options_.words, "nftables")
+        import->add_option_function<std::string>("PROGRAM", [](const std::string&){}, "whose rules: nftables")
             ->required()
-            ->expected(1)
             ->check(CLI::IsMember({"nftables"}));
         import->add_option("FILE", options_.file, "what `nft -j list ruleset` prints; -: the standard input")
             ->required();

@@ -98,14 +98,20 @@ const std::map<std::string_view, int> icmpv6_names{{"destination-unreachable", 1
                                                    {"nd-neighbor-advert", 136},
                                                    {"nd-redirect", 137}};
 
-/// A name, several in an array, or joined by "|".
+/// A name or a number (`nft -jn`), several in an array, or joined by "|".
 Result<std::vector<std::string>> flag_names(const json& node) {
+    constexpr std::array known{"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
     const json& list = node.is_object() && node.contains("|") ? node["|"] : node;
     std::vector<std::string> names;
     for (const json& one : list.is_array() ? list : json::array({list})) {
-        if (!one.is_string()) return cannot("TCP flags of a form that is not known here");
-        names.push_back(one.get<std::string>());
-        if (names.back() == "ecn") names.back() = "ece";
+        if (one.is_string()) {
+            names.push_back(one == "ecn" ? "ece" : one.get<std::string>());
+        } else if (one.is_number_unsigned() && one.get<uint64_t>() <= 255) {
+            for (size_t bit = 0; bit < known.size(); bit++)
+                if ((one.get<uint64_t>() >> bit & 1) != 0) names.emplace_back(known[bit]);
+        } else {
+            return cannot("TCP flags of a form that is not known here");
+        }
     }
     return names;
 }

@@ -166,7 +166,7 @@ TEST(GuardStage, RatesAreKeptToAlike) {
                     router::GuardSet::Interface one{id, 1};
                     if (random.one_in(4)) one.rpf = config::Rpf::loose;
                     if (!random.one_in(3))
-                        one.police_in = config::Rate{50'000u << random.below(6), 2'000u << random.below(6)};
+                        one.police_in = config::Rate{10'000u << random.below(3), 300u << random.below(3)};
                     next.interfaces.push_back(one);
                 }
                 next.host.arp = 50 + random.below(1000);

@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import threading
 import time
 
 import pytest
@@ -10,7 +11,6 @@ from lib.namespaces import end
 from lib.packets import token, udp4, udp6
 from lib.pktpit_router import DATAPLANE
 from lib.tcp import connect
-from lib.tools import compiled
 from lib.waiting import wait_for
 from lib.wire import NothingReceived
 from scapy.layers.inet import ICMP, IP, UDP
@@ -37,6 +37,24 @@ def configure(net, host=None, interfaces=None, routes=(), **settings):
     config["routes"] = config["routes"] + list(routes)
     net.router.write(config)
     net.router.reload()
+
+
+@contextlib.contextmanager
+def flooding(host, packet):
+    """Some thousands of the packet a second, as many as every dataplane takes on a busy machine."""
+    frames, stopped = [host.frame(packet)] * 32, threading.Event()
+
+    def send():
+        while not stopped.wait(0.002):
+            host.wire.send(*frames)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
 
 
 def passes(net, make=udp4, receiver=None, sender=None, wait=1.0, **fields):
@@ -224,17 +242,13 @@ def test_rate(net, stream, record_property, family):
 def test_neighbours_pass_above_the_rate(net, stream):
     configure(net, net.a, police_in="8 kbit/s", police_burst=2000)
     before = net.router.counters().get("drop_police", 0)
-    flood = net.a.namespace.start(compiled("flood"), "eth0", "0", "2000000000",
-                                  net.a.frame(udp4(net.a, net.b, b"x" * 100)).hex())
-    try:
+    with flooding(net.a, udp4(net.a, net.b, b"x" * 100)):
         wait_for(lambda: net.router.counters().get("drop_police", 0) > before + 1000, 20.0, "packets are above the rate")
         for address in (net.a.router_ip4, net.a.router_ip6):
             net.a.namespace.ip("neigh", "del", address, "dev", "eth0", check=False)
             net.a.namespace.run("ping", "-c", "1", "-W", "1", address, check=False)
             wait_for(lambda: net.a.router_mac in net.a.namespace.ip("neigh", "show", address, "dev", "eth0").stdout, 20.0,
                      f"the neighbour {address} is found")
-    finally:
-        end(flood)
 
 
 SERVER = """
@@ -260,10 +274,8 @@ def test_bgp_goes_on_while_icmp_floods(net, record_property, family):
     echo = (IP(src=net.a.ip4, dst=net.a.router_ip4) / ICMP() if family == 4
             else IPv6(src=net.a.ip6, dst=net.a.router_ip6) / ICMPv6EchoRequest())
     before = net.router.counters()
-    flood = None
     try:
-        with connect(net.b.namespace, net.b.router_ip4, 179) as client:
-            flood = net.a.namespace.start(compiled("flood"), "eth0", "0", "2000000000", net.a.frame(echo / Raw(b"x" * 50)).hex())
+        with connect(net.b.namespace, net.b.router_ip4, 179) as client, flooding(net.a, echo / Raw(b"x" * 50)):
             wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000, 20.0,
                      "echo requests are above the rate")
             began, first = time.monotonic(), net.router.counters()
@@ -277,8 +289,6 @@ def test_bgp_goes_on_while_icmp_floods(net, record_property, family):
                 time.sleep(0.005)
             seconds, last = time.monotonic() - began, net.router.counters()
     finally:
-        if flood:
-            end(flood)
         end(server)
 
     def more(name):
