@@ -47,12 +47,12 @@ class Forwarder {
 enum class Build { measured, before };
 /// Pktpit as users run it; `binary` is pktpitd, `forwarding` the way: inline, split or auto.
 std::unique_ptr<Forwarder> make_pktpit_forwarder(const std::string& binary, const std::string& forwarding,
-                                                 Build build);
+                                                 Build build = Build::measured);
 /// The same, inline, with a group of the aggregation service, which nobody joins.
 std::unique_ptr<Forwarder> make_pktpit_aggregation_forwarder(const std::string& binary);
 /// The same daemon on its dpdk dataplane, on a virtual device of that driver.
 std::unique_ptr<Forwarder> make_pktpit_dpdk_forwarder(const std::string& binary, const std::string& driver,
-                                                      unsigned busy_budget, Build build);
+                                                      unsigned busy_budget, Build build = Build::measured);
 /// The kernel's ip_forward.
 std::unique_ptr<Forwarder> make_kernel_forwarder();
 /// XDP with bpf_fib_lookup() on the kernel's table.
