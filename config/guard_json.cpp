@@ -69,6 +69,8 @@ void check_guards(const Draft& draft, Errors& errors) {
     for (const PlacedInterface& one : draft.interfaces) {
         if (one.value.rpf != Rpf::off) refuse(at(one.where, "rpf"));
         if (one.value.police_in) refuse(at(one.where, "police_in"));
+        if (!one.value.filter_in.empty()) refuse(at(one.where, "filter_in"));
+        if (!one.value.filter_out.empty()) refuse(at(one.where, "filter_out"));
     }
     if (draft.settings.host_police.any()) refuse("/host_police");
 }

@@ -107,8 +107,14 @@ def test_sums_are_counted(net):
         job.finish()
     finally:
         job.close()
-    found, shown = samples(scrape(net).text), net.router.json("show", "aggregation")["groups"]["job1"]
-    assert by_labels(found["pktpit_aggregation_chunks_total"], group="job1") == shown["chunks"] == 150
+    shown = net.router.json("show", "aggregation")["groups"]["job1"]
+    assert shown["chunks"] == 150
+
+    def told():
+        found = samples(scrape(net).text)
+        return found if by_labels(found["pktpit_aggregation_chunks_total"], group="job1") == 150 else None
+
+    found = wait_for(told, 5, "a reading that is younger than the job")  # they are a quarter of a second old at most
     for worker in shown["workers"]:
         labels = {"group": "job1", "worker": worker["address"]}
         assert by_labels(found["pktpit_aggregation_worker_packets_total"], **labels) == worker["packets"] >= 150

@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import errno
 import threading
 import time
 
@@ -46,7 +47,11 @@ def flooding(host, packet):
 
     def send():
         while not stopped.wait(0.002):
-            host.wire.send(*frames)
+            try:
+                host.wire.send(*frames)
+            except OSError as error:  # of a machine that is busy: a queue is full
+                if error.errno not in (errno.ENOBUFS, errno.EAGAIN):
+                    raise
 
     thread = threading.Thread(target=send, daemon=True)
     thread.start()

@@ -61,14 +61,16 @@ TEST(Guards, WhatTheyCannotBe) {
 TEST(Guards, APeerDeviceKnowsNone) {
     const auto refused = parse(
         R"({"dataplane": "vfio", "vfio": {"peer": {}, "payload_memory": {"kind": "pci_bar", "pci": "0000:0b:00.0", "bar": 2}},
-            "interfaces": {"eth0": {"pci": "0000:0a:00.0", "rpf": "strict", "police_in": "1 Mbit/s"}}, "host_police": {"arp": 5}})",
+            "filters": {"f": [{"action": "drop"}]}, "host_police": {"arp": 5},
+            "interfaces": {"eth0": {"pci": "0000:0a:00.0", "rpf": "strict", "police_in": "1 Mbit/s", "filter_in": "f", "filter_out": "f"}}})",
         "/");
     ASSERT_FALSE(refused);
     std::vector<std::string> places;
     for (const Error& error : refused.error())
         places.push_back(error.where);
-    EXPECT_THAT(places, testing::IsSupersetOf(
-                            {"/interfaces/eth0/rpf", "/interfaces/eth0/police_in", "/host_police"}));
+    EXPECT_THAT(places,
+                testing::IsSupersetOf({"/interfaces/eth0/rpf", "/interfaces/eth0/police_in", "/host_police",
+                                       "/interfaces/eth0/filter_in", "/interfaces/eth0/filter_out"}));
 }
 
 TEST(Guards, CollectorsOfSamples) {
