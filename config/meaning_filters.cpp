@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "base/json/nearest.h"
 #include "base/json/pointer.h"
 #include "config/meaning.h"
@@ -71,6 +73,34 @@ void check_name(const std::string& name, const std::string& where, const Draft& 
                       hint.empty() ? "add it to /filters" : hint});
 }
 
+bool hands_to_kernel(const std::string& name, const Draft& draft) {
+    const auto found = draft.settings.filters.find(name);
+    return found != draft.settings.filters.end() &&
+           std::ranges::any_of(found->second,
+                               [](const FilterRule& rule) { return rule.action == FilterAction::to_kernel; });
+}
+
+// What is in a socket of a split or auto port has passed the kernel, which nobody can give it back to.
+void check_to_kernel(const Draft& draft, Errors& errors) {
+    if (draft.settings.dataplane != "xdp") return;
+    const auto split = std::ranges::find_if(draft.interfaces, [](const PlacedInterface& one) {
+        return one.value.forwarding != Forwarding::inline_;
+    });
+    if (split == draft.interfaces.end()) return;
+    const auto refuse = [&](const std::string& name, const std::string& where) {
+        if (hands_to_kernel(name, draft))
+            errors.push_back({where,
+                              in_quotes(name) + " has rules with \"to_kernel\", and " +
+                                  in_quotes(split->value.name) + " is no inline port",
+                              "inline ports alone beside such rules",
+                              "take \"forwarding\" away at all ports"});
+    };
+    for (const PlacedInterface& one : draft.interfaces) {
+        refuse(one.value.filter_in, at(one.where, "filter_in"));
+        refuse(one.value.filter_out, at(one.where, "filter_out"));
+    }
+}
+
 }  // namespace
 
 void check_filters(const Draft& draft, Errors& errors) {
@@ -94,6 +124,7 @@ void check_filters(const Draft& draft, Errors& errors) {
         check_name(one.value.filter_in, at(one.where, "filter_in"), draft, errors);
         check_name(one.value.filter_out, at(one.where, "filter_out"), draft, errors);
     }
+    check_to_kernel(draft, errors);
 }
 
 }  // namespace pktpit::config

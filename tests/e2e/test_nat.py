@@ -9,12 +9,13 @@ import socket
 import pytest
 from lib.namespaces import run
 from lib.packets import token, udp4
-from lib.pktpit_router import TOOL
+from lib.pktpit_router import FORWARDING, TOOL
 from lib.tcp import assert_transfer, connect, serve_once
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("filters are Pktpit's"),
-              pytest.mark.not_model("its taps are of virtual time")]
+              pytest.mark.not_model("its taps are of virtual time"),
+              pytest.mark.skipif(FORWARDING != "inline", reason="`to_kernel` is for inline ports")]
 
 RULES = """
 table ip nat {{

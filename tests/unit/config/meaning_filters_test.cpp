@@ -140,6 +140,22 @@ TEST(Filters, ARuleBehindOneThatTakesAllOfItIsWarnedOf) {
     EXPECT_NE(warned(v6 + R"({"action": "accept", "source": "2001:db8::1"})"), "");
 }
 
+// Frames in a socket cannot be given back to the kernel.
+TEST(Filters, ToKernelIsForInlinePorts) {
+    const auto with = [](const std::string& forwarding, const std::string& key) {
+        return R"({"interfaces": {"eth0": {")" + key + R"(": "f"}, "eth1": {"forwarding": ")" + forwarding +
+               R"("}}, "filters": {"f": [{"action": "to_kernel"}]}})";
+    };
+    for (const std::string key : {"filter_in", "filter_out"}) {
+        EXPECT_TRUE(parse(with("inline", key), "/")) << key;
+        for (const std::string forwarding : {"split", "auto"}) {
+            const auto refused = parse(with(forwarding, key), "/");
+            ASSERT_FALSE(refused) << forwarding;
+            EXPECT_EQ(refused.error()[0].where, "/interfaces/eth0/" + key);
+        }
+    }
+}
+
 TEST(Filters, OneThatNoInterfaceHasIsWarnedOf) {
     const Errors all = warnings_of(parsed_filters(R"({"interfaces": {"eth0": {}}, "filters": {"f": []}})"));
     ASSERT_EQ(all.size(), 1u);
