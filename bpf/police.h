@@ -25,7 +25,7 @@ PP_FIB_INLINE int pp_police_take(struct pp_bucket* bucket, __u64* own, __u32 uni
         const __u64 end = begin + (taken * cost >> PP_POLICE_COST_SHIFT);
         if (end - now > depth) return 0;
         if (__sync_val_compare_and_swap(&bucket->full_at, full_at, end) == full_at) {
-            *own += taken - units;
+            *own = *own + taken - units; /* in 64 bits: of what it had, too, so that `taken` may be less */
             return 1;
         }
     }

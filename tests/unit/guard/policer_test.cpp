@@ -71,6 +71,22 @@ TEST_F(Rates, OfTwiceTheRateHalfPasses) {
     }
 }
 
+// A CPU has something left, less than a packet, and takes less than a packet: a rate of small numbers.
+TEST_F(Rates, WhatIsLeftCountsWhereAShareIsSmallerThanAPacket) {
+    constexpr uint64_t burst = 2000;
+    limit(8'000, burst);
+    for (uint32_t first = 40; first < 200; first++) {
+        limit(8'000, burst + first);  // another rate: a full bucket
+        Policer policer;
+        uint64_t passed = 0;
+        for (const uint32_t bytes : {first, 142U, 60U, 1200U, 142U})
+            for (int i = 0; i < 20; i++)
+                if (ip(policer, bytes, second) == PP_FORWARDED) passed += bytes;
+        ASSERT_LE(passed, burst + first) << first;
+        ASSERT_GE(passed, burst / 2) << first;
+    }
+}
+
 TEST_F(Rates, WhatKeepsToTheRatePassesWhole) {
     limit(8'000'000, 10'000);  // a byte a microsecond
     Policer policer;
