@@ -49,7 +49,7 @@ std::string process_of(int socket) {
 
 KeeperMessage::KeeperMessage(What wanted, std::string_view called, uint64_t place, uint32_t patience)
     : what(wanted), patience_ms(patience), offset(place) {
-    std::memcpy(name.data(), called.data(), std::min(called.size(), name.size() - 1));
+    called.copy(name.data(), name.size() - 1);
 }
 
 std::string KeeperMessage::called() const {

@@ -62,11 +62,16 @@ pp_filter_key key_of_ipv6(Bytes packet) {
     return {PP_FILTER_OTHER * 256U + protocol, 0, 0, 0};
 }
 
+/// What is for other stations is the host's whatever is in it, and may end within the IP header.
+bool has_header(Bytes packet, bool ipv6) {
+    return packet.size() >= (ipv6 ? 40U : 20U);
+}
+
 /// Neighbour discovery passes, as ARP does: without it there is no IPv6. A hop limit of 255 has met no
 /// router.
 bool is_neighbour_discovery(Bytes packet, const pp_filter_key& key) {
     constexpr uint32_t icmp = PP_FILTER_ICMP * 256U;
-    return packet[7] == 255 && key.transport >= icmp + 133 && key.transport <= icmp + 137;
+    return key.transport >= icmp + 133 && key.transport <= icmp + 137 && packet[7] == 255;
 }
 
 /// What the interface's filter says of the packet; 0: it has none.
@@ -77,6 +82,7 @@ uint32_t rule_of(const FilterView& view, const void* half, uint16_t interface, b
     if (rules == 0) return 0;
     if (PP_FILTER_RULES_FIELD(half, shape, rules, words) == 0)
         return PP_FILTER_RULES_FIELD(half, shape, rules, unmatched);
+    if (!has_header(packet, ipv6)) return PP_FILTER_ACCEPT;
     const uint32_t sources = PP_FILTER_RULES_FIELD(half, shape, rules, source);
     const uint32_t destinations = PP_FILTER_RULES_FIELD(half, shape, rules, destination);
     if (!ipv6)
@@ -103,9 +109,10 @@ void pass_filters(const Frame& frame, Decision& decision) {
     const pp_action action = action_of(decision.verdict);
     if (action != PP_ACTION_FORWARD && action != PP_ACTION_HOST && action != PP_ACTION_PUNT) return;
 
-    const Bytes packet = frame.slice.subspan(decision.l3_offset);
+    const Bytes packet = frame.slice.subspan(std::min<size_t>(decision.l3_offset, frame.slice.size()));
     const void* half = pp_filter_half(view->block, view->shape, pp_filter_current(view->block));
-    const pp_filter_key key = ipv6 ? key_of_ipv6(packet) : key_of_ipv4(packet);
+    pp_filter_key key{};
+    if (has_header(packet, ipv6)) key = ipv6 ? key_of_ipv6(packet) : key_of_ipv4(packet);
     const auto passes = [&](uint16_t interface, bool out, uint32_t& counter) {
         const uint32_t rule = rule_of(*view, half, interface, out, ipv6, packet, key);
         counter = PP_FILTER_COUNTER(rule);

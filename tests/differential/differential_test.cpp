@@ -16,9 +16,9 @@
 namespace pktpit::test {
 namespace {
 
-constexpr uint32_t rounds = pktpit::test::rounds_of(16);  // each with a FIB of its own
-constexpr uint32_t frames_per_round = 16'000;
-static_assert(rounds * frames_per_round >= pktpit::test::rounds_of(200'000));
+constexpr uint32_t rounds = 16;  // each with a FIB of its own
+constexpr uint32_t frames_per_round = rounds_of(16'000);
+static_assert(rounds * frames_per_round >= rounds_of(200'000));
 constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
 
 uint64_t first_seed() {
@@ -66,14 +66,15 @@ TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
         }
     }
     // Agreeing is worth something only where it is tried.
-    EXPECT_GT(counted, 1000u) << "too few frames of counted routes";
+    EXPECT_GT(counted, rounds_of(1000u)) << "too few frames of counted routes";
     EXPECT_LT(counted, seen[PP_FORWARDED]) << "every route is counted";
-    EXPECT_GT(cut, 500u) << "too few trailers";
+    EXPECT_GT(cut, rounds_of(500u)) << "too few trailers";
     std::cout << rounds * frames_per_round << " frames:\n";
     for (int i = 0; i < PP_VERDICT_COUNT; i++) {
         if (!is_reachable(i)) continue;
         const char* name = router::name_of(static_cast<pp_verdict>(i));
         std::cout << std::setw(9) << seen[i] << "  " << name << "\n";
+        if (sanitized) continue;  // fewer frames: the rare ones may not be among them
         EXPECT_GE(seen[i], 10u) << "too few frames end as " << name;
     }
 }

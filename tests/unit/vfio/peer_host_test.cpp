@@ -179,7 +179,8 @@ TEST_F(PeerHosts, TheNextDaemonEndsWhatTheEarlierOneLeftAndIsTakenForNoneOfIt) {
     next->publish();
     EXPECT_GT(next->generation(), generation);
     EXPECT_GT(rig.control().serial, serial);
-    for (const auto& [program, entry] : loaded()->programs)
+    const auto now = loaded();
+    for (const auto& [program, entry] : now->programs)
         EXPECT_GT(entry.incarnation, incarnation);
 }
 
