@@ -58,6 +58,8 @@ class PktpitRouter:
         wait_for(self._has_its_routes, deadline, f"{self.expected} routes are in place")
         # A NIC's link comes up when it likes, and its event is read after that.
         wait_for(lambda: all(port["up"] for port in self.show("ports")["ports"]), deadline, "the daemon has seen all links")
+        # Routes by a link that came up late are put into the FIB in turns.
+        wait_for(self.all_in_fib, deadline, "all routes are in the FIB")
 
     def _has_its_routes(self):
         try:
