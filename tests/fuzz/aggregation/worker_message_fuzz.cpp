@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         while (const size_t sent = stream.next(now, room))
             expect(sent >= sizeof(pa_header) && sent % 8 == 0);
         const auto before = stream.counts().results;
-        if (stream.receive(datagram)) expect(allreduce::read_header(datagram)->kind == PA_RESULT);
+        if (stream.receive(datagram, now)) expect(allreduce::read_header(datagram)->kind == PA_RESULT);
         expect(stream.counts().results <= before + 1 && stream.counts().results <= 3);
         now += std::chrono::microseconds(700);
     }
