@@ -138,7 +138,7 @@ class Importer {
             return;
         }
         for (const std::string& note : translation.notes)
-            out_.notes.push_back(label + ": " + note);
+            out_.notes.push_back(std::string(label).append(": ").append(note));
     }
 
     Result<void> add_statement(const json& statement, const json& rule, Translation& out) {
