@@ -141,17 +141,6 @@ uint64_t results(const harness::Topology& topology) {
     return harness::device_statistic(topology.source_port().device, "rx_queue_0_xdp_packets");
 }
 
-pb_sink_counters drain(const harness::Sink& sink, uint64_t sent) {
-    auto counters = sink.counters();
-    for (int quiet = 0; quiet < 20 && counters.frames < sent;) {
-        sleep_for(std::chrono::milliseconds(10));
-        const auto now = sink.counters();
-        quiet = now.frames == counters.frames ? quiet + 1 : 0;
-        counters = now;
-    }
-    return counters;
-}
-
 // The generator has one core to itself, where it counts the time. Workers have what the router leaves of its
 // own: half of it and more.
 void measure_beside(const Options& options, const harness::Workload& workload) {
@@ -185,7 +174,7 @@ void measure_beside(const Options& options, const harness::Workload& workload) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         const uint64_t chunks = (results(topology) - results_before) / wire::sum_workers.size();
         if (!workers.alive()) throw harness::Failure("a worker has ended");
-        const auto after = drain(sink, before.frames + sent);
+        const auto after = harness::drain(sink, before.frames + sent);
         fmt::print(
             "{{\"kind\": \"beside\", \"cores\": \"{}\", \"share\": {}, \"full_mpps\": {:.4f}, "
             "\"offered_mpps\": {:.4f}, \"sent\": {}, \"arrived\": {}, \"refused\": {}, "

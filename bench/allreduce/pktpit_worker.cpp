@@ -53,10 +53,5 @@ int run(std::span<char* const> words) {
 }  // namespace
 
 int main(int count, char** words) {
-    try {
-        return run({words, static_cast<size_t>(count)});
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "%s: %s\n", words[0], error.what());
-        return 2;
-    }
+    return pktpit::bench::allreduce::run_worker(count, words, run);
 }

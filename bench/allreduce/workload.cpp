@@ -16,4 +16,13 @@ std::vector<Step> steps_of(std::span<char* const> words) {
     return steps;
 }
 
+int run_worker(int count, char** words, int (*run)(std::span<char* const> words)) {
+    try {
+        return run({words, static_cast<size_t>(count)});
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s: %s\n", words[0], error.what());
+        return 2;
+    }
+}
+
 }  // namespace pktpit::bench::allreduce

@@ -23,6 +23,9 @@ struct Step {
 /// Of "BYTES:ROUNDS" a word. Throws std::invalid_argument for what is none.
 std::vector<Step> steps_of(std::span<char* const> words);
 
+/// What a worker's main() returns: `run`'s, or 2 after it has said what was thrown.
+int run_worker(int count, char** words, int (*run)(std::span<char* const> words));
+
 /// Small integers: exact in 16-bit mantissas, too.
 template <class Number>
 Number element(unsigned rank, unsigned round, size_t place) {

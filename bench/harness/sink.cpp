@@ -6,7 +6,9 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,17 @@ std::vector<uint64_t> Sink::latencies() const {
             buckets[bucket] += count;
     }
     return buckets;
+}
+
+pb_sink_counters drain(const Sink& sink, uint64_t sent) {
+    auto counters = sink.counters();
+    for (int quiet = 0; quiet < 20 && counters.frames < sent;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        const auto now = sink.counters();
+        quiet = now.frames == counters.frames ? quiet + 1 : 0;
+        counters = now;
+    }
+    return counters;
 }
 
 std::string describe_faults(const pb_sink_counters& counters) {

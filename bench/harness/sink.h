@@ -44,6 +44,9 @@ class Sink {
     std::unique_ptr<State> state_;
 };
 
+/// The counters when everything sent is there, or nothing more comes.
+pb_sink_counters drain(const Sink& sink, uint64_t sent);
+
 /// What was wrong with the sample, in words; empty if nothing was and something was looked at.
 std::string describe_faults(const pb_sink_counters& counters);
 

@@ -16,18 +16,6 @@ namespace {
 
 using std::this_thread::sleep_for;
 
-/// Until everything sent is there, or nothing more comes.
-pb_sink_counters drain(const harness::Sink& sink, uint64_t sent) {
-    auto counters = sink.counters();
-    for (int quiet = 0; quiet < 20 && counters.frames < sent;) {
-        sleep_for(std::chrono::milliseconds(10));
-        const auto now = sink.counters();
-        quiet = now.frames == counters.frames ? quiet + 1 : 0;
-        counters = now;
-    }
-    return counters;
-}
-
 }  // namespace
 
 report::KillRestartResult test_kill_restart(const harness::Workload& workload, harness::Cores cores,
@@ -67,7 +55,7 @@ report::KillRestartResult test_kill_restart(const harness::Workload& workload, h
     result.sent = generator.stop();
     const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - begin;
     result.offered_mpps = static_cast<double>(result.sent) / elapsed.count();
-    const auto counters = drain(sink, result.sent);
+    const auto counters = harness::drain(sink, result.sent);
     result.arrived = counters.frames;
     result.late = counters.late;
     result.faults = harness::describe_faults(counters);

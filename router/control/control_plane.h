@@ -171,9 +171,10 @@ class ControlPlane : private KernelListener {
     };
     Result<void> apply_filters(const config::Config& wanted, const WantedRoutes& routes,
                                Transaction& transaction);
+    Result<void> number_filters(const config::Config& wanted, RunningFilters& next) const;
+
     // apply_guards.cpp
     Result<void> apply_guards(const config::Config& wanted, Transaction& transaction);
-    Result<void> number_filters(const config::Config& wanted, RunningFilters& next) const;
 
     // apply_interfaces.cpp
     Result<void> apply_interfaces(const config::Config& wanted, bool first, Transaction& transaction);
