@@ -110,6 +110,7 @@ class Workers {
                                        "int32",
                                        "1048576:4000000"};
         std::vector<char*> arguments;
+        arguments.reserve(words.size() + 1);
         for (std::string& word : words)
             arguments.push_back(word.data());
         arguments.push_back(nullptr);

@@ -256,9 +256,9 @@ void run_job(uint16_t workers, pa_type type) {
     std::mt19937 random(workers);
     std::vector<std::unique_ptr<ar::Stream>> streams;
     std::vector<ar::Stream*> all;
-    for (uint8_t worker = 0; worker < workers; worker++) {
+    for (uint16_t worker = 0; worker < workers; worker++) {
         ar::Epoch epoch = stage.epoch;
-        epoch.worker = worker;
+        epoch.worker = static_cast<uint8_t>(worker);
         all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
     }
     ar::test::LossyNetwork network(all, stage.as_router(), {.loss = 0.01, .duplicates = 0.01, .late = 0.1},
