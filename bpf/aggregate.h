@@ -202,9 +202,24 @@ PP_INLINE __u32 pp_sum_into(struct pp_sum_version* version, const struct pp_sum_
 }
 
 /* Not XDP_TX: a veth whose far end has GRO on and no XDP program is not woken by it (veth_xdp_flush), and
- * takes nothing at all any more once its ring is full. */
+ * takes nothing at all any more once its ring is full. By the port's entry, where it has one, as all that
+ * leaves: see pp_sum_mark(). */
 PP_INLINE __u32 pp_sum_back(struct xdp_md* ctx) {
-    return PP_SUM_OUT(bpf_redirect(ctx->ingress_ifindex, 0), PP_AGGREGATED) | PP_SUM_BACK;
+    __u32 action = bpf_redirect_map(&tx_ports, port_id, 0);
+    if (action != XDP_REDIRECT) action = bpf_redirect(ctx->ingress_ifindex, 0);
+    return PP_SUM_OUT(action, PP_AGGREGATED) | PP_SUM_BACK;
+}
+
+/* The kernel gathers up to 16 frames for a device and runs all of them through the program of the first one's
+ * DEVMAP entry (struct xdp_dev_bulk_queue). So the entries of all ports have the egress program, and results
+ * are what it knows by MAC addresses that no other frame has. */
+PP_INLINE void pp_sum_mark(struct pp_sum_frame* frame) {
+    __builtin_memset(frame->mac, 0, 6);
+    __builtin_memset(frame->router_mac, 0, 6);
+}
+PP_INLINE int pp_sum_is_marked(const struct pp_sum_frame* frame) {
+    const struct pp_field32* words = (const void*)frame;
+    return (words[0].value | words[1].value | words[2].value) == 0;
 }
 
 /* What the stage has to know of a worker to answer it, from the message that it joins by. */
@@ -290,6 +305,7 @@ PP_RARE __u32 pp_aggregate(struct xdp_md* ctx) {
     void* exits = bpf_map_lookup_elem(&sum_exits, &key);
     if (!exits || bpf_redirect_map(exits, 0, BPF_F_BROADCAST) != XDP_REDIRECT)
         return pp_sum_back(ctx); /* the others ask again */
+    pp_sum_mark(frame);
     return PP_SUM_OUT(XDP_REDIRECT, PP_AGGREGATED);
 }
 

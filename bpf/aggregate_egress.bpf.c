@@ -4,13 +4,16 @@
  *
  * Copies for several workers behind one device cannot be told apart by what they were redirected to. So each
  * one takes the first worker there that has not been served; which copy goes to whom does not matter.
+ *
+ * Frames that are forwarded to these devices come through here, too (pp_sum_mark()), and leave as they are.
  */
 #include "bpf/aggregate.h"
 
-SEC("xdp/devmap")
+SEC("xdp.frags/devmap")
 int aggregate_egress(struct xdp_md* ctx) {
     void* end = PP_END(ctx);
     struct pp_sum_frame* frame = PP_DATA(ctx);
+    if ((void*)frame + PP_ETH_HEADER > end || !pp_sum_is_marked(frame)) return XDP_PASS;
     if ((void*)(frame + 1) > end || frame->header.magic != PA_MAGIC || frame->header.kind != PA_RESULT)
         return XDP_DROP;
     __u16 port = frame->source_port;

@@ -58,7 +58,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_DEVMAP);
     __uint(max_entries, PP_MAX_PORTS);
     __uint(key_size, sizeof(__u32));
-    __uint(value_size, sizeof(__u32));
+    __uint(value_size, 8); /* struct bpf_devmap_val: where there is aggregation, with its egress program */
 } tx_ports SEC(".maps");
 
 /* One ring per CPU that user space opens; the number of entries is set to the number of CPUs by libbpf. */

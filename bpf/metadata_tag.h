@@ -54,11 +54,18 @@ PP_RARE int pp_settle_tag(struct xdp_md* ctx) {
     return XDP_PASS;
 }
 
+/* Of type enum pp_metadata_tag. The verifier is not to know it, or it walks all that follows once for each:
+ * no bit is in a number and in its complement, and it does not look for that. */
 PP_INLINE int pp_take_metadata_tag(struct xdp_md* ctx) {
     __be16 protocol = 0;
     __u16 tci = 0;
-    if (likely(bpf_xdp_metadata_rx_vlan_tag(ctx, &protocol, &tci))) return PP_NO_METADATA_TAG;
-    return pp_push_tag(ctx, protocol, tci);
+    const int none = bpf_xdp_metadata_rx_vlan_tag(ctx, &protocol, &tci);
+    __u32 number = tci;
+    __u32 complement = ~number;
+    PP_BARRIER(complement);
+    int tag = (int)(number & complement);
+    if (unlikely(!none)) tag |= pp_push_tag(ctx, protocol, tci);
+    return tag;
 }
 
 #endif

@@ -11,7 +11,7 @@ namespace pktpit::fib {
 namespace {
 
 /// Asking Reclamation costs a system call a grace period: not for a few ranges.
-constexpr size_t worth_asking = 64;
+constexpr size_t many_waiting = 64;
 constexpr size_t all = std::numeric_limits<size_t>::max();
 
 }  // namespace
@@ -27,7 +27,7 @@ BucketSpace::BucketSpace(uint32_t count, Reclamation reclamation)
 std::optional<uint32_t> BucketSpace::allocate(unsigned bits) {
     if (bits >= free_.size()) return std::nullopt;
     // More than one allocation takes away, so that the list does not grow.
-    if (waiting_.size() >= worth_asking) collect(4);
+    if (waiting_.size() >= many_waiting) collect(4);
     auto first = take(bits);
     if (!first && !waiting_.empty()) {
         collect(all);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How often tests of many rounds go round: with a sanitizer, which makes each of them several times as dear
-/// and sees as much in fewer, an eighth of what they do without.
+/// How much tests of many rounds do. PKTPIT_ROUNDS=all: everything. Else an eighth; and with a sanitizer,
+/// which makes each round several times as dear and sees as much in fewer, always an eighth.
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 namespace pktpit::test {
 
@@ -13,9 +15,27 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-template <class Count>
-constexpr Count rounds_of(Count all) {
-    return sanitized ? std::max<Count>(1, all / 8) : all;
+inline bool few_rounds() {
+    static const bool few = [] {
+        const char* wanted = std::getenv("PKTPIT_ROUNDS");
+        return sanitized || !wanted || std::string_view(wanted) != "all";
+    }();
+    return few;
 }
+
+template <class Count>
+Count rounds_of(Count all) {
+    return few_rounds() ? std::max<Count>(1, all / 8) : all;
+}
+
+/// Of many things that are tried one after the other: every eighth, where rounds are few.
+class Sparing {
+  public:
+    /// Whether this one is left out.
+    bool skips() { return few_rounds() && asked_++ % 8 != 0; }
+
+  private:
+    unsigned asked_ = 0;
+};
 
 }  // namespace pktpit::test

@@ -25,11 +25,12 @@ namespace {
 
 using Times = std::unordered_map<pid_t, uint64_t>;
 
-/// ns on a CPU of each thread.
+/// ns on a CPU of each thread that lives.
 Times thread_times(pid_t process) {
     Times times;
     for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process)))
-        std::ifstream(task.path() / "schedstat") >> times[std::stoi(task.path().filename())];
+        if (uint64_t time = 0; std::ifstream(task.path() / "schedstat") >> time)
+            times[std::stoi(task.path().filename())] = time;
     return times;
 }
 

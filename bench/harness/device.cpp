@@ -63,19 +63,23 @@ std::vector<pid_t> napi_threads(const std::string& device) {
     return found;
 }
 
-void schedule(pid_t thread, std::optional<unsigned> cpu, int priority) {
+}  // namespace
+
+bool schedule_thread(pid_t thread, std::optional<unsigned> cpu, int priority) {
+    const auto done = [](int result, const std::string& what) {
+        if (result != 0 && errno != ESRCH) fail_errno(what);
+        return result == 0;
+    };
     if (cpu) {
         cpu_set_t set;
         CPU_ZERO(&set);
         CPU_SET(*cpu, &set);
-        if (sched_setaffinity(thread, sizeof set, &set) != 0)
-            fail_errno("pin a thread to CPU " + std::to_string(*cpu));
+        if (!done(sched_setaffinity(thread, sizeof set, &set), "pin a thread to CPU " + std::to_string(*cpu)))
+            return false;
     }
     const sched_param parameters{priority};
-    if (sched_setscheduler(thread, SCHED_FIFO, &parameters) != 0) fail_errno("make a thread real-time");
+    return done(sched_setscheduler(thread, SCHED_FIFO, &parameters), "make a thread real-time");
 }
-
-}  // namespace
 
 uint32_t interface_index(const std::string& device) {
     const uint32_t index = if_nametoindex(device.c_str());
@@ -96,7 +100,8 @@ void set_threaded_napi(const std::string& device, bool threaded, unsigned cpu) {
     if (threads.empty())
         throw Failure(device + ": no NAPI thread appeared; is the device up, with XDP or GRO?");
     for (const pid_t thread : threads)
-        schedule(thread, cpu, Schedule::traffic);
+        if (!schedule_thread(thread, cpu, Schedule::traffic))
+            throw Failure(device + ": a NAPI thread has ended");
 }
 
 void set_sysctl(std::string_view path, std::string_view value) {
@@ -131,10 +136,6 @@ uint64_t device_statistic(const std::string& device, std::string_view name) {
     return 0;
 }
 
-void schedule_this_thread(std::optional<unsigned> cpu, int priority) {
-    schedule(0, cpu, priority);
-}
-
 size_t schedule_threads(pid_t process, std::string_view name, std::optional<unsigned> cpu, int priority) {
     size_t found = 0;
     for (const auto& task :
@@ -143,14 +144,13 @@ size_t schedule_threads(pid_t process, std::string_view name, std::optional<unsi
         std::string command;
         std::getline(file, command);
         if (!command.starts_with(name)) continue;
-        schedule(static_cast<pid_t>(std::stoi(task.path().filename())), cpu, priority);
-        found++;
+        found += schedule_thread(static_cast<pid_t>(std::stoi(task.path().filename())), cpu, priority);
     }
     return found;
 }
 
 RealTime::RealTime(int priority) {
-    schedule(0, std::nullopt, priority);
+    schedule_thread(0, std::nullopt, priority);
 }
 
 RealTime::~RealTime() {

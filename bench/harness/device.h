@@ -30,9 +30,10 @@ struct Schedule {
     static constexpr int traffic = 2;    ///< generator, NAPI threads
     static constexpr int measuring = 3;  ///< must be able to read counters while traffic has all cores
 };
-void schedule_this_thread(std::optional<unsigned> cpu, int priority);
+/// 0: the calling thread. False: it has ended.
+bool schedule_thread(pid_t thread, std::optional<unsigned> cpu, int priority);
 /// The threads of a process whose names begin so ("": all) become real-time, on a CPU if one is given.
-/// Returns how many there were.
+/// Returns how many there are: one that ends meanwhile does not count.
 size_t schedule_threads(pid_t process, std::string_view name, std::optional<unsigned> cpu, int priority);
 
 /// The calling thread is real-time as long as this lives.

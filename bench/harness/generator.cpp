@@ -56,7 +56,7 @@ struct Generator::State {
 
     void run(unsigned cpu, unsigned batch) {
         const InNamespace here(topology->source());
-        schedule_this_thread(cpu, Schedule::traffic);
+        schedule_thread(0, cpu, Schedule::traffic);
         std::vector<uint8_t> frame(PB_ALIGNMENT + shape.bytes);
         for (unsigned i = PB_FRAME_BYTES; i < shape.bytes; i++)
             frame[PB_ALIGNMENT + i] = PB_PATTERN(i);

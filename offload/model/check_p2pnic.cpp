@@ -7,9 +7,9 @@
 namespace pktpit::model {
 namespace {
 
-constexpr std::array<uint32_t, 6> sizes = {64, 128, 256, 512, 1024, 1518};
+constexpr std::array<uint32_t, 6> frame_sizes = {64, 128, 256, 512, 1024, 1518};
 
-constexpr std::array contenders = {
+constexpr std::array routers_compared = {
     l3fwd_contender,
     Contender{"write", Program::p2pnic, Transfer::write},
     Contender{"read", Program::p2pnic, Transfer::read},
@@ -23,14 +23,14 @@ struct Measured {
     double rate = 0;  ///< Mpps
     Limit limit;      ///< what holds it up
 };
-using OfSize = std::array<Measured, contenders.size()>;
+using OfSize = std::array<Measured, routers_compared.size()>;
 
 OfSize measure_size(const Topology& topology, const Profile& profile, uint32_t size, unsigned ports) {
     OfSize result;
-    for (size_t c = 0; c < contenders.size(); c++) {
+    for (size_t c = 0; c < routers_compared.size(); c++) {
         const ExperimentResult run =
-            run_checked(topology, profile, settings_for(contenders[c], size, ports, 1));
-        result[c] = {mpps(run), limit_of(run, profile, contenders[c].program)};
+            run_checked(topology, profile, settings_for(routers_compared[c], size, ports, 1));
+        result[c] = {mpps(run), limit_of(run, profile, routers_compared[c].program)};
     }
     return result;
 }
@@ -69,8 +69,8 @@ double slowest_lead(const OfSize& size) {
 
 std::string rates_of(const OfSize& size) {
     std::string rates;
-    for (size_t c = 0; c < contenders.size(); c++)
-        rates += std::string(c ? ", " : "") + contenders[c].name + " " + fixed(size[c].rate, 2);
+    for (size_t c = 0; c < routers_compared.size(); c++)
+        rates += std::string(c ? ", " : "") + routers_compared[c].name + " " + fixed(size[c].rate, 2);
     return rates;
 }
 
@@ -98,24 +98,25 @@ void check_ports(CheckRun& run, const Topology& topology, const Profile& profile
     const std::string arrow = std::to_string(ports) + " → " + std::to_string(ports) + " ports, ";
     run.report.plots[plot] = {"P2PNIC and l3fwd, " + arrow + "40 GbE (simulated)", "frame, bytes",
                               "million packets/s"};
-    std::array<OfSize, sizes.size()> all;
-    for (size_t s = 0; s < sizes.size(); s++) {
-        const OfSize& size = all[s] = measure_size(topology, profile, sizes[s], ports);
-        const std::string at = arrow + std::to_string(sizes[s]) + " B: ";
+    std::array<OfSize, frame_sizes.size()> all;
+    for (size_t s = 0; s < frame_sizes.size(); s++) {
+        const OfSize& size = all[s] = measure_size(topology, profile, frame_sizes[s], ports);
+        const std::string at = arrow + std::to_string(frame_sizes[s]) + " B: ";
         const auto slowest = std::min_element(size.begin() + 1, size.end(),
                                               [](const auto& a, const auto& b) { return a.rate < b.rate; });
         const Measured& best_other = size[2].rate > size[3].rate ? size[2] : size[3];
         CheckLine line = lead_line(at + "the slowest of P2PNIC's transfers, against l3fwd", *slowest, size[0],
                                    rates_of(size));
-        if (line.verdict == Verdict::unmet) add_band(line, topology, profile, sizes[s], ports, slowest_lead);
+        if (line.verdict == Verdict::unmet)
+            add_band(line, topology, profile, frame_sizes[s], ports, slowest_lead);
         run.line(std::move(line));
         run.line(lead_line(at + "write, against the best of read and bounce", size[1], best_other,
                            "write " + fixed(size[1].rate, 2) + ", other " + fixed(best_other.rate, 2)));
     }
-    for (size_t c = 0; c < contenders.size(); c++) {
-        CheckPlotSeries series{plot, contenders[c].name, {}};
-        for (size_t s = 0; s < sizes.size(); s++)
-            series.points.emplace_back(sizes[s], all[s][c].rate);
+    for (size_t c = 0; c < routers_compared.size(); c++) {
+        CheckPlotSeries series{plot, routers_compared[c].name, {}};
+        for (size_t s = 0; s < frame_sizes.size(); s++)
+            series.points.emplace_back(frame_sizes[s], all[s][c].rate);
         run.report.series.push_back(std::move(series));
     }
     if (ports > 1) return;
@@ -130,7 +131,7 @@ void show_other_rule(CheckRun& run, const Topology& topology, const Profile& pro
     const bool at_boundary = profile.count("completion.at_boundary") != 0;
     Profile other = profile;
     (void)other.set("completion.at_boundary", at_boundary ? 0 : 1, "the other rule");
-    for (const uint32_t size : sizes) {
+    for (const uint32_t size : frame_sizes) {
         const OfSize got = measure_size(topology, other, size, 2);
         const double others = std::max(got[2].rate, got[3].rate);
         run.inform(5,
@@ -159,7 +160,8 @@ Latencies latencies(const Topology& topology, const Profile& profile, const Cont
 
 /// How much less P2PNIC's is than l3fwd's.
 double latency_gain(const Topology& topology, const Profile& profile) {
-    return 1 - latency(topology, profile, contenders[1]) / latency(topology, profile, contenders[0]);
+    return 1 -
+           latency(topology, profile, routers_compared[1]) / latency(topology, profile, routers_compared[0]);
 }
 
 /// P2PNIC with the Internet's table: what the NIC's memory holds of it, and who decides the rest.
@@ -170,7 +172,7 @@ void show_limited_fib(CheckRun& run, const Topology& topology, const Profile& pr
         for (const double kib : {256, 1024, 4096}) {
             Profile changed = profile;
             (void)changed.set("nic.fib_kib", kib, "row 5: a FIB of limited size");
-            ExperimentSettings settings = settings_for(contenders[1], 64, 1, 1);
+            ExperimentSettings settings = settings_for(routers_compared[1], 64, 1, 1);
             settings.table = table;
             settings.destinations = where;
             const ExperimentResult result = run_checked(topology, changed, settings);
@@ -192,9 +194,9 @@ void show_limited_fib(CheckRun& run, const Topology& topology, const Profile& pr
 void show_what_moves_ports(CheckRun& run, const Topology& topology, const Profile& profile) {
     const auto of_transfers = [&](const Topology& on, const Profile& with) {
         std::string got;
-        for (size_t c = 1; c < contenders.size(); c++)
-            got += std::string(c > 1 ? ", " : "") + contenders[c].name + " " +
-                   fixed(mpps(run_checked(on, with, settings_for(contenders[c], 512, 2, 1))), 2);
+        for (size_t c = 1; c < routers_compared.size(); c++)
+            got += std::string(c > 1 ? ", " : "") + routers_compared[c].name + " " +
+                   fixed(mpps(run_checked(on, with, settings_for(routers_compared[c], 512, 2, 1))), 2);
         return got;
     };
     for (const auto& [name, value] :
@@ -215,8 +217,8 @@ void show_what_moves_ports(CheckRun& run, const Topology& topology, const Profil
 
 void check_latency(CheckRun& run, const Topology& topology, const Profile& profile) {
     constexpr Tolerance points{5, "points"};
-    const double cpu = latency(topology, profile, contenders[0]);
-    const double nic = latency(topology, profile, contenders[1]);
+    const double cpu = latency(topology, profile, routers_compared[0]);
+    const double nic = latency(topology, profile, routers_compared[1]);
     const double less = 1 - nic / cpu;
     CheckLine line{.row = 5,
                    .what = "median latency at 64 B and 1 Gbps, P2PNIC less than l3fwd",
@@ -231,8 +233,8 @@ void check_latency(CheckRun& run, const Topology& topology, const Profile& profi
     std::string of_lines;
     for (const unsigned descriptors : {1U, 2U, 4U}) {
         const Profile changed = with_habit(profile, {descriptors, 1});
-        const Latencies baseline = latencies(topology, changed, contenders[0]);
-        const Latencies own = latencies(topology, changed, contenders[1]);
+        const Latencies baseline = latencies(topology, changed, routers_compared[0]);
+        const Latencies own = latencies(topology, changed, routers_compared[1]);
         const double median = (1 - own.median / baseline.median) * 100;
         const double mean = (1 - own.mean / baseline.mean) * 100;
         gains.insert(gains.end(), {median, mean});

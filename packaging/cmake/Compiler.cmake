@@ -28,9 +28,9 @@ if(PKTPIT_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# Sources of a target are compiled eight at a time where the build asks for it (CMAKE_UNITY_BUILD, on in every preset but
+# Sources of a target are compiled sixteen at a time where the build asks for it (CMAKE_UNITY_BUILD, on in every preset but
 # `dev`): what their headers cost is then paid once. Not with the others: sources whose unnamed namespaces have names in common.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 macro(compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
@@ -58,7 +58,7 @@ function(add_pktpit_library name)
   target_link_libraries(pktpit_${name} PUBLIC pktpit_flags)
 endfunction()
 
-foreach(label unit property differential system fuzz)
+foreach(label unit property differential system bench fuzz)
   add_custom_target(tests_${label})
 endforeach()
 
@@ -69,31 +69,37 @@ function(add_pktpit_test name label)
   add_executable(${name} EXCLUDE_FROM_ALL ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE pktpit_flags ${arg_LIBS} GTest::gtest_main GTest::gmock)
   # Built more often than run: optimising them takes a third of the time that compiling them does.
-  if(label STREQUAL "unit")
+  if(label MATCHES "unit|bench")
     target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 40)
   endif()
   add_dependencies(tests_${label} ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label})
 endfunction()
 
-# add_pktpit_fuzzer(NAME SOURCES... LIBS ...): a libFuzzer program; ctest runs it briefly on its corpus.
-function(add_pktpit_fuzzer name)
-  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+# add_pktpit_fuzzer(NAME NAME.cpp TAKEN sources... FROM libraries... LIBS ...): a libFuzzer program; ctest runs it briefly on its
+# corpus. TAKEN are sources of libraries that a fuzz build leaves out. Without PKTPIT_FUZZ the target is a part of fuzz_replay
+# (tests/fuzz/CMakeLists.txt), which links FROM, the libraries that have these sources, or else compiles them.
+function(add_pktpit_fuzzer name source)
+  cmake_parse_arguments(arg "" "" "TAKEN;FROM;LIBS" ${ARGN})
   if(NOT PKTPIT_FUZZ)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${arg_FROM} ${arg_LIBS})
+    if(NOT arg_FROM)
+      target_sources(${name} INTERFACE ${arg_TAKEN})
+    endif()
+    set_property(GLOBAL APPEND PROPERTY fuzz_targets ${name})
+    set_property(GLOBAL APPEND PROPERTY fuzz_sources ${CMAKE_CURRENT_SOURCE_DIR}/${source})
     return()
   endif()
-  add_executable(${name} EXCLUDE_FROM_ALL ${arg_UNPARSED_ARGUMENTS})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source} ${arg_TAKEN})
   target_link_libraries(${name} PRIVATE pktpit_flags ${arg_LIBS} -fsanitize=fuzzer)
   add_dependencies(tests_fuzz ${name})
   set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${name})
-  set(seed_corpus "")
-  if(EXISTS ${corpus})
-    set(seed_corpus ${corpus})
-  endif()
   add_test(NAME ${name}
            COMMAND ${name} -max_total_time=5 -timeout=5 -rss_limit_mb=2048 -print_final_stats=1
-                   ${CMAKE_BINARY_DIR}/fuzz/${name} ${seed_corpus})
+                   ${CMAKE_BINARY_DIR}/fuzz/${name} ${corpus})
   set_tests_properties(${name} PROPERTIES LABELS fuzz)
 endfunction()

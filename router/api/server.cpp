@@ -181,7 +181,9 @@ struct ApiServer::State : Answers {
 
     static HttpLimits limits_of(const Limits& limits) {
         HttpLimits http;
-        http.connection = {.idle_time = limits.idle_time, .request_time = limits.request_time};
+        http.connection = {.idle_time = limits.idle_time,
+                           .request_time = limits.request_time,
+                           .write_progress = limits.write_progress};
         http.connections_per_peer = limits.connections_per_user;
         return http;
     }

@@ -24,9 +24,10 @@ class ApiServer {
     using Executor = std::function<void(std::function<void()>)>;
 
     struct Limits {
-        std::chrono::milliseconds patience{10'000};      ///< until the loop starts on a request; then 503
-        std::chrono::milliseconds request_time{10'000};  ///< for a request to arrive whole
-        std::chrono::milliseconds idle_time{2'000};      ///< for it to begin
+        std::chrono::milliseconds patience{10'000};        ///< until the loop starts on a request; then 503
+        std::chrono::milliseconds request_time{10'000};    ///< for a request to arrive whole
+        std::chrono::milliseconds idle_time{2'000};        ///< for it to begin
+        std::chrono::milliseconds write_progress{10'000};  ///< for a client to take some more of its answer
         size_t connections_per_user = 32;
     };
 

@@ -59,7 +59,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
           tables.port),
       ports_(kernel_, state_, routing_, dataplane_, environment.switches, std::move(memory), events_),
       kernel_routes_(routing_, environment.watcher, std::move(environment.open_kernel), events_),
-      fpm_routes_(routing_, environment.watcher, events_),
+      fpm_routes_(routing_, environment.watcher, events_, std::move(environment.listen_for_zebra)),
       cli_routes_(routing_, route_counters_, std::move(environment.cli_routes_path)),
       installed_(routing_, cli_routes_, environment.watcher, environment.route_writer),
       watcher_(environment.watcher) {
@@ -78,12 +78,17 @@ void ControlPlane::settle_routing(DescriptorWatcher& watcher) {
         if (!here) return;
         ControlPlane& control = **here;
         control.turn_is_due_ = false;
-        constexpr std::chrono::milliseconds turn_time{2};
-        constexpr size_t prefixes_per_step = 128;
-        Turn turn = Turn::lasting(turn_time);
-        while (!control.routing_.settle(prefixes_per_step))
-            if (turn.over_after_much()) return control.settle_routing(watcher);
+        if (!control.settle_for_one_turn()) control.settle_routing(watcher);
     });
+}
+
+bool ControlPlane::settle_for_one_turn() {
+    constexpr std::chrono::milliseconds turn_time{2};
+    constexpr size_t prefixes_per_step = 128;
+    Turn turn = Turn::lasting(turn_time);
+    while (!routing_.settle(prefixes_per_step))
+        if (turn.over_after_much()) return false;
+    return true;
 }
 
 Result<void> ControlPlane::read_kernel() {
@@ -171,6 +176,8 @@ tl::expected<size_t, CliRoutes::Refusal> ControlPlane::change_cli_routes(
     installed_.changed(routes);
     for (const auto next_hops : changed->next_hops)
         routing_.resolve_missing_of(next_hops);
+    // Who is told that a route is another may send a packet that it matters to before the loop's next turn.
+    (void)settle_for_one_turn();
     return changed->count;
 }
 

@@ -65,6 +65,7 @@ class ControlPlane : private KernelListener {
             asked_to_stop{};     ///< asked between the steps of the first apply(): it is refused then
         uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
         RouteWriter* route_writer = nullptr;  ///< null: no routes are installed in the kernel
+        ListenForZebra listen_for_zebra = fpm_listen;
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -86,7 +87,8 @@ class ControlPlane : private KernelListener {
     /// Settings that only a restart can change, and that differ.
     [[nodiscard]] config::Errors fixed_settings(const config::Config& wanted) const;
 
-    /// All of them or none; how many are not what they were.
+    /// All of them or none; how many are not what they were. What follows for routes over them has been done
+    /// when it returns, but for what is more than a turn of the loop can do: that comes in later turns.
     tl::expected<size_t, CliRoutes::Refusal> change_cli_routes(CliRoutes::Edit edit,
                                                                std::span<const config::StaticRoute> routes);
     /// The daemon stops for good: nothing is kept.
@@ -154,6 +156,8 @@ class ControlPlane : private KernelListener {
     void watch_drift();
     void tell_drift();
     void settle_routing(DescriptorWatcher& watcher);
+    /// Is nothing left?
+    bool settle_for_one_turn();
     Result<void> release_route_counters();
 
     // apply_vrfs.cpp

@@ -17,10 +17,11 @@ constexpr std::chrono::milliseconds turn{5};
 
 }  // namespace
 
-FpmRoutes::FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events)
+FpmRoutes::FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events, ListenForZebra listen)
     : routing_(routing),
       watcher_(watcher),
       events_(events),
+      listen_(std::move(listen)),
       updates_(*this),
       work_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!work_) throw std::system_error(errno, std::system_category(), "eventfd");
@@ -38,7 +39,7 @@ Result<void> FpmRoutes::configure(const config::Fpm& wanted, const config::Vrfs&
     const auto listener = std::make_shared<Fd>();
     const bool moves = wanted.address != settings_.address || wanted.port != settings_.port;
     if (wanted.enabled && (!settings_.enabled || moves)) {
-        auto listening = fpm_listen(wanted.address, wanted.port);
+        auto listening = listen_(wanted.address, wanted.port);
         if (!listening) {
             Error error = listening.error();
             error.where = "/fpm/listen";

@@ -30,11 +30,14 @@
 
 namespace pktpit::router {
 
+/// Opens the socket that zebra connects to: fpm_listen(), or what a test has instead.
+using ListenForZebra = std::function<Result<Fd>(const IpAddress& address, uint16_t port)>;
+
 class FpmRoutes : private FpmUpdates::Receiver {
   public:
     using Clock = std::chrono::steady_clock;
 
-    FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events);
+    FpmRoutes(Routing& routing, DescriptorWatcher& watcher, EventLog& events, ListenForZebra listen);
     ~FpmRoutes() override;
     [[nodiscard]] size_t memory_bytes() const { return sum(&FpmTable::memory_bytes); }
     FpmRoutes(const FpmRoutes&) = delete;
@@ -96,6 +99,7 @@ class FpmRoutes : private FpmUpdates::Receiver {
     Routing& routing_;
     DescriptorWatcher& watcher_;
     EventLog& events_;
+    ListenForZebra listen_;
     FpmShortfalls shortfalls_;
     std::map<std::string, std::unique_ptr<FpmVrfRoutes>> vrfs_;  ///< by name; the default one's is ""
     std::unordered_map<uint32_t, FpmVrfRoutes*> by_table_;       ///< the same, by zebra's number of the table

@@ -7,11 +7,10 @@
 #include <algorithm>
 
 #include "config/protocols.h"
+#include "router/control/transaction.h"
 
 namespace pktpit::router {
 namespace {
-
-using std::chrono::steady_clock;
 
 // Of this thread, to find what is to be changed.
 constexpr std::chrono::milliseconds step{5};
@@ -77,10 +76,9 @@ Result<void> InstalledRoutes::configured(const config::Config& config) {
     refresh();
     // The first of them are there when the reload is over.
     RouteBatch first(*writer_);
-    plan(first, steady_clock::now() + step);
-    first.carry_out();
-    take_in(first.changes());
-    return adopted;
+    plan_step(first);
+    const auto begun = carry_out_now(first);
+    return adopted ? begun : adopted;
 }
 
 // Also what somebody has removed since, and what has changed unheard.
@@ -88,19 +86,24 @@ Result<void> InstalledRoutes::adopt() {
     auto found = writer_->installed();
     if (!found) return tl::unexpected(found.error());
     const auto before = std::exchange(installed_, {});
+    BestEffort effort;
     for (auto& route : *found) {
         const auto vrf = vrfs_.find(route.table);
         if (vrf == vrfs_.end()) {
-            (void)writer_->remove(route.table, route.prefix);
+            effort.attempt("route " + route.prefix.to_string(),
+                           [&] { return writer_->remove(route.table, route.prefix); });
             continue;
         }
         const VrfPrefix place{vrf->second, route.prefix};
         const auto known = before.find(place);
         const bool was_behind = known != before.end() && known->second.behind;
-        const auto behind = was_behind ? writer_->goes_before(route.table, route.prefix) : std::nullopt;
+        std::optional<uint8_t> behind;
+        if (was_behind)
+            effort.attempt("route " + route.prefix.to_string(),
+                           [&] { behind = writer_->goes_before(route.table, route.prefix); });
         installed_.insert_or_assign(place, Installed{std::move(route), behind});
     }
-    return {};
+    return effort.result();
 }
 
 void InstalledRoutes::listen() {
@@ -136,8 +139,15 @@ void InstalledRoutes::changed(std::span<const config::StaticRoute> routes) {
     RouteBatch few(*writer_);
     for (const VrfPrefix& place : places)
         plan(few, place);
-    few.carry_out();
-    take_in(few.changes());
+    if (const auto done = carry_out_now(few); !done) spdlog::warn("{}", done.error().to_string());
+}
+
+// What a call throws keeps nobody from knowing what was done before.
+Result<void> InstalledRoutes::carry_out_now(RouteBatch& batch) {
+    BestEffort effort;
+    effort.attempt("routes", [&] { batch.carry_out(); });
+    take_in(batch.changes());
+    return effort.result();
 }
 
 void InstalledRoutes::device_changed(uint32_t ifindex) {
@@ -211,7 +221,7 @@ std::optional<VrfPrefix> InstalledRoutes::next_after(const std::optional<VrfPref
 void InstalledRoutes::sweep() {
     if (!writer_ || batch_) return;
     auto batch = std::make_shared<RouteBatch>(*writer_);
-    plan(*batch, steady_clock::now() + step);
+    plan_step(*batch);
     if (batch->empty()) return;
     batch_ = std::move(batch);
     send_off();
@@ -242,8 +252,9 @@ void InstalledRoutes::end_batch() {
     lost_meanwhile_.clear();
 }
 
-void InstalledRoutes::plan(RouteBatch& batch, Deadline deadline) {
+void InstalledRoutes::plan_step(RouteBatch& batch) {
     if (!sweeping_) return;
+    const auto deadline = now_() + step;
     constexpr unsigned between_looks_at_the_clock = 16;
     for (unsigned count = 1; !batch.full(); count++) {
         const auto next = next_after(swept_);
@@ -255,7 +266,7 @@ void InstalledRoutes::plan(RouteBatch& batch, Deadline deadline) {
         }
         swept_ = *next;
         plan(batch, *next);
-        if (count % between_looks_at_the_clock == 0 && steady_clock::now() >= deadline) return;
+        if (count % between_looks_at_the_clock == 0 && now_() >= deadline) return;
     }
 }
 
@@ -298,8 +309,11 @@ void InstalledRoutes::take_in(std::span<RouteBatch::Change> changes) {
 void InstalledRoutes::note(RouteBatch::Change& change) {
     const VrfPrefix& place = change.place;
     if (change.remove) {
-        if (!change.removed) tell(place, change.removed.error().to_string());
         installed_.erase(place);
+        if (!change.removed) {
+            tell(place, change.removed.error().to_string());
+            doubtful_.insert(place);  // until the next sweep tries again
+        }
     }
     if (!change.add) return;
     if (!change.added) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,10 +30,12 @@ namespace pktpit::router {
 
 class InstalledRoutes {
   public:
-    /// `writer`: null where there is no kernel to install in.
+    using Clock = std::chrono::steady_clock;
+    using Now = std::function<Clock::time_point()>;
+    /// `writer`: null where there is no kernel to install in. `now` bounds the steps.
     InstalledRoutes(const Routing& routing, const CliRoutes& by_hand, DescriptorWatcher& watcher,
-                    RouteWriter* writer)
-        : routing_(routing), by_hand_(by_hand), watcher_(watcher), writer_(writer) {}
+                    RouteWriter* writer, Now now = Clock::now)
+        : routing_(routing), by_hand_(by_hand), watcher_(watcher), writer_(writer), now_(std::move(now)) {}
     /// Leaves what is installed, unless told to take it out.
     ~InstalledRoutes();
     InstalledRoutes(const InstalledRoutes&) = delete;
@@ -56,18 +59,18 @@ class InstalledRoutes {
     [[nodiscard]] size_t size() const { return installed_.size(); }
 
   private:
-    using Deadline = std::chrono::steady_clock::time_point;
     struct Installed {
         HostRoute route;
         std::optional<uint8_t> behind;  ///< protocol of a route of somebody else that goes before
     };
     Result<void> adopt();
+    Result<void> carry_out_now(RouteBatch& batch);
     void listen();
     [[nodiscard]] std::optional<HostRoute> wanted(const VrfPrefix& place) const;
     [[nodiscard]] std::optional<fib::Route> chosen(const VrfPrefix& place) const;
     [[nodiscard]] std::optional<VrfPrefix> next_after(const std::optional<VrfPrefix>& place) const;
     void sweep();
-    void plan(RouteBatch& batch, Deadline deadline);
+    void plan_step(RouteBatch& batch);
     void plan(RouteBatch& batch, const VrfPrefix& place);
     [[nodiscard]] bool forced(const VrfPrefix& place) const;
     void send_off();
@@ -82,6 +85,7 @@ class InstalledRoutes {
     const CliRoutes& by_hand_;
     DescriptorWatcher& watcher_;
     RouteWriter* writer_;
+    Now now_;
     bool active_ = false;  ///< a configuration has been taken over
     bool take_down_ = false;
     bool wanted_at_all_ = false;

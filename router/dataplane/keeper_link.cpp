@@ -99,8 +99,9 @@ std::optional<ReceivedMessage> receive_for_keeper(int socket) {
     return received;
 }
 
-Result<unsigned> end_keeper(const std::string& path, std::chrono::milliseconds patience) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+Result<unsigned> end_keeper(const std::string& path, std::chrono::milliseconds grace,
+                            std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + grace;
     while (true) {
         auto socket = connect_to(path);
         if (!socket) return tl::unexpected(socket.error());

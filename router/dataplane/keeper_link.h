@@ -68,8 +68,10 @@ std::optional<ReceivedMessage> receive_for_keeper(int socket);
 
 /// Has the keeper that an earlier daemon has left behind this path let go of everything: programs revoked,
 /// then the NICs stopped, then the descriptors closed. Returns how many NICs there were; 0 also if there is
-/// no keeper. Errors: it does not answer, or its daemon lives.
+/// no keeper. Errors: its daemon has not gone after `grace`, or it does not answer within `patience`, which
+/// is longer than the longest peer.patience_ms, for which it waits for the device.
 Result<unsigned> end_keeper(const std::string& path,
-                            std::chrono::milliseconds patience = std::chrono::seconds(10));
+                            std::chrono::milliseconds grace = std::chrono::seconds(10),
+                            std::chrono::milliseconds patience = std::chrono::seconds(90));
 
 }  // namespace pktpit::router

@@ -15,7 +15,6 @@ namespace {
 
 // Adaptive: this many turns without a packet before it sleeps, some tens of microseconds.
 constexpr unsigned patience = 200;
-constexpr int sleep_milliseconds = 100;
 constexpr uint64_t look_every = 100'000'000;  // ns
 constexpr size_t sends_per_turn = 32;
 
@@ -36,12 +35,13 @@ void stay_on(pthread_t thread, uint16_t cpu) {
 }  // namespace
 
 Worker::Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters,
-               Queues& queues, config::Polling polling, Placement placement)
+               Queues& queues, config::Polling polling, Placement placement, int sleep_ms)
     : io_(io),
       reader_(epochs),
       loop_(io, image, reader_, counters, queues.for_daemon),
       queues_(queues),
       polling_(polling),
+      sleep_ms_(sleep_ms),
       wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     watch_interrupt(wakeup_.get());
     thread_ = std::thread([this] { run(); });
@@ -138,7 +138,7 @@ void Worker::sleep() {
     if (loop_.turn() + send_queued() == 0 && !pause_wanted_) {
         // Not epoll: its interest in a socket costs the kernel a call and a lock with each frame that comes
         // or has gone, asleep or not (8 % of the worker's core, measured over veth).
-        ::poll(watched_.data(), watched_.size(), sleep_milliseconds);
+        ::poll(watched_.data(), watched_.size(), sleep_ms_);
         uint64_t rung = 0;
         for (const pollfd& one : watched_)
             if (one.revents & POLLIN) {

@@ -39,9 +39,10 @@ class Worker {
         if (workers.cpus.empty()) return {index, std::nullopt};
         return {index, workers.cpus[index]};
     }
-    /// All are the caller's and outlive this. Starts the thread, paused.
+    /// All are the caller's and outlive this. Starts the thread, paused. `sleep_ms`: a sleep that nothing
+    /// ends lasts so long.
     Worker(PortIo& io, const ImageView& image, fib::Epochs& epochs, WorkerCounters& counters, Queues& queues,
-           config::Polling polling, Placement placement = {});
+           config::Polling polling, Placement placement = {}, int sleep_ms = 100);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -75,6 +76,7 @@ class Worker {
     std::unique_ptr<PacketObserver> observer_;
     Queues& queues_;
     config::Polling polling_;
+    int sleep_ms_;
     std::vector<pollfd> watched_;  ///< while paused the daemon's to change
     Fd wakeup_;
     uint64_t next_look_ = 0;

@@ -403,18 +403,16 @@ void PeerDataplane::watch_device() {
                      settings_.peer->patience_ms);
         publish();
     }
-    std::string state = silent ? "silent" : host_->loaded() ? "works" : "loads";
-    const std::string refusal = host_->loaded() ? host_->refusal() : std::string();
-    if (!refusal.empty()) state = "refuses: " + refusal;
-    if (state == told_ || state == "loads") return;
-    if (silent)
+    const PeerHost::State state = host_->state(silent);
+    if (state == told_ || state.kind == PeerHost::State::loads) return;
+    if (state.kind == PeerHost::State::silent)
         spdlog::warn("peer device: has not gone on for {} ms; nothing is forwarded",
                      settings_.peer->patience_ms);
-    else if (!refusal.empty())
-        spdlog::error("peer device: does not take what it was given: {}", refusal);
+    else if (state.kind == PeerHost::State::refuses)
+        spdlog::error("peer device: does not take what it was given: {}", state.refusal);
     else
         spdlog::info("peer device: forwards");
-    told_ = std::move(state);
+    told_ = state;
 }
 
 void PeerDataplane::memory_removed(offload::PciAddress address) {

@@ -82,7 +82,7 @@ class PeerDataplane : public StagelessDataplane {
     std::map<unsigned, offload::ByteRange> parts_;  ///< by IOMMU group: what its NICs may write
     std::array<offload::PeerLaneCounters, offload::most_peer_lanes> before_{};  ///< at the last reset
     bool owes_programs_ = false;
-    std::string told_;  ///< of the device's state
+    PeerHost::State told_;
 
     // In order of construction: each is used by what comes after it.
     offload::PciTree tree_;

@@ -181,6 +181,14 @@ std::string PeerHost::refusal() const {
     return {text, strnlen(text, sizeof control().refusal)};
 }
 
+PeerHost::State PeerHost::state(bool silent) const {
+    if (silent) return {State::silent, {}};
+    if (!loaded()) return {State::loads, {}};
+    std::string why = refusal();
+    const auto kind = why.empty() ? State::works : State::refuses;
+    return {kind, std::move(why)};
+}
+
 bool PeerHost::wait_for_turn(std::chrono::milliseconds limit) const {
     const uint64_t before = turns();
     const auto end = std::chrono::steady_clock::now() + limit;

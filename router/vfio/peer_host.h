@@ -44,6 +44,14 @@ class PeerHost {
     /// The device has loaded what was published last. Else what is wrong, and where.
     [[nodiscard]] bool loaded() const;
     [[nodiscard]] std::string refusal() const;
+    /// What there is to tell of the device; `silent`: it has not gone on for too long.
+    struct State {
+        enum Kind { loads, silent, refuses, works };
+        Kind kind = loads;
+        std::string refusal;
+        bool operator==(const State&) const = default;
+    };
+    [[nodiscard]] State state(bool silent) const;
     /// Returns when the device is through with what it did at the call, or has not gone on for `limit`.
     bool wait_for_turn(std::chrono::milliseconds limit) const;
 

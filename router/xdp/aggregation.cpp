@@ -21,7 +21,9 @@ Result<void> XdpDataplane::begin_sums() {
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, (*opened)->descriptor(), &event) != 0)
         return fail("epoll", "cannot watch for workers: " + errno_text(errno));
     sums_ = std::move(*opened);
-    auto swapped = swap_programs();
+    auto swapped = set_targets()
+                       ? swap_programs()
+                       : fail("tx_ports", "a port's device takes no egress program: " + errno_text(errno));
     // Before commit() they have the names of those that an earlier daemon has left, or none.
     if (swapped && committed_) swapped = sums_->pin(pins_);
     if (swapped && committed_) sums_->settle();
@@ -34,6 +36,7 @@ void XdpDataplane::end_sums() {
     const std::unique_ptr<Sums> sums = std::move(sums_);
     // One that cannot be exchanged goes on with maps that have no group.
     if (auto swapped = swap_programs(); !swapped) spdlog::warn("{}", swapped.error().to_string());
+    if (!set_targets()) spdlog::warn("tx_ports: an egress program stays: {}", errno_text(errno));
     if (committed_) SumMaps::unpin(pins_);
 }
 

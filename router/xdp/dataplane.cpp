@@ -317,8 +317,7 @@ void XdpDataplane::forget_sockets(uint16_t port) {
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     const uint32_t key = port;
-    if (!not_redirected_.contains(port) &&
-        bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
+    if (!not_redirected_.contains(port) && !set_target(port, ifindex))
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);

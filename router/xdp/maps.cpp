@@ -119,6 +119,14 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
     return maps;
 }
 
+bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, int egress) {
+    const uint32_t key = port;
+    bpf_devmap_val value{};
+    value.ifindex = ifindex;
+    value.bpf_prog.fd = egress;
+    return bpf_map_update_elem(maps.tx_ports.get(), &key, &value, BPF_ANY) == 0;
+}
+
 Result<Fd> make_samples_map() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
     const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, PP_MAP_SAMPLES, sizeof(uint32_t), sizeof(pp_samples),

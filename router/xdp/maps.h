@@ -40,7 +40,7 @@ struct PortMaps {
     Fd counters;
     Fd route_counters;
     Fd counted_routes;
-    Fd tx_ports;
+    Fd tx_ports;  ///< set_tx_port()
     Fd punts;
     Fd split_sockets;
     Fd observing;
@@ -53,6 +53,10 @@ struct PortMaps {
     Fd guard;
     Fd police_shares;
 };
+
+/// Frames for the port leave by the device, run through the program of an egress first (0: through none).
+/// Errors: errno.
+[[nodiscard]] bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, int egress = 0);
 
 /// What a port's program is loaded with.
 struct PortProgram {

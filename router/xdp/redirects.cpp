@@ -29,12 +29,10 @@ void XdpDataplane::choose_targets() {
         return mode_of(entry.second) == AttachMode::native;
     });
     for (const auto& [port, device] : devices_) {
-        const uint32_t key = port;
         const uint32_t ifindex = device.first;
         if (any_native && !targets_->takes_redirects(ifindex).value_or(true))
             not_redirected_.insert(port);
-        else if (not_redirected_.contains(port) &&
-                 bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) == 0)
+        else if (not_redirected_.contains(port) && set_target(port, ifindex))
             not_redirected_.erase(port);
     }
     open_stack();
@@ -42,6 +40,18 @@ void XdpDataplane::choose_targets() {
         const uint32_t key = port;
         bpf_map_delete_elem(maps_.tx_ports.get(), &key);
     }
+}
+
+// With aggregation all that is redirected meets the program of results: bpf/aggregate.h says why.
+bool XdpDataplane::set_target(uint16_t port, uint32_t ifindex) const {
+    return set_tx_port(maps_, port, ifindex, sums_ ? sums_->maps().egress() : 0);
+}
+
+bool XdpDataplane::set_targets() const {
+    return std::ranges::all_of(devices_, [this](const auto& entry) {
+        const auto& [port, device] = entry;
+        return not_redirected_.contains(port) || set_target(port, device.first);
+    });
 }
 
 // On every port's device, before the first frame needs it. What is there once stays, since frames may be on

@@ -171,11 +171,18 @@ bool SocketIo::take(PortSocket& socket, const xdp_desc& descriptor, bool voids, 
 
 size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices, int64_t& deficit,
                               uint64_t& now) {
-    const uint32_t known = socket.order.void_to();
+    const SocketOrder before = socket.order;
     const bool voids = socket.order.look();
-    // Since the last complete(): the next would not see it any more.
-    if (socket.order.void_to() != known) [[unlikely]]
+    // The stage has stood in since the last complete(), and the next would not see it any more. Frames that
+    // are in hand have not left: submit() has to see it, to drop them by name. So this socket waits until
+    // then.
+    if (socket.order.void_to() != before.void_to()) [[unlikely]] {
+        if (in_hand_) {
+            socket.order = before;
+            return 0;
+        }
         take_back_all();
+    }
     uint32_t index = 0;
     const uint32_t got = xsk_ring_cons__peek(&socket.rx, static_cast<uint32_t>(slices.size()), &index);
     if (got == 0) {
@@ -198,6 +205,7 @@ size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices,
         socket.last_number = SocketOrder::number_of(last);
         socket.order.took(socket.last_number);
     }
+    in_hand_ |= taken != 0;
     if (seen != got) xsk_ring_cons__cancel(&socket.rx, got - seen);
     if (seen != 0) xsk_ring_cons__release(&socket.rx, seen);
     socket.filled -= seen;
@@ -262,6 +270,7 @@ void SocketIo::submit(std::span<const EgressDescriptor> descriptors) {
         counters_.sent(socket->port, leaving, std::exchange(socket->staged_bytes, 0));
     }
     staged_.clear();
+    in_hand_ = false;
 }
 
 bool SocketIo::overtaken() const {
@@ -315,6 +324,7 @@ void SocketIo::release(std::span<const Slot> slots) {
 }
 
 void SocketIo::complete() {
+    in_hand_ = false;
     returns_.take(worker_, [this](uint32_t index) { sent(index); });
     if (overtaken()) [[unlikely]]
         take_back_all();

@@ -98,6 +98,7 @@ class SocketIo : public PortIo {
     std::vector<Port> ports_;  ///< with receive queues here
     DeficitRoundRobin turns_;  ///< by index in ports_
     std::vector<PortSocket*> senders_;
+    bool in_hand_ = false;                            ///< frames were received since the last submit()
     std::vector<PortSocket*> staged_;                 ///< of one submit()
     std::vector<PortSocket*> by_ring_;                ///< that sends through the ring of this number
     std::array<PortSocket*, PP_MAX_PORTS> egress_{};  ///< by port

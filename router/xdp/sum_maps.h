@@ -35,6 +35,8 @@ class SumMaps {
     /// Results of the group for the worker leave by the device, 0: by none.
     [[nodiscard]] Result<void> set_exit(uint32_t group, uint32_t worker, uint32_t device) const;
     void end_exits(uint32_t group);
+    /// The program that results are addressed by.
+    [[nodiscard]] int egress() const { return egress_.get(); }
 
     [[nodiscard]] Result<void> pin(const PinDirectory& pins) const;
     static void unpin(const PinDirectory& pins);

@@ -11,8 +11,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from machine import Watch
-
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
 PKTPIT = BUILD / "router" / "pktpit"
@@ -24,9 +22,9 @@ HUGEPAGES = Path("/proc/sys/vm/nr_hugepages")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
-def bench(*words, status=(0,)):
+def bench(*words):
     done = subprocess.run([PKTPIT, "bench", *words], capture_output=True, text=True, timeout=TIMEOUT)
-    assert done.returncode in status, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
@@ -40,48 +38,18 @@ def report_of(folder):
     return report, path
 
 
-def sounds(panels):
-    """By panel and row: whether each of its rounds saw frames. Wrong ones are no matter of what the machine gives."""
-    for panel in panels:
-        for sample in (sample for series in panel["series"] for sample in series["rounds"]):
-            assert sample["faults"] in ("", "nothing arrived") and sample["arrived"] <= sample["sent"], describe(panels)
-    return {(panel["cores"], panel["frame_bytes"], series["forwarder"]):
-            all(sample["mpps"] > 0 and sample["faults"] == "" for sample in series["rounds"])
-            for panel in panels for series in panel["series"]}
-
-
-def describe(panels):
-    return "\n".join(f"  {panel['cores']}, {panel['frame_bytes']} B, {series['forwarder']}: " + ", ".join(
-        f"{sample['mpps']:.3f} Mpps {sample['faults']}".rstrip() for sample in series["rounds"])
-        for panel in panels for series in panel["series"])
-
-
-# To ordinary tasks that wait for a core, the kernel gives 50 ms of each second, whatever the priority of what runs there:
-# beside load on every core, a window of 40 ms could fall into those, and saw nothing.
-WINDOW_MS = 150
-ATTEMPTS = 3
-
-
 @needs_root
 def test_wire(tmp_path):
+    """Exit status 0: no row saw a wrong frame, or none. Rows are real-time threads, to which the kernel gives all but 50 ms of
+    each second whatever else runs; a window is longer than those."""
     pages = HUGEPAGES.read_text()
     rows = {"pktpit": "pktpit", "pktpit-split": "pktpit split", "kernel": "kernel ip_forward", "lpm-trie": "XDP + LPM_TRIE",
             "fixed": "fixed redirect", "pktpit-dpdk-xdp": "pktpit dpdk, net_af_xdp", "l3fwd-fib-xdp": "l3fwd fib, net_af_xdp",
             "testpmd-xdp": "testpmd io, net_af_xdp"}
-
-    def measure(folder, forwarders):
-        """Ends with 2 if a row saw wrong frames, or none; the report says which."""
-        watch = Watch()
-        out = bench("wire", "--results", str(folder), "--forwarders", ",".join(forwarders), "--routes", "64",
-                    "--families", "4", "--tables", "internet", "--frames", "64,1500", "--traffic", "uniform", "--cores",
-                    "two-core,free-receive", "--rounds", "2", "--window", str(WINDOW_MS), "--warm-up", "40", status=(0, 2))
-        report, path = report_of(folder)
-        told.append(f"{watch}\n{describe(report['panels'])}")
-        print(told[-1])
-        return out, report, path
-
-    told = []
-    out, report, path = measure(tmp_path / "0", [*rows, "l3fwd-stock-lpm-xdp"])
+    out = bench("wire", "--results", str(tmp_path), "--forwarders", ",".join([*rows, "l3fwd-stock-lpm-xdp"]), "--routes", "64",
+                "--families", "4", "--tables", "internet", "--frames", "64,1500", "--traffic", "uniform", "--cores",
+                "two-core,free-receive", "--rounds", "2", "--window", "250", "--warm-up", "40")
+    report, path = report_of(tmp_path)
     assert report["benchmark"] == "wire"
     panels = {(panel["cores"], panel["frame_bytes"]): panel for panel in report["panels"]}
     assert set(panels) == {(cores, size) for cores in ("two-core", "free-receive") for size in (64, 1500)}
@@ -90,17 +58,9 @@ def test_wire(tmp_path):
     assert {series["forwarder"] for series in panels["free-receive", 64]["series"]} == {
         "pktpit split", "pktpit dpdk, net_af_xdp", "l3fwd fib, net_af_xdp", "testpmd io, net_af_xdp"}
     assert all(len(series["rounds"]) == 2 for panel in report["panels"] for series in panel["series"])
-
-    # A row that saw nothing is measured again, and says what the machine gave; it must be sound then.
-    sound = sounds(report["panels"])
-    for attempt in range(1, ATTEMPTS):
-        again = {name for (_, _, name), good in sound.items() if not good}
-        if not again:
-            break
-        _, repeated, _ = measure(tmp_path / str(attempt), [option for option, name in rows.items() if name in again])
-        sound |= {place: good for place, good in sounds(repeated["panels"]).items() if not sound[place]}
-    assert all(sound.values()), "\n".join([f"not sound in {ATTEMPTS} runs: "
-                                           f"{[place for place, good in sound.items() if not good]}", *told])
+    for panel, series in ((panel, series) for panel in report["panels"] for series in panel["series"]):
+        for sample in series["rounds"]:
+            assert sample["faults"] == "" and 0 < sample["arrived"] <= sample["sent"], (panel["cores"], panel["frame_bytes"], series)
 
     # What is ours of l3fwd's source is shown, and what does not run says so.
     assert "rx_offload_capa" in report["l3fwd_patch"] and "rx_offload_capa" in out

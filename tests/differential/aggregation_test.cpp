@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port stage as the router of workers' streams, packet by packet: sums bit for bit, strangers counted and
-// without effect, and what a port costs that has no aggregation.
+// without effect, and a port without aggregation.
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@
 #include "allreduce/int32_message.h"
 #include "bpf/aggregation_abi.h"
 #include "tests/differential/loaded_port_stage.h"
+#include "tests/sanitized.h"
 #include "tests/unit/allreduce/bfp16_reference.h"
 #include "tests/unit/allreduce/lossy_network.h"
 #include "tests/unit/forward/vectors.h"
@@ -243,7 +244,7 @@ std::unique_ptr<ar::Message> message_of(std::span<const float> in, std::span<flo
 /// So many chunks, at the least; 1,000,000 take minutes.
 uint64_t chunks_wanted() {
     const char* given = std::getenv("PKTPIT_SUM_CHUNKS");
-    return given ? std::strtoull(given, nullptr, 10) : 4000;
+    return given ? std::strtoull(given, nullptr, 10) : rounds_of(4000U);
 }
 
 /// A job over a network with 1 % loss and 1 % duplicates either way, and reordering: message after message,
@@ -503,30 +504,13 @@ TEST_F(Aggregation, a_port_without_it_has_no_instruction_of_it) {
     const auto geometry = fib::plan_geometry(forward::small_capacity());
     const LoadedPortStage plain(geometry, port, port);
     const LoadedPortStage adding(geometry, port, port, {.aggregation = true});
-    std::cout << "without: " << plain.program_facts(1) << "\nwith:    " << adding.program_facts(1) << "\n";
-    // The function alone is some hundreds of instructions.
-    EXPECT_GT(adding.program_length(1), plain.program_length(1) + 300);
-}
-
-// A run is short against what surrounds it, so that only the mean of many means something, and only beside
-// the packet that changes nothing.
-TEST_F(Aggregation, what_a_packet_costs) {
-    for (const uint16_t elements : std::to_array<uint16_t>({64, 256, 362})) {
-        Stage stage(2, 512, elements);
-        const std::vector<int32_t> some(elements, 3);
-        constexpr uint32_t chunks = 10000;
-        double first = 0, last = 0, again = 0;
-        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-            const Bytes one = Stage::frame_of(0, add(stage, 0, chunk, some));
-            first += stage.stage.nanoseconds(1, one, 1);
-            again += stage.stage.nanoseconds(1, one, 1);
-            last += stage.stage.nanoseconds(1, Stage::frame_of(1, add(stage, 1, chunk, some)), 1);
-        }
-        EXPECT_EQ(stage.group->chunks, chunks);
-        std::cout << elements << " elements: first " << first / chunks
-                  << " ns, last (adds, and copies the sum out) " << last / chunks
-                  << " ns, one that is there already " << again / chunks << " ns\n";
+    for (const char* map : {PP_MAP_SUM_GROUPS, PP_MAP_SUM_PORTS, PP_MAP_SUM_SLOTS, PP_MAP_SUM_EXITS}) {
+        EXPECT_FALSE(plain.refers_to(1, map)) << map;
+        EXPECT_TRUE(adding.refers_to(1, map)) << map;
     }
+    // That is how a port that needs no branch for it is recognised: all else is alike.
+    EXPECT_TRUE(plain.refers_to(1, PP_MAP_FIB_IMAGE));
+    EXPECT_TRUE(adding.refers_to(1, PP_MAP_FIB_IMAGE));
 }
 
 }  // namespace

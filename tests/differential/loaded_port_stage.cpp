@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
@@ -122,8 +123,10 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         check(port_stage::load(skeleton.get()), "port stage does not load");
         programs_.emplace(port, std::move(skeleton));
     }
+    bpf_devmap_val exit{};
+    exit.ifindex = loopback;
     for (const uint32_t port : egress)
-        check(bpf_map_update_elem(bpf_map__fd(first().maps.tx_ports), &port, &loopback, BPF_ANY), "tx_ports");
+        check(bpf_map_update_elem(bpf_map__fd(first().maps.tx_ports), &port, &exit, BPF_ANY), "tx_ports");
 
     void* mapped = mmap(nullptr, geometry.image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                         bpf_map__fd(first().maps.fib_image), 0);
@@ -281,15 +284,6 @@ Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_c
     return outcome;
 }
 
-double LoadedPortStage::nanoseconds(uint16_t port, const Bytes& frame, uint32_t repeat) {
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.data_in = frame.data();
-    options.data_size_in = static_cast<uint32_t>(frame.size());
-    options.repeat = static_cast<int>(repeat);
-    check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
-    return options.duration;
-}
-
 int LoadedPortStage::map(const char* name) const {
     const int found = bpf_object__find_map_fd_by_name(first().obj, name);
     check(found, name);
@@ -301,6 +295,24 @@ uint32_t LoadedPortStage::program_length(uint16_t port) const {
     uint32_t size = sizeof(info);
     check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program info");
     return info.xlated_prog_len / 8;
+}
+
+bool LoadedPortStage::refers_to(uint16_t port, const char* map_name) const {
+    bpf_map_info map_info{};
+    uint32_t size = sizeof(map_info);
+    check(bpf_obj_get_info_by_fd(map(map_name), &map_info, &size), "map info");
+    std::vector<bpf_insn> code(program_length(port));
+    bpf_prog_info info{};
+    info.xlated_prog_insns = reinterpret_cast<uintptr_t>(code.data());
+    info.xlated_prog_len = static_cast<uint32_t>(code.size() * sizeof(bpf_insn));
+    size = sizeof(info);
+    check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program");
+    // A dump has a map's number where the program has its address.
+    return std::ranges::any_of(code, [&](const bpf_insn& one) {
+        return one.code == (BPF_LD | BPF_IMM | BPF_DW) &&
+               (one.src_reg == BPF_PSEUDO_MAP_FD || one.src_reg == BPF_PSEUDO_MAP_VALUE) &&
+               static_cast<uint32_t>(one.imm) == map_info.id;
+    });
 }
 
 std::string LoadedPortStage::program_facts(uint16_t port) const {

@@ -85,9 +85,6 @@ class LoadedPortStage {
     }
     /// `route_counter`: whose counts the outcome is to have.
     Outcome run(uint16_t port, const Bytes& frame, uint16_t route_counter = 0);
-    /// Mean time of one run in ns, over `repeat` runs of the same frame. The program's own edits accumulate:
-    /// give it a frame that survives them, or read the figure accordingly.
-    double nanoseconds(uint16_t port, const Bytes& frame, uint32_t repeat);
     /// Sum over CPUs.
     [[nodiscard]] pp_port_counters counters(uint16_t port) const;
     [[nodiscard]] pp_route_counters route_counters(uint16_t counter) const;
@@ -96,6 +93,8 @@ class LoadedPortStage {
     [[nodiscard]] std::string program_facts(uint16_t port) const;
     /// Instructions of the program as the kernel runs it.
     [[nodiscard]] uint32_t program_length(uint16_t port) const;
+    /// One of them has to do with the map.
+    [[nodiscard]] bool refers_to(uint16_t port, const char* map_name) const;
     /// Descriptor of a map by its name in the object.
     [[nodiscard]] int map(const char* name) const;
 

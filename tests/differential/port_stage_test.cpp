@@ -165,7 +165,7 @@ TEST_F(PortStage, WithoutADaemonPuntsAreDroppedUnderTheirName) {
     EXPECT_EQ(stage->run(1, forward::frame(forward::arriving, forward::Ipv4{})).verdict, PP_FORWARDED);
 }
 
-// The default capacity, as the daemon loads it; prints what the decision costs.
+// The default capacity, as the daemon loads it.
 TEST(PortStageLoads, WithTheDefaultCapacity) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     LoadedPortStage stage(fib::plan_geometry({}), ingress, egress);
@@ -174,43 +174,6 @@ TEST(PortStageLoads, WithTheDefaultCapacity) {
     std::cout << stage.geometry().image_bytes << " bytes of image; " << stage.program_facts(1) << "\n";
     for (const forward::Vector& vector : forward::all_vectors())
         EXPECT_EQ(compare(stage, vector.port, vector.in).difference, "") << vector.name;
-}
-
-/// Mean ns of a decision on a frame that goes round: its next hop is the port it arrives on, so each run
-/// finds it as the last one left it, until the TTL is used up.
-double cost(LoadedPortStage& stage, const Bytes& frame) {
-    constexpr uint32_t runs = 254;  // TTL 255 … 2
-    double best = 1e9;
-    for (int i = 0; i < 20; i++) {  // each call may wait for an RCU grace period
-
-        const uint64_t before = stage.counters(1).verdict[PP_FORWARDED];
-        best = std::min(best, stage.nanoseconds(1, frame, runs));
-        if (stage.counters(1).verdict[PP_FORWARDED] - before != runs)
-            throw std::logic_error("not all forwarded");
-    }
-    return best;
-}
-
-TEST_F(PortStage, PrintsWhatADecisionCosts) {
-    const auto value = forward::adjacency_of(PP_ADJ_FORWARD, 2, forward::port2, forward::port1, 2);
-    const std::pair<fib::AdjacencyId, uint16_t> member{image->add_adjacency(value).value(), 1};
-    const auto group = image->add_group({&member, 1}).value();
-    for (const char* prefix :
-         {"10.77.0.0/16", "10.77.1.0/24", "10.77.1.1/32", "2001:db8:77::/48", "2001:db8:77:1::/64"})
-        ASSERT_TRUE(image->set(Prefix::parse(prefix).value(), group));
-    const auto print = [&](const char* what, const Bytes& frame) {
-        std::cout << cost(*stage, frame) << " ns  " << what << "\n";
-    };
-    print("IPv4, /16",
-          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.9.1", .ttl = 255}));
-    print("IPv4, /24",
-          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.1.2", .ttl = 255}));
-    print("IPv4, /32",
-          forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.1.1", .ttl = 255}));
-    print("IPv6, /48", forward::frame(forward::arriving,
-                                      forward::Ipv6{.destination = "2001:db8:77:9::1", .hop_limit = 255}));
-    print("IPv6, /64", forward::frame(forward::arriving,
-                                      forward::Ipv6{.destination = "2001:db8:77:1::1", .hop_limit = 255}));
 }
 
 }  // namespace

@@ -7,9 +7,8 @@ session fails the run if anything is left.
 
 `-n 6` runs six modules at once (pytest-xdist), each worker with namespaces and instances of its own names; of the modules in
 SPREAD, whose tests share no router, each test by itself. Tests wait more than they compute: six at once are right for two
-cores. What asks for the machine's time itself (a share within seconds, a schedule to be kept) is marked `alone`: no
-other test runs beside it. A stream that has lost frames since the machine had no time for the router, and not by the
-router's doing, is measured again (lib/losses.py), three times at most.
+cores. None of them asks how fast the machine is. What does (a rate, a latency, a share of time) is marked `measure`, and
+`--measure` runs that alone, one test at a time; what it measured is printed with `-s`.
 
 --router=kernel runs the same tests against Linux forwarding, as a check of the tests. What is Pktpit's alone is
 marked `pktpit`, where Linux knowingly does otherwise `kernel_differs`; both are skipped then.
@@ -25,10 +24,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import gate  # noqa: E402
 from lib import namespaces, pktpit_router, session as this_run  # noqa: E402
 from lib.kernel_router import KernelRouter  # noqa: E402
 from lib.pktpit_router import PktpitRouter  # noqa: E402
-from lib.losses import LostByTheMachine  # noqa: E402
 from lib.stream import Stream  # noqa: E402
 from lib.tools import compiled  # noqa: E402
 from lib.waiting import PATIENCE  # noqa: E402
@@ -37,23 +36,25 @@ from lib.topology import Topology  # noqa: E402
 # Which tests begin first where several run at once, so that the longest are not begun last.
 SLOWEST_FIRST = ("test_auto", "test_slots", "test_lifecycle", "test_trace", "test_split", "test_kernel_routes", "test_workers")
 SPREAD = ("test_auto", "test_slots", "test_split", "test_stopped", "test_workers", "test_reload")
-MEASUREMENTS = 3
 
 _open_nets = []
 # libxdp, which DPDK's net_af_xdp loads its program with, makes this folder on any machine and leaves it there.
 _LIBXDP_PINS = Path("/sys/fs/bpf/xdp")
 _libxdp_was_there = False
 _left_by_workers = []
-_streams = []  # of the test that runs
 
 
 def pytest_addoption(parser):
     parser.addoption("--router", choices=("pktpit", "kernel"), default="pktpit", help="what forwards: pktpitd, or Linux")
+    parser.addoption("--gate", action="store_true", help="only what gate.py names for this dataplane and way of forwarding")
+    parser.addoption("--measure", action="store_true", help="only what measures time, which is skipped otherwise; one test at a time")
 
 
 def pytest_configure(config):
     if os.geteuid():
         pytest.exit("the end-to-end tests make network namespaces and load eBPF: run them as root", 2)
+    if config.getoption("measure") and (this_run.WORKER or config.getoption("numprocesses", None)):
+        pytest.exit("--measure runs one test at a time: without -n", 2)
     if config.getoption("router") == "pktpit" and not pktpit_router.DAEMON.exists():
         pytest.exit(f"{pktpit_router.DAEMON} is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
@@ -81,44 +82,35 @@ def pytest_xdist_make_scheduler(config, log):
     return ByModule(config, log)
 
 
-def _when(item):
-    """Where in the order of all: the slow ones first, and last those that let no other run."""
+def _slowest_first(item):
     module = item.path.stem
-    slow = SLOWEST_FIRST.index(module) if module in SLOWEST_FIRST else len(SLOWEST_FIRST)
-    return (bool(item.get_closest_marker("alone")) and module in SPREAD, slow)
+    return SLOWEST_FIRST.index(module) if module in SLOWEST_FIRST else len(SLOWEST_FIRST)
 
 
-@pytest.hookimpl(hookwrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
-    """Outside of the test's timeout: the wait for its turn is not its own."""
-    with this_run.turn(alone=bool(item.get_closest_marker("alone"))):
-        yield
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Only what the machine has lost is measured again, see lib/losses.py."""
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    for measurement in range(1, MEASUREMENTS + 1):
-        try:
-            pyfuncitem.obj(**arguments)
-            return True
-        except LostByTheMachine as lost:
-            if measurement == MEASUREMENTS:
-                raise
-            for running in _streams:
-                running.abort()
-            pyfuncitem.user_properties.append(("measured again", str(lost)))
+def _keep(config, items, wanted):
+    config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
+    items[:] = [item for item in items if wanted(item)]
 
 
 def pytest_collection_modifyitems(config, items):
     if this_run.WORKER:
-        items.sort(key=_when)
+        items.sort(key=_slowest_first)
+    if config.getoption("measure"):
+        _keep(config, items, lambda item: item.get_closest_marker("measure"))
+    if config.getoption("gate"):
+        names = gate.GATE[gate.way(pktpit_router.DATAPLANE, pktpit_router.FORWARDING)]
+        if unknown := gate.unknown(items, names):
+            raise pytest.UsageError(f"gate.py names tests that are not there: {', '.join(unknown)}")
+        _keep(config, items, lambda item: gate.is_named(item, names))
     for item in items:
+        if (mark := item.get_closest_marker("measure")) and not config.getoption("measure"):
+            item.add_marker(pytest.mark.skip(reason=f"measure: {mark.args[0]}; runs with --measure, alone"))
         if (mark := item.get_closest_marker("xdp")) and pktpit_router.DATAPLANE != "xdp":
             item.add_marker(pytest.mark.skip(reason=f"xdp: {mark.args[0]}"))
         if (mark := item.get_closest_marker(f"not_{pktpit_router.DATAPLANE}")):
             item.add_marker(pytest.mark.skip(reason=f"{mark.name}: {mark.args[0]}"))
+        if (mark := item.get_closest_marker("not_sanitized")) and pktpit_router.sanitized():
+            item.add_marker(pytest.mark.skip(reason=f"not_sanitized: {mark.args[0]}"))
         if (mark := item.get_closest_marker("says_who_decides")) and pktpit_router.FORWARDING != "inline":
             item.add_marker(pytest.mark.skip(reason=f"says_who_decides: {mark.args[0]}"))
         if PATIENCE != 1 and (mark := item.get_closest_marker("timeout")):
@@ -162,10 +154,6 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter):
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            for name, text in getattr(report, "user_properties", ()) if getattr(report, "when", "") == "call" else ():
-                terminalreporter.write_line(f"{report.nodeid}: {name}: {text}")
     terminalreporter.write_line("routing tables: " + (f"real ones, from {pktpit_router.DATA}" if pktpit_router.DATA else
                                                       "generated (PKTPIT_DATA names no folder with real ones)"))
 
@@ -246,13 +234,15 @@ def build_net(request, tmp_path):
 @pytest.fixture
 def stream(tmp_path):
     """stream(sender, receiver, …) starts a stream of numbered frames; ended with the test at the latest."""
+    running = []
+
     def start(sender, receiver, **options):
-        _streams.append(Stream(compiled("traffic"), tmp_path, sender, receiver, **options))
-        return _streams[-1]
+        running.append(Stream(compiled("traffic"), tmp_path, sender, receiver, **options))
+        return running[-1]
 
     yield start
-    while _streams:
-        _streams.pop().abort()
+    for one in running:
+        one.abort()
 
 
 @pytest.fixture(autouse=True)

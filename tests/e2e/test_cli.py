@@ -2,14 +2,13 @@
 """The command-line tool: tables for people, JSON for programs, and exit statuses that scripts can trust."""
 
 import json
-import re
 import signal
 import subprocess
 
 import pytest
 from lib.namespaces import Namespace, run
 from lib.packets import fence
-from lib.pktpit_router import ROOT, TOOL, new_instance
+from lib.pktpit_router import DATAPLANE, ROOT, TOOL, new_instance
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("the tool is Pktpit's")
@@ -55,21 +54,21 @@ def test_counters_watch(net):
         assert process.poll() is None
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=5)
+        process.communicate(timeout=30)
 
 
 @requirement("without a daemon the tool says which socket it tried, and fails")
 def test_no_daemon():
     done = run(TOOL, "--instance", new_instance(), "show", "ports", check=False)
-    assert done.returncode != 0 and "/run/pktpit/" in done.stdout + done.stderr
+    assert done.returncode == 2 and "/run/pktpit/" in done.stderr
 
 
 @requirement("what is no command is refused with usage, and --help is not an error")
 def test_usage():
-    assert run(TOOL, "--help").stdout
-    assert run(TOOL, "frobnicate", check=False).returncode != 0
-    assert run(TOOL, "show", "nothing", check=False).returncode != 0
-    assert run(TOOL, "lookup", "--instance", "x", "not-an-address", check=False).returncode != 0
+    assert "Subcommands:" in run(TOOL, "--help").stdout
+    for words in (("frobnicate",), ("show", "nothing"), ("lookup",), ("show", "ports", "--nothing"), ()):
+        refused = run(TOOL, *words, check=False)
+        assert refused.returncode == 2 and refused.stderr and not refused.stdout, words
 
 
 @requirement("lookup takes many addresses and answers in their order; what is no address is named")
@@ -77,10 +76,9 @@ def test_lookup(net):
     addresses = ["198.18.2.9", "203.0.113.1", "2001:db8:3:100::1", "10.1.0.2"]
     results = net.router.json("lookup", *addresses)["results"]
     assert [result["address"] for result in results] == addresses
-    assert [result["prefix"] for result in results] == ["198.18.2.0/24", None, "2001:db8:3:100::/56", "10.1.0.0/24"] or \
-        results[3]["prefix"] == "10.1.0.2/32"
+    assert [result["prefix"] for result in results] == ["198.18.2.0/24", None, "2001:db8:3:100::/56", "10.1.0.2/32"]
     done = net.router.cli("lookup", "300.1.1.1", check=False)
-    assert done.returncode != 0 and "300.1.1.1" in done.stdout + done.stderr
+    assert done.returncode == 1 and "300.1.1.1" in done.stderr
 
 
 @requirement("lookup --table FILE needs no daemon: arguments or standard input, one line each, - where nothing matches")
@@ -93,22 +91,23 @@ def test_lookup_in_a_table(tmp_path):
     by_arguments = run(TOOL, "lookup", "--table", table, *expected).stdout.splitlines()
     by_input = run(TOOL, "lookup", "--table", table, input="\n".join(expected) + "\n").stdout.splitlines()
     assert by_arguments == by_input
-    for line, (address, answer) in zip(by_arguments, expected.items(), strict=True):
-        assert re.match(rf"{re.escape(address)} {re.escape(answer)}( -)?$", line), line
+    assert by_arguments == [f"{address} {answer if answer != '-' else '- -'}" for address, answer in expected.items()]
 
 
 @requirement("`check` names every error of a file by its JSON pointer, what was found and what was expected; exit 1")
 def test_check(net, tmp_path):
-    assert run(TOOL, "check", net.router.file, check=False).returncode in (0, 1)  # p1… exist in the router's namespace alone
+    if DATAPLANE == "xdp":  # p1… exist in the router's namespace alone; what other dataplanes have are no devices of Linux
+        missing = run(TOOL, "check", net.router.file, check=False)
+        assert missing.returncode == 1 and "/interfaces/p1" in missing.stdout
+    assert run(TOOL, "check", "--any-interface", net.router.file).returncode == 0
     assert net.topology.router_namespace.run(TOOL, "check", net.router.file).returncode == 0
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps({"interfaces": {"p1": {"addresses": ["10.1.0.1/24", 7], "mtu": "big"}},
                                "routes": [{"prefix": "10.0.0.0/99"}], "colour": 1}))
     done = run(TOOL, "check", bad, check=False)
-    said = done.stdout + done.stderr
     assert done.returncode == 1
-    for pointer in ("/interfaces/p1/addresses/1", "/interfaces/p1/mtu", "colour"):
-        assert pointer in said, said
+    for pointer in ("/interfaces/p1/addresses/1", "/interfaces/p1/mtu", "/routes/0/prefix", "/colour"):
+        assert pointer in done.stdout, done.stdout
 
 
 @requirement("every example configuration passes `check` where its devices exist")

@@ -145,7 +145,7 @@ def test_twenty_are_kept(net):
     assert blackholes(net) == ["203.0.113.5/32"]
     path.write_text("{")
     broken = net.router.cli("rollback", check=False)
-    assert broken.returncode != 0 and "not a file of configurations" in broken.stderr and blackholes(net) == ["203.0.113.5/32"]
+    assert broken.returncode == 1 and "not a file of configurations" in broken.stderr and blackholes(net) == ["203.0.113.5/32"]
 
 
 @requirement("errors of a reload say the line, too, in the answer, at the terminal and in the log; those of form and of meaning at once")
@@ -173,7 +173,7 @@ def test_show_interfaces(build_net, stream):
     shown = net.router.json("show", "interfaces")
     a, b = shown["ports"]
     assert a["description"] == "to host a <b>" and b["description"] is None
-    assert a["rates"]["rx_packets"] > 100 and b["rates"]["tx_packets"] > 100 and a["link_changes"] == {"count": 0, "last": None}
+    assert a["rates"]["rx_packets"] > 0 and b["rates"]["tx_packets"] > 0 and a["link_changes"] == {"count": 0, "last": None}
     running.finish()
     assert re.search(rf"{net.a.port} +up .* never +0 +to host a <b>", net.router.cli("show", "interfaces", "--interval", 0.1).stdout)
     net.b.namespace.ip("link", "set", "eth0", "down")
@@ -188,11 +188,11 @@ def test_show_interfaces(build_net, stream):
 @requirement("exit codes as they are documented: 2 for usage, of the daemon, too")
 def test_exit_codes(net):
     def code(*words):
-        return subprocess.run([DAEMON, *words], capture_output=True, timeout=20).returncode
+        return subprocess.run([DAEMON, *words], capture_output=True, timeout=60).returncode
 
     assert code() == 2 and code("--no-such-option") == 2
     assert code("--help") == 0 and code("--version") == 0
     assert code("--config", "/no/such/file") == 1
     for words in (["commit", "--confirm", "0"], ["commit", "--confirm", "x"], ["rollback", "x"], ["show", "config", "--diff", "x"]):
         assert net.router.cli(*words, check=False).returncode == 2, words
-    assert net.router.cli("show", "config", "--diff", 7, check=False).returncode in (1, 2)
+    assert net.router.cli("show", "config", "--diff", 7, check=False).returncode == 2

@@ -25,7 +25,6 @@ def mended(net, item, line):
     assert item in drift(net), "a dry run changes nothing"
     assert item[0] in net.router.reload().stdout
     wait_for(lambda: not drift(net), 3, "nothing is left")
-    assert "no change" not in net.router.log().splitlines()[-1]
 
 
 @requirement("no drift while nobody interferes")
@@ -40,7 +39,7 @@ def test_deleted_address(net, family):
     address, length = (net.b.router_ip4, 24) if family == 4 else (net.b.router_ip6, 64)
     net.topology.router_namespace.ip("address", "del", f"{address}/{length}", "dev", "p2")
     mended(net, ("p2", "address", f"{address}/{length}", "absent"), f"p2: address {address}/{length}: absent; somebody else")
-    net.b.namespace.run("ping", "-c", "1", "-W", "2", address)
+    net.b.namespace.run("ping", "-c", "1", "-W", "30", address)
     wait_for_crossing(net.a, net.b)
 
 

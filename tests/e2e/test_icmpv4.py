@@ -4,7 +4,7 @@
 import struct
 
 import pytest
-from lib.packets import (ICMP, IP, UDP, Raw, assert_silence, checksum, icmp_answer, quoted, raw_ipv4, token, udp4)
+from lib.packets import (ICMP, IP, UDP, Raw, assert_silence, checksum, counted, icmp_answer, quoted, raw_ipv4, token, udp4)
 
 requirement = pytest.mark.requirement
 NET = {
@@ -69,8 +69,9 @@ def test_prohibited(net):
 @requirement("a `blackhole` route drops in silence")
 def test_blackhole_is_silent(net):
     mark = token()
-    net.a.send(udp4(net.a, net.b, mark, dst="198.51.102.9"))
-    assert_silence(net, mark)
+    with counted(net, "drop_blackhole"):
+        net.a.send(udp4(net.a, net.b, mark, dst="198.51.102.9"))
+        assert_silence(net, mark)
 
 
 @requirement("RFC 1812 5.2.7.1, 3.3.2: next hop does not answer ARP: host unreachable (code 1) goes back")
@@ -143,8 +144,10 @@ def test_no_error_about_an_error(net, icmp_type, why):
     mark = token()
     inner = bytes(IP(src=net.b.behind4, dst=net.a.behind4) / UDP() / Raw(mark))
     ttl, dst = (1, net.b.behind4) if why == "ttl" else (64, "203.0.113.9")
-    net.a.send(IP(src=net.a.behind4, dst=dst, ttl=ttl) / ICMP(type=icmp_type) / Raw(inner))
-    assert_silence(net, mark)
+    name, times = ("ttl_expired", 1 + len(net.hosts)) if why == "ttl" else ("no_route", 1)  # those of the fence, too
+    with counted(net, name, times):
+        net.a.send(IP(src=net.a.behind4, dst=dst, ttl=ttl) / ICMP(type=icmp_type) / Raw(inner))
+        assert_silence(net, mark)
 
 
 @requirement("RFC 1812 4.3.2.7: never an error about a packet to an IP multicast address")

@@ -4,7 +4,7 @@
 import struct
 
 import pytest
-from lib.packets import IPv6, Raw, UDP, assert_silence, checksum, icmp_answer, quoted, token, udp6
+from lib.packets import IPv6, Raw, UDP, assert_silence, checksum, counted, icmp_answer, quoted, token, udp6
 from scapy.layers.inet6 import ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6PacketTooBig, ICMPv6TimeExceeded
 
 requirement = pytest.mark.requirement
@@ -76,8 +76,9 @@ def test_prohibited(net):
 @requirement("a `blackhole` route drops in silence")
 def test_blackhole_is_silent(net):
     mark = token()
-    net.a.send(udp6(net.a, net.b, mark, dst="2001:db8:f3::9"))
-    assert_silence(net, mark, 6)
+    with counted(net, "drop_blackhole"):
+        net.a.send(udp6(net.a, net.b, mark, dst="2001:db8:f3::9"))
+        assert_silence(net, mark, 6)
 
 
 @requirement("RFC 4861 7.2.2: next hop does not answer solicitations: address unreachable (code 3) goes back")
@@ -127,8 +128,10 @@ def test_no_error_about_an_error(net, error, why):
     mark = token()
     hops, dst = (1, net.b.behind6) if why == "hops" else (64, NO_ROUTE)
     inner = bytes(IPv6(src=net.b.behind6, dst=net.a.behind6) / UDP() / Raw(mark))
-    net.a.send(IPv6(src=net.a.behind6, dst=dst, hlim=hops, nh=58) / error / Raw(inner))
-    assert_silence(net, mark, 6)
+    name, times = ("ttl_expired", 1 + len(net.hosts)) if why == "hops" else ("no_route", 1)  # those of the fence, too
+    with counted(net, name, times):
+        net.a.send(IPv6(src=net.a.behind6, dst=dst, hlim=hops, nh=58) / error / Raw(inner))
+        assert_silence(net, mark, 6)
 
 
 @requirement("RFC 4443 2.4 e.1: an echo request is no error: it is answered with one")

@@ -74,7 +74,7 @@ def test_installed_in_the_kernel(net):
 @requirement("the router's own traffic takes the same way: a host behind an IPv6 next hop pings the router")
 def test_own_traffic(net):
     net.b.namespace.ip("address", "replace", "203.0.113.77/32", "dev", "lo")
-    net.b.namespace.run("ping", "-c", "2", "-W", "2", "-I", "203.0.113.77", net.b.router_ip4)
+    net.b.namespace.run("ping", "-c", "2", "-W", "30", "-I", "203.0.113.77", net.b.router_ip4)
 
 
 @requirement("RFC 8950: by hand as `via inet6`, beside an interface; a reload takes nothing of it away")

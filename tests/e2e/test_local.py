@@ -36,7 +36,7 @@ def test_router_advertisement_is_not_believed(net):
     net.a.wire.send(Ether(src=net.a.mac, dst="33:33:00:00:00:01")
                     / IPv6(src="fe80::ff:fe00:102", dst="ff02::1", hlim=255) / ICMPv6ND_RA(routerlifetime=1800)
                     / ICMPv6NDOptPrefixInfo(prefix="2001:db8:bad::", prefixlen=64, L=1, A=1))
-    net.a.namespace.run("ping", "-c", "1", "-W", "2", net.a.router_ip6)  # the stack has dealt with what came before
+    net.a.namespace.run("ping", "-c", "1", "-W", "30", net.a.router_ip6)  # the stack has dealt with what came before
     router = net.topology.router_namespace
     assert "2001:db8:bad" not in router.ip("-6", "address").stdout
     assert "proto ra" not in router.ip("-6", "route").stdout
@@ -51,7 +51,7 @@ def test_ping_all_routers(net):
 @pytest.mark.parametrize("which", ["router_ip4", "router_ip6"])
 @pytest.mark.parametrize("port", ["a", "b"])
 def test_ping_router(net, which, port):
-    answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", getattr(getattr(net, port), which)).stdout
+    answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "30", getattr(getattr(net, port), which)).stdout
     assert "2 received" in answer
 
 
@@ -60,22 +60,22 @@ def test_ping_router(net, which, port):
 def test_subnet_router_anycast(net, port):
     anycast = getattr(net, port).router_ip6.rsplit("::", 1)[0] + "::"
     with counted(net, "host_local", 2):
-        answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", anycast).stdout
+        answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "30", anycast).stdout
     assert "2 received" in answer
 
 
 @requirement("RFC 4443 4.2: echo requests to the router's link-local address are answered")
 def test_ping_link_local(net):
-    router = net.a.namespace.run("ping", "-c", "1", "-W", "2", "ff02::1%eth0").stdout
+    router = net.a.namespace.run("ping", "-c", "1", "-W", "30", "ff02::1%eth0").stdout
     assert "1 received" in router
-    answer = net.a.namespace.run("ping", "-c", "1", "-W", "2", "fe80::ff:fe00:101%eth0").stdout
+    answer = net.a.namespace.run("ping", "-c", "1", "-W", "30", "fe80::ff:fe00:101%eth0").stdout
     assert "1 received" in answer
 
 
 @requirement("hosts reach one another through the router with the tools that people use")
 @pytest.mark.parametrize("which", ["ip4", "ip6"])
 def test_ping_across(net, which):
-    answer = net.a.namespace.run("ping", "-c", "3", "-i", "0.05", "-W", "2", getattr(net.b, which)).stdout
+    answer = net.a.namespace.run("ping", "-c", "3", "-i", "0.05", "-W", "30", getattr(net.b, which)).stdout
     assert "3 received" in answer and ("ttl=63" in answer)
 
 
@@ -111,7 +111,7 @@ def test_tcp_across(net, which):
 @pytest.mark.not_dpdk("net_af_packet has the kernel put fragments together before it takes them")
 def test_fragmented_ping_to_the_router(net, which, port):
     address = getattr(getattr(net, port), which)
-    answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "2", "-s", "5000", address).stdout
+    answer = net.a.namespace.run("ping", "-c", "2", "-i", "0.05", "-W", "30", "-s", "5000", address).stdout
     assert "2 received" in answer
 
 

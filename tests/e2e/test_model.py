@@ -152,7 +152,7 @@ def test_refused(build_net, change, said):
     net.topology.router_namespace.ip("address", "add", "10.77.0.1/24", "dev", "lo")
     change(net.router.config)
     net.router.write(net.router.config)
-    assert net.router.launch().wait(20) == 1
+    assert net.router.launch().wait(60) == 1
     assert all(words in net.router.log() for words in said), net.router.log()
 
 

@@ -11,6 +11,7 @@ from lib.namespaces import run
 from lib.packets import token, udp4
 from lib.pktpit_router import FORWARDING, TOOL
 from lib.tcp import assert_transfer, connect, serve_once
+from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("filters are Pktpit's"),
@@ -73,11 +74,8 @@ def test_masquerade(net):
     assert net.router.counters()["forwarded"] > forwarded
 
 
-@requirement("the stateful filter behind it holds: from outside nobody connects to the inside by the kernel")
+@requirement("the stateful filter behind it holds: from outside nobody connects to the inside by the kernel, unless it accepts that")
 def test_stateful(net):
-    with net.b.namespace.entered():
-        outside = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    outside.settimeout(1.0)
     config = copy.deepcopy(net.router.config)
     config["filters"] = {"nat": [{"action": "to_kernel", "source": f"10.{net.a.number}.0.0/24", "destination": f"10.{net.b.number}.0.0/24"}],
                          "in": [{"action": "to_kernel", "destination": f"10.{net.a.number}.0.0/24"}]}
@@ -85,9 +83,30 @@ def test_stateful(net):
     config["interfaces"][net.b.port]["filter_in"] = "in"
     net.router.write(config)
     net.router.reload()
-    port, _ = serve_once(net.a.namespace, net.a.ip4, lambda connection, data: connection.sendall(data))
-    with outside, pytest.raises(TimeoutError):
-        outside.connect((net.a.ip4, port))
+    nft = net.router.namespace.run
+    nft("nft", "add rule ip guard forward counter")  # what comes to the policy
+
+    def dropped():
+        rules = json.loads(nft("nft", "-j", "list chain ip guard forward").stdout)["nftables"]
+        return next(one["counter"]["packets"] for rule in rules if "rule" in rule for one in rule["rule"]["expr"] if "counter" in one)
+
+    accepted = []
+    port, thread = serve_once(net.a.namespace, net.a.ip4, lambda connection, data: (accepted.append(data), connection.sendall(data)))
+    with net.b.namespace.entered():
+        outside = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with outside:
+        outside.setblocking(False)
+        outside.connect_ex((net.a.ip4, port))
+        wait_for(dropped, 30, "it asks, and comes to the policy")
+        with pytest.raises(OSError, match="not connected"):
+            outside.getpeername()
+    # The same server is reached as soon as the filter says so.
+    nft("nft", "add chain ip guard forward { policy accept; }")
+    with connect(net.b.namespace, net.a.ip4, port) as client:
+        client.sendall(b"let me in")
+        assert client.recv(100) == b"let me in"
+    thread.join(30)
+    assert accepted == [b"let me in"]
 
 
 @requirement("rules in nftables' forward hook are told of: at the start, and by show drift; an import says what filters cannot")
@@ -127,6 +146,7 @@ table inet more {
     rules = tmp_path / "rules.json"
     rules.write_text(net.router.namespace.run("nft", "-jn", "list", "table", "inet", "more").stdout)
     imported = run(TOOL, "--json", "filter", "import", "nftables", rules, check=False)
+    assert imported.returncode == 1, "one cannot be said"
     body = json.loads(imported.stdout)
     assert body["filters"]["more-transit"] == [
         {"action": "drop", "source": "192.0.2.0/24"}, {"action": "drop", "source": "198.51.100.7"},

@@ -42,12 +42,12 @@ def is_solicitation_for(last_byte):
 
 
 @contextlib.contextmanager
-def patient(net):
+def patient(net, milliseconds=2000):
     """Time for the test to answer, also on a busy machine, before a neighbour is given up."""
     def wait(milliseconds):
         net.topology.router_namespace.sysctl({f"net/ipv{family}/neigh/p2/retrans_time_ms": milliseconds for family in (4, 6)})
 
-    wait(2000)
+    wait(milliseconds)
     try:
         yield
     finally:
@@ -226,8 +226,9 @@ def test_known_neighbour_is_kept_when_a_group_mac_is_claimed(net, make):
         assert net.b.receive(mark).dst == net.b.mac
 
 
-def kernel_entries(net, device="p2"):
-    return [line for line in net.topology.router_namespace.ip("neigh", "show", "dev", device).stdout.splitlines() if line]
+def kernel_entries(net):
+    """Of p2's net, without the hosts' own link-local addresses, which come and go."""
+    return net.topology.router_namespace.ip("-4", "neigh", "show", "dev", "p2").stdout.splitlines()
 
 
 @requirement("RFC 6583 7.1: a scan of a connected net fills no neighbour table; known neighbours go on, and new ones come to be known")
@@ -237,13 +238,14 @@ def test_scan_of_a_connected_net_is_bounded(build_net):
     net = build_net(config={**NET["config"], "neighbours_unresolved": limit})
     before = len(kernel_entries(net))
     most = 0
-    for start in range(0, 250, 10):
-        net.a.send(*[udp4(net.a, net.b, b"scan", dst=f"10.2.0.{i}") for i in range(start + 3, min(start + 13, 250)) if i != 77])
-        mark, static = token(), token()
-        net.a.send(udp4(net.a, net.b, mark), udp4(net.a, net.b, static, dst="10.2.0.77"))
-        assert net.b.receive(mark).dst == net.b.mac
-        assert net.b.receive(static).dst == STATIC_MAC
-        most = max(most, len(kernel_entries(net)))
+    with patient(net, 5000):
+        for start in range(0, 250, 50):
+            net.a.send(*[udp4(net.a, net.b, b"scan", dst=f"10.2.0.{i}") for i in range(start + 3, min(start + 53, 250)) if i != 77])
+            mark, static = token(), token()
+            net.a.send(udp4(net.a, net.b, mark), udp4(net.a, net.b, static, dst="10.2.0.77"))
+            assert net.b.receive(mark).dst == net.b.mac
+            assert net.b.receive(static).dst == STATIC_MAC
+            most = max(most, len(kernel_entries(net)))
     assert most <= before + limit, f"{most} entries, {before} before"
     assert net.router.slow_path()["neighbour_limit"] > 0
     # Those that do not answer are forgotten, so that the rest gets its turn.
@@ -274,7 +276,7 @@ def test_icmp_redirects_are_not_believed(build_net):
     asked = IP(src=net.b.router_ip4, dst="192.0.2.50") / ICMP(type=8)
     for _ in range(3):
         net.b.send(IP(src=net.b.ip4, dst=net.b.router_ip4) / ICMP(type=5, code=1, gw="10.2.0.77") / asked)
-    net.b.namespace.run("ping", "-c", "1", "-W", "2", net.b.router_ip4)  # behind them
+    net.b.namespace.run("ping", "-c", "1", "-W", "30", net.b.router_ip4)  # behind them
     assert f"via {net.b.ip4}" in router.ip("route", "get", "192.0.2.50").stdout
     net.router.stop()
     assert switches() == before

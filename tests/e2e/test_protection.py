@@ -4,16 +4,16 @@
 import contextlib
 import copy
 import errno
+import json
+import os
 import threading
 import time
 
 import pytest
 from lib.namespaces import end
 from lib.packets import token, udp4, udp6
-from lib.pktpit_router import DATAPLANE
 from lib.tcp import connect
 from lib.waiting import wait_for
-from lib.wire import NothingReceived
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.l2 import Ether
@@ -62,22 +62,29 @@ def flooding(host, packet):
         thread.join()
 
 
-def passes(net, make=udp4, receiver=None, sender=None, wait=1.0, **fields):
-    receiver, sender = receiver or net.b, sender or net.a
-    mark = token()
-    sender.send(make(sender, receiver, mark, **fields))
-    try:
-        receiver.receive(mark, wait)
-        return True
-    except NothingReceived:
-        return False
+def passes(net, make=udp4, receiver=None, sender=None, **fields):
+    receiver, sender, mark = receiver or net.b, sender or net.a, token()
+    return crosses_or_counts(net, receiver, mark, lambda: sender.send(make(sender, receiver, mark, **fields)))
+
+
+def crosses_or_counts(net, receiver, mark, send, name="drop_rpf"):
+    """Whether what is sent arrives; False: it is counted as dropped instead."""
+    before = net.router.counters().get(name, 0)
+    send()
+
+    def decided():
+        if receiver.wire.waiting(lambda frame: mark in frame):
+            return "arrived"
+        return net.router.counters().get(name, 0) > before and "counted"
+
+    return wait_for(decided, 30.0, f"the packet arrives, or is counted as {name}") == "arrived"
 
 
 @contextlib.contextmanager
 def counted(net, name, by=1):
     before = net.router.counters().get(name, 0)
     yield
-    wait_for(lambda: net.router.counters().get(name, 0) - before == by, 3.0, f"{by} more are counted as {name}")
+    wait_for(lambda: net.router.counters().get(name, 0) - before == by, 30.0, f"{by} more are counted as {name}")
 
 
 @pytest.fixture(autouse=True)
@@ -146,12 +153,7 @@ def test_vlan(net):
         mark = token()
         packet = IP(src=source, dst=net.b.behind4, ttl=64) / UDP(sport=4000, dport=5000) / Raw(mark)
         frame = bytes(Ether(src=net.a.mac, dst=net.a.router_mac, type=0x8100)) + bytes([0, 100, 8, 0]) + bytes(packet)
-        net.a.wire.send(frame)
-        try:
-            net.b.receive(mark, 1.0)
-            return True
-        except NothingReceived:
-            return False
+        return crosses_or_counts(net, net.b, mark, lambda: net.a.wire.send(frame))
 
     config = {"v100": {**vlan, "rpf": "strict"}}
     configure(net, interfaces=config, routes=routes)
@@ -167,9 +169,9 @@ def test_vlan(net):
 def test_the_host_is_reached(net):
     configure(net, net.a, rpf="strict")
     net.a.namespace.ip("neigh", "flush", "dev", "eth0")
-    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", net.a.router_ip4)
-    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", net.a.router_ip6)
-    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "3", "ff02::1%eth0")
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "30", net.a.router_ip4)
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "30", net.a.router_ip6)
+    net.a.namespace.run("ping", "-c", "2", "-i", "0.2", "-W", "30", "ff02::1%eth0")
     with counted(net, "host_broadcast"):
         net.a.send(IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67) / Raw(b"discover"), dst="ff:ff:ff:ff:ff:ff")
     with counted(net, "drop_rpf", 2):
@@ -204,47 +206,58 @@ def test_refused(net, settings, place):
     config["interfaces"][net.a.port].update(settings)
     net.router.write(config)
     refused = net.router.reload(check=False)
-    assert refused.returncode != 0 and f"/interfaces/{net.a.port}/{place}" in refused.stdout + refused.stderr
+    assert refused.returncode == 1 and f"/interfaces/{net.a.port}/{place}" in refused.stderr
     assert not passes(net, src=net.c.behind4)
 
 
-def measured(net, name, frames, running):
-    """Forwarded and dropped frames, and seconds, while about `frames` more arrive."""
-    def now():
-        counters = net.router.counters()
-        return time.monotonic(), counters.get("forwarded", 0), counters.get(name, 0)
+@requirement("what comes at once passes up to the burst, by then as much as the rate has made up for, and what is above it is counted")
+@pytest.mark.parametrize("make", [udp4, udp6])
+def test_burst(net, make):
+    frames, burst, rate = 120, 20000, 1000  # bytes, and bytes a second
+    configure(net, net.a, police_in=f"{rate * 8 / 1000:g} kbit/s", police_burst=burst)
+    mark = token()
+    frame = net.a.frame(make(net.a, net.b, mark + bytes(400)))
+    before, began = net.router.counters(), time.monotonic()
+    net.a.wire.send(*[frame] * frames)
 
-    began = now()
-    running.flows_again(frames, 60.0)
-    ended = now()
-    return [after - before for after, before in zip(ended, began)]
+    def counted():
+        now = net.router.counters()
+        forwarded, dropped = (now.get(name, 0) - before.get(name, 0) for name in ("forwarded", "drop_police"))
+        return (forwarded, dropped) if forwarded + dropped >= frames else None
+
+    forwarded, dropped = wait_for(counted, 30.0, "all are counted")
+    seconds = time.monotonic() - began
+    print(f"{forwarded} of {frames} frames of {len(frame)} bytes within {seconds:.2f} s")
+    # docs/protection.md: a sixteenth less, and a sixteenth more for each CPU.
+    assert 15 / 16 * burst - len(frame) <= forwarded * len(frame) <= (1 + os.cpu_count() / 16) * burst + rate * seconds
+    assert forwarded + dropped == frames
+    assert len(net.b.wire.receive_many(forwarded, lambda arrived: mark in arrived, 30.0)) == forwarded
+    configure(net)
+    net.a.wire.send(*[frame] * frames)
+    net.b.wire.receive_many(frames, lambda arrived: mark in arrived, 30.0)
 
 
 @requirement("of twice the rate the rate arrives, and what is above it is counted")
+@pytest.mark.measure("the share of its rate that passes, of twice as much")
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.not_model("its clock is not the machine's")
 def test_rate(net, stream, record_property, family):
     size, rate = 500, 1500  # frames a second
     configure(net, net.a, police_in=f"{size * 8 * rate / 1000:g} kbit/s", police_burst=20000)
     running = stream(net.a, net.b, family=family, rate=2 * rate, size=size)
-    for _ in range(3):  # what a busy machine holds back for longer than the burst lasts is lost to the rate: measured again
-        seconds, forwarded, dropped = measured(net, "drop_police", 4000, running)
-        share = forwarded / seconds / rate
-        assert share <= 1.1
-        if share >= 0.9 and forwarded + dropped > 1.5 * rate * seconds:
-            break
-    print(f"offered {(forwarded + dropped) / seconds:.0f} frames a second, rate {rate}, passed {forwarded / seconds:.0f}: {share:.3f} of the rate")
+
+    def now():
+        counters = net.router.counters()
+        return time.monotonic(), counters.get("forwarded", 0), counters.get("drop_police", 0)
+
+    began = now()
+    running.flows_again(4000, 60.0)
+    seconds, forwarded, dropped = (after - before for after, before in zip(now(), began))
+    offered, share = (forwarded + dropped) / seconds, forwarded / seconds / rate
+    print(f"offered {offered:.0f} frames a second, rate {rate}, passed {share:.3f} of it")
     record_property("share of the rate", share)
-    if forwarded + dropped > 1.5 * rate * seconds:
-        assert 0.9 <= share <= 1.1
-        assert dropped > 0.25 * (forwarded + dropped)
-    else:
-        assert share <= 1.1
-        pytest.fail("the machine gave too little time for twice the rate")
-    configure(net)
-    before = net.router.counters().get("drop_police", 0)
-    running.flows_again(4000)
-    assert net.router.counters().get("drop_police", 0) == before
+    assert offered > 1.5 * rate, "the machine gave too little time for twice the rate"
+    assert 0.9 <= share <= 1.1
 
 
 @requirement("a rate does not take the neighbours")
@@ -275,19 +288,18 @@ while data := connection.recv(4096):
 
 @requirement("BGP goes on while ICMP floods, of which the host gets what its rate lets in")
 @pytest.mark.parametrize("family", [4, 6])
-def test_bgp_goes_on_while_icmp_floods(net, record_property, family):
+def test_bgp_goes_on_while_icmp_floods(net, family):
     rate = 200
     configure(net, host_police={"arp": 500, "icmp": rate, "bgp": 5000, "other": 2000})
     server = net.topology.router_namespace.start("/usr/bin/python3", "-c", SERVER, net.b.router_ip4, stdout=-1, text=True)
     assert server.stdout.readline() == "ready\n"
     echo = (IP(src=net.a.ip4, dst=net.a.router_ip4) / ICMP() if family == 4
             else IPv6(src=net.a.ip6, dst=net.a.router_ip6) / ICMPv6EchoRequest())
-    before = net.router.counters()
+    before, echoes, began = net.router.counters(), echo_requests(net, family), time.monotonic()
     try:
         with connect(net.b.namespace, net.b.router_ip4, 179) as client, flooding(net.a, echo / Raw(b"x" * 50)):
-            wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000, 20.0,
+            wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000, 30.0,
                      "echo requests are above the rate")
-            began, first = time.monotonic(), net.router.counters()
             for number in range(300):
                 message = f"keepalive {number:6d}".encode()
                 client.sendall(message)
@@ -295,22 +307,23 @@ def test_bgp_goes_on_while_icmp_floods(net, record_property, family):
                 while len(got) < len(message):
                     got += client.recv(4096)
                 assert got == message
-                time.sleep(0.005)
-            seconds, last = time.monotonic() - began, net.router.counters()
     finally:
         end(server)
+    echoes, seconds = echo_requests(net, family) - echoes, time.monotonic() - began
+    after = net.router.counters()
+    print(f"{echoes} echo requests came to the host in {seconds:.1f} s, of a rate of {rate}")
+    # The bucket holds a tenth of a second's.
+    assert 0 < echoes <= rate * seconds + rate / 10
+    assert after["drop_host_icmp"] > before.get("drop_host_icmp", 0) + 1000
+    for name in ("drop_host_bgp", "drop_host_arp"):
+        assert after.get(name, 0) == before.get(name, 0)
 
-    def more(name):
-        return last.get(name, 0) - first.get(name, 0)
 
-    # What the host has had beside ICMP: BGP's segments, no more than a few for each message.
-    local = more("host_local")
-    print(f"{more('drop_host_icmp') / seconds:.0f} echo requests a second above the rate of {rate}; {local} packets to the host in {seconds:.1f} s")
-    record_property("packets to the host a second", local / seconds)
-    assert more("drop_host_icmp") > 1000
-    assert more("drop_host_bgp") == 0 and more("drop_host_arp") == 0
-    assert local <= rate * seconds * 1.1 + rate / 10 + 300 * 4
-    assert local >= 300
+def echo_requests(net, family):
+    """That the router's own stack has had."""
+    name = "IcmpInEchos" if family == 4 else "Icmp6InEchos"
+    shown = json.loads(net.topology.router_namespace.run("nstat", "--json", "--zeros", "--ignore", "--noupdate", name).stdout)
+    return shown["kernel"][name]
 
 
 @requirement("each class has a rate and a name of its own; to whom it does not say, nothing is limited")
@@ -320,10 +333,10 @@ def test_classes(net):
     for _ in range(10):
         net.a.send(*(IP(src=net.a.ip4, dst=net.a.router_ip4) / UDP(sport=4000, dport=9) / Raw(b"x") for _ in range(20)))
         net.a.send(*(IP(src=net.a.ip4, dst=net.a.router_ip4) / ICMP() / Raw(b"x") for _ in range(20)))
-    wait_for(lambda: net.router.counters().get("drop_host_other", 0) - before.get("drop_host_other", 0) > 100, 5.0,
-             "UDP is above the rate")
-    after = net.router.counters()
-    assert after.get("drop_host_icmp", 0) == before.get("drop_host_icmp", 0)
-    assert after["host_local"] - before.get("host_local", 0) >= 200
-    if DATAPLANE == "xdp":
-        assert after.get("drop_host_bgp", 0) == before.get("drop_host_bgp", 0)
+
+    def more(name):
+        return net.router.counters().get(name, 0) - before.get(name, 0)
+
+    wait_for(lambda: more("host_local") + more("drop_host_other") >= 400 and more("drop_host_other") > 100, 30.0, "UDP is above the rate")
+    assert more("host_local") >= 200 and more("drop_host_icmp") == 0
+    assert more("drop_host_bgp") == 0

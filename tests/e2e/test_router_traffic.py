@@ -5,7 +5,7 @@ import json
 import time
 
 import pytest
-from lib.losses import LostByTheMachine, waited
+from lib.asking import Asking
 from lib.packets import wait_for_crossing
 from lib.pktpit_router import TOOL, inline_only
 from lib.waiting import wait_for
@@ -37,8 +37,8 @@ def wait_for_route(net, prefix, gateway, **where):
 def test_host_behind_a_static_route_pings_the_router(net):
     behind(net.b)
     for source, router in ((net.b.behind4, net.b.router_ip4), (net.b.behind6, net.b.router_ip6)):
-        net.b.namespace.run("ping", "-c", "2", "-W", "2", "-I", source, router)
-        net.topology.router_namespace.run("ping", "-c", "2", "-W", "2", source)
+        net.b.namespace.run("ping", "-c", "2", "-W", "30", "-I", source, router)
+        net.topology.router_namespace.run("ping", "-c", "2", "-W", "30", source)
     assert ours(net)["198.18.2.0/24"]["metric"] >= 1_000_000
 
 
@@ -158,25 +158,32 @@ def test_routes_of_another_instance_stay(build_net):
     assert list(ours(net)) == ["198.18.77.0/24"]
 
 
+COUNT = 20_000
+
+
+def with_many_routes(build_net):
+    routes = [{"prefix": f"100.{64 + i // 256}.{i % 256}.0/24", "via": "10.2.0.2"} for i in range(COUNT)]
+    return build_net(config={"routes": routes}, settle=False)
+
+
+def all_installed(net):
+    lines = net.topology.router_namespace.run("wc", "-l", "/proc/net/route").stdout
+    return int(lines.split()[0]) > COUNT and len(ours(net)) >= COUNT
+
+
+@requirement("20,000 routes are installed in the kernel")
+def test_many_routes(build_net):
+    net = with_many_routes(build_net)
+    wait_for(lambda: all_installed(net), what="all routes are in the kernel")
+
+
 @requirement("many routes are installed beside the daemon's other work: the API answers while it goes on")
-@pytest.mark.alone("it asks how long answers take")
+@pytest.mark.measure("the time that answers take, beside those of an idle daemon")
 def test_many_routes_do_not_hold_up_the_loop(build_net):
-    count = 20_000
-    routes = [{"prefix": f"100.{64 + i // 256}.{i % 256}.0/24", "via": "10.2.0.2"} for i in range(count)]
-    net = build_net(config={"routes": routes}, settle=False)
-    slowest, began, before = 0.0, time.monotonic(), waited([net.router.process.pid])
-
-    def all_installed():
-        nonlocal slowest
-        asked = time.monotonic()
-        net.router.cli("show", "version")
-        slowest = max(slowest, time.monotonic() - asked)
-        lines = net.topology.router_namespace.run("wc", "-l", "/proc/net/route").stdout
-        return int(lines.split()[0]) > count and len(ours(net)) >= count
-
-    wait_for(all_installed, 60, "all routes are in the kernel")
-    whole = time.monotonic() - began
-    print(f"{count} routes in {whole * 1000:.0f} ms, slowest answer {slowest * 1000:.0f} ms")
-    if slowest >= 0.5 and waited([net.router.process.pid]) - before > 0.25e9:
-        raise LostByTheMachine(f"an answer took {slowest * 1000:.0f} ms, and the daemon waited for a CPU")
-    assert slowest < 0.5
+    net = with_many_routes(build_net)
+    with Asking(net.router.socket) as asking:
+        wait_for(lambda: all_installed(net), what="all routes are in the kernel")
+    with Asking(net.router.socket) as idle:
+        time.sleep(1)
+    print(f"{COUNT} routes are being installed: {asking}; idle: {idle}")
+    assert not asking.failed and max(asking.seconds) < max(0.5, 5 * max(idle.seconds))

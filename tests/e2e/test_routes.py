@@ -102,15 +102,14 @@ def test_replace_under_a_stream_loses_nothing(net, stream, family):
 ])
 def test_bad_route_command_is_refused(net, words, named):
     done = net.router.cli("route", *words, check=False)
-    assert done.returncode != 0
-    assert named in done.stdout + done.stderr
+    assert done.returncode == (1 if words[0] == "del" else 2) and named in done.stderr
 
 
 @requirement("a second `add` of one prefix is refused, the first stays")
 def test_duplicate_add_is_refused(net):
     net.router.route("add", "203.0.113.0/24", "via", net.c.ip4)
-    with pytest.raises(CommandFailed):
-        net.router.route("add", "203.0.113.0/24", "via", net.b.ip4)
+    refused = net.router.route("add", "203.0.113.0/24", "via", net.b.ip4, check=False)
+    assert refused.returncode == 1 and "203.0.113.0/24" in refused.stderr
     assert goes_to(net, "203.0.113.5") == "c"
     net.router.route("del", "203.0.113.0/24")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon that stands still (SIGSTOP, a debugger, a starved machine): every port forwards on. An inline one loses
-nothing, a split or auto one what came in the heartbeat's time; once the daemon goes on its workers decide again, and
+nothing, a split or auto one what was under way to its worker; once the daemon goes on its workers decide again, and
 nothing comes twice or late. With "on_daemon_loss": "kernel" Linux takes over after a while."""
 
 import contextlib
@@ -10,7 +10,6 @@ import subprocess
 import time
 
 import pytest
-from lib.losses import LostByTheMachine, waited
 from lib.namespaces import end
 from lib.packets import token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL
@@ -21,10 +20,7 @@ requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("split ports beside inline ones"),
               pytest.mark.says_who_decides("each port has its own way")]
 
-HEARTBEAT = 0.020  # seconds, the default
-RATE = 20000
-MILLION = 1_000_000
-BURST = 32  # frames that a stream sends at once
+FRAMES = 3000
 
 
 def start(build_net, forwarding, config=None, **options):
@@ -62,27 +58,16 @@ def dropped_by_name(net):
     return sum(verdicts.get(name, 0) for name in ("drop_stale", "drop_split_full", "drop_egress_full"))
 
 
-def assert_only_the_heartbeat_was_lost(net, result, before, times):
-    """Of each time that a worker stood (a busy machine may have added some)."""
-    more = port_of(net)["stand_in"]["times"] - times
-    queues = len([queue for worker in net.router.json("show", "workers")["workers"] for queue in worker["queues"]
-                  if queue["port"] == "p1"])
-    gave = waited([net.router.process.pid]) / 1e6
-    print(f"lost {result['lost']} of {result['sent']} at {RATE}/s, {result['lost'] / RATE * 1e3:.1f} ms of traffic, in {more} "
-          f"stand-ins of {queues} queues; longest pause {result['longest_pause'] * 1e3:.1f} ms; dropped by name "
-          f"{dropped_by_name(net) - before}; the router's threads have waited {gave:.0f} ms for a CPU")
+def assert_lost_on_the_way(net, running, before):
+    """Of each time that a worker stood at most what was under way to it, each frame counted; none came twice, none late."""
+    result = running.finish()
     assert (result["duplicated"], result["reordered"]) == (0, 0), result
-    if result["missed_by_receiver"]:
-        raise LostByTheMachine(f"the receiver was too slow: {result}")
-    assert more >= 1
-    allowed = max(1, more / queues) * (RATE * HEARTBEAT + BURST)
-    if result["lost"] > allowed and gave > 8:  # what the sender did not get sent in time came in the heartbeat's
-        raise LostByTheMachine(f"{result['lost']} of {allowed:.0f} that may be lost; threads waited {gave:.0f} ms")
-    assert result["lost"] <= allowed, result
-    wait_for(lambda: dropped_by_name(net) - before >= result["lost"], 2.0, "each lost frame is counted under a name")
+    stood = port_of(net)["stand_in"]["times"]
+    assert stood >= 1 and result["lost"] <= stood * running.on_the_way(result), (stood, result)
+    wait_for(lambda: dropped_by_name(net) - before == result["lost"], what=f"each of {result['lost']} lost frames is counted under a name")
 
 
-@requirement("SIGSTOP of the daemon: a split or auto port loses at most the heartbeat's time of traffic, each frame counted; "
+@requirement("SIGSTOP of the daemon: a split or auto port loses what was under way to its worker and no more, each frame counted; "
              "SIGCONT: none comes twice, none late, and the workers decide again; IPv4 and IPv6, observed or not")
 @pytest.mark.parametrize("observed", [False, True], ids=["plain", "traced"])
 @pytest.mark.parametrize("family", [4, 6])
@@ -96,69 +81,54 @@ def test_hung_daemon(build_net, stream, forwarding, family, observed):
                                  stdout=subprocess.DEVNULL, start_new_session=True)
         wait_for(lambda: "packets are observed: " in net.router.log(), 5.0, "the daemon observes")
     try:
-        before, times = dropped_by_name(net), port_of(net)["stand_in"]["times"]
-        running = stream(net.a, net.b, family=family, rate=RATE)
-        running.flows_again(RATE // 2)
+        before = dropped_by_name(net)
+        running = stream(net.a, net.b, family=family)
         with standing_still(net):
-            running.flows_again(RATE)
-        running.flows_again(RATE // 2)
-        result = running.finish()
+            running.flows_again(FRAMES)
+        running.flows_again(FRAMES)
+        assert_lost_on_the_way(net, running, before)
     finally:
         if trace:
             end(trace)
-    port = port_of(net)
-    assert port["stand_in"]["packets"] >= RATE * 0.9, port
+    assert port_of(net)["stand_in"]["packets"] >= FRAMES
     wait_for(lambda: not port_of(net)["stand_in"]["now"], 2.0, "the worker has the packets again")
     split = net.router.json("show", "offload")["ports"][0]["split_packets"]
     wait_for_crossing(net.a, net.b)
     wait_for(lambda: net.router.json("show", "offload")["ports"][0]["split_packets"] > split, 2.0, "the worker decides")
     wait_for(lambda: "port p1: its worker stood still" in net.router.log(), 2.0, "the log says so")
-    assert_only_the_heartbeat_was_lost(net, result, before, times)
 
 
 @requirement("SIGSTOP again and again, and only for moments: none comes twice, none late")
 def test_hung_again_and_again(build_net, stream):
     net = start(build_net, "split")
-    before, times = dropped_by_name(net), port_of(net)["stand_in"]["times"]
-    running = stream(net.a, net.b, rate=RATE, flows=64)
-    for frames in [50, 200, 400, 500, 800, 2000] * 5:
+    before = dropped_by_name(net)
+    running = stream(net.a, net.b, flows=64)
+    for frames in [10, 50, 100, 125, 200, 500] * 3:
         with standing_still(net):
-            running.flows_again(frames // 4)
-        running.flows_again(frames)
-    assert_only_the_heartbeat_was_lost(net, running.finish(), before, times)
+            running.flows_again(frames)
+        running.flows_again(4 * frames)
+    assert_lost_on_the_way(net, running, before)
 
 
 @requirement("several workers, several queues: each queue's stage stands in for its own worker")
 def test_hung_workers(build_net, stream):
     net = start(build_net, "split", {"workers": {"count": 2}}, queues=4)
-    before, times = dropped_by_name(net), port_of(net)["stand_in"]["times"]
-    running = stream(net.a, net.b, rate=RATE, flows=256)
-    running.flows_again(RATE // 2)
+    before = dropped_by_name(net)
+    running = stream(net.a, net.b, flows=256)
     with standing_still(net):
-        running.flows_again(RATE)
-    running.flows_again(RATE // 2)
-    result = running.finish()
+        running.flows_again(FRAMES)
+    running.flows_again(FRAMES)
+    assert_lost_on_the_way(net, running, before)
     wait_for(lambda: not port_of(net)["stand_in"]["now"], 2.0, "the workers have the packets again")
-    assert_only_the_heartbeat_was_lost(net, result, before, times)
 
 
 @requirement("inline ports lose nothing while the daemon stands still")
 def test_hung_daemon_inline(build_net, stream):
     net = start(build_net, "inline")
-    running = stream(net.a, net.b, rate=RATE)
+    running = stream(net.a, net.b)
     with standing_still(net):
-        running.flows_again(RATE)
-    running.flows_again(RATE // 4)
-    assert_nothing_lost(running.finish())
-
-
-@requirement("a million packets go through inline ports while the daemon stands still, none lost")
-@pytest.mark.timeout(180)
-def test_a_million_while_the_daemon_stands_still(build_net, stream):
-    net = start(build_net, "inline")
-    running = stream(net.a, net.b, rate=MILLION // 10)
-    with standing_still(net):
-        running.flows_again(MILLION, deadline=150)
+        running.flows_again(10_000)
+    running.flows_again(FRAMES)
     assert_nothing_lost(running.finish())
 
 
@@ -166,15 +136,19 @@ def test_a_million_while_the_daemon_stands_still(build_net, stream):
 def test_no_heartbeat(build_net, stream):
     net = start(build_net, "split", {"heartbeat": {"worker_ms": 0}})
     with standing_still(net):
-        net.a.send(*[udp4(net.a, net.b, token()) for _ in range(4)])
-        time.sleep(0.2)  # nothing is to happen
+        marks = [token() for _ in range(4)]
+        for mark in marks:
+            net.a.send(udp4(net.a, net.b, mark))
+            time.sleep(0.05)  # for longer than a heartbeat; on a slower machine it is still longer
+    for mark in marks:
+        net.b.receive(mark)
     assert port_of(net)["stand_in"] == {"now": False, "times": 0, "packets": 0}
     net.router.config["heartbeat"] = {"worker_ms": 10}
     net.router.write()
     assert "heartbeat: ms that a worker is waited for: 0 → 10" in net.router.reload().stdout
-    running = stream(net.a, net.b, rate=RATE)
+    running = stream(net.a, net.b)
     with standing_still(net):
-        running.flows_again(RATE // 4)
+        running.flows_again(FRAMES)
     running.finish()
     assert port_of(net)["stand_in"]["times"] >= 1
 
@@ -206,6 +180,15 @@ def to_kernel(net, port="p1"):
     return net.router.json("show", "counters")["ports"][port]["verdicts"].get("host_daemon_lost", 0)
 
 
+def wait_for_the_stage(net, running):
+    def back():
+        before = to_kernel(net)
+        running.flows_again(1000)
+        return to_kernel(net) == before
+
+    wait_for(back, what="the port stage has the packets again")
+
+
 @requirement("\"on_daemon_loss\": \"kernel\": after hold_s without a daemon Linux forwards, by a route that only it has; the daemon "
              "goes on: the port stage forwards again")
 @pytest.mark.parametrize("family", [4, 6])
@@ -216,16 +199,10 @@ def test_kernel_takes_over(build_net, stream, forwarding, family):
     running = stream(net.a, net.b, family=family, rate=5000)
     with standing_still(net):
         crosses_by_the_kernel_alone(net, family)
-        running.flows_again(5000)
-    wait_for(lambda: to_kernel(net) >= 5000, 3.0, "Linux has forwarded")
+        running.flows_again(FRAMES)
+    wait_for(lambda: to_kernel(net) >= FRAMES, 3.0, "Linux has forwarded")
     wait_for(lambda: "stood still for" in net.router.log(), 2.0, "the log says so")
-
-    def back():
-        before = to_kernel(net)
-        running.flows_again(1000)
-        return to_kernel(net) == before
-
-    wait_for(back, 5.0, "the port stage has the packets again")
+    wait_for_the_stage(net, running)
     result = running.finish()
     assert result["duplicated"] == 0, result
 
@@ -237,12 +214,10 @@ def test_kernel_takes_over_after_a_kill(build_net, stream):
     running = stream(net.a, net.b, rate=5000)
     net.router.kill()
     crosses_by_the_kernel_alone(net, 4)
-    running.flows_again(5000)
+    running.flows_again(FRAMES)
     net.router.start()
-    assert to_kernel(net) >= 5000, "counters are taken over"
-    before = to_kernel(net)
-    running.flows_again(5000)
-    assert to_kernel(net) == before
+    assert to_kernel(net) >= FRAMES, "counters are taken over"
+    wait_for_the_stage(net, running)
     running.finish()
 
 
@@ -258,15 +233,14 @@ def test_daemon_loss_by_reload(build_net, stream):
     kernel_forwards(net)
     running = stream(net.a, net.b, rate=2000)
     with standing_still(net):
-        running.flows_again(2000 * 2)
-    wait_for(lambda: to_kernel(net) > 0, 3.0, "Linux has forwarded")
+        crosses_by_the_kernel_alone(net, 4)
     net.router.config["heartbeat"] = {}
     net.router.write()
     net.router.reload()
     running.flows_again(1000)
     before = to_kernel(net)
     with standing_still(net):
-        running.flows_again(2000 * 2)
+        running.flows_again(2000 * 2)  # as many as come in twice the time that the daemon would be waited for
     assert to_kernel(net) == before
     assert json.loads(net.router.cli("show", "config").stdout)["heartbeat"]["on_daemon_loss"] == "forward"
     running.finish()

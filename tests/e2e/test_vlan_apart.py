@@ -204,7 +204,7 @@ def test_leaves_by_the_stack(apart):
 @pytest.mark.skipif(FORWARDING != "inline", reason="modes of the port's own program")
 def test_generic_mode_is_refused(build_net):
     net = build_net(start=False, configure=lambda topology: vlans(topology, xdp_mode="generic"))
-    assert net.router.launch().wait(10) != 0
+    assert net.router.launch().wait(60) != 0
     said = net.router.log()
     assert "/interfaces/p1: not in generic mode" in said and "VLAN tags" in said and '"generic_vlan": "accept"' in said
     for interface in net.router.config["interfaces"].values():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page to look at, in a real browser: what it shows is what the daemon says, at every width; and what its port refuses."""
 
+import collections
 import contextlib
 import json
 import os
@@ -15,7 +16,7 @@ from lib.packets import token, udp4
 from lib.pktpit_router import BUILD
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
-from lib.web import connect, request as ask
+from lib.web import assert_answered_first, connect, request as ask
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("the page is Pktpit's"), pytest.mark.xdp("one port of each kind; what it shows is the same"),
@@ -60,7 +61,7 @@ def page(browser):
     browser.look_like(1280)
     browser.go("about:blank")
     browser.go(f"http://127.0.0.1:{PORT}/")
-    wait_for(lambda: browser.text("#live-text") == "live", 15, f"the page is live; it says {browser.complaints}")
+    wait_for(lambda: browser.text("#live-text") == "live", 30, f"the page is live; it says {browser.complaints}")
     yield browser
     assert not browser.complaints, browser.complaints
     assert all(url.startswith((f"http://127.0.0.1:{PORT}/", "about:")) for url in browser.asked), set(browser.asked)
@@ -76,28 +77,27 @@ def test_it_shows_what_the_daemon_says(net, page, stream):
     back = stream(net.c, net.a, rate=500)
     net.a.send(udp4(net.a, net.b, token(), dst="10.99.0.1"))
     for host in net.hosts:
-        wait_for(lambda: f"{host.port}" in page.text("#ports"), 5, "each port is there")
-    wait_for(lambda: re.search(r"[12]\.\d+ kpps", page.text("#total-rx")), 10, f"a rate: {page.text('.totals')}")
-    wait_for(lambda: "no_route" in page.text("#verdicts") or "drop_blackhole" in page.text("#verdicts"), 10, "a drop has its row")
+        wait_for(lambda: f"{host.port}" in page.text("#ports"), 30, "each port is there")
+    wait_for(lambda: re.search(r"[1-9][\d.]* k?pps", page.text("#total-rx")), 30, "a rate")
+    wait_for(lambda: "drop_blackhole" in page.text("#verdicts"), 30, "a drop has its row")
     shown = page.text("#verdicts")
-    for verdict in ("forwarded", "drop_blackhole"):
-        assert verdict in shown
+    assert "forwarded" in shown
     assert "rewritten and redirected to the egress port" in shown and "a `blackhole` route matches" in shown
     curves = lambda: page.js("[...document.querySelectorAll('.chart .rx')].map((path) => path.getAttribute('d').split('L').length)")  # noqa: E731
-    wait_for(lambda: curves() and max(curves()) > 5, 15, f"curves grow: {curves()}")
+    wait_for(lambda: curves() and max(curves()) > 5, 30, f"curves grow: {curves()}")
     labels = page.js("[...document.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label'))")
     assert any("bit/s received" in label and net.a.port in label for label in labels), labels
     assert "next-hop groups" in page.text("#fib") and "table memory" in page.text("#fib") and "MiB" in page.text("#fib")
-    wait_for(lambda: "0.0 % port stage" in page.text("#shares") or "% port stage" in page.text("#shares"), 10, "shares")
+    wait_for(lambda: re.search(rf"{net.a.port} \(inline\)\s+100\.0 % port stage", page.text("#shares")), 30, f"shares: {page.text('#shares')}")
     for host, kind in ((net.a, "inline"), (net.b, "split"), (net.c, "auto")):
         assert f"{host.port} ({kind})" in page.text("#shares")
     net.c.namespace.ip("link", "set", "eth0", "down")
     try:
-        wait_for(lambda: f"{net.c.port}: down" in page.text("#events"), 10, "an event of the link")
-        wait_for(lambda: "down" in page.text("#ports"), 5, "the port is shown as down")
+        wait_for(lambda: f"{net.c.port}: down" in page.text("#events"), 30, "an event of the link")
+        wait_for(lambda: "down" in page.text("#ports"), 30, "the port is shown as down")
     finally:
         net.c.namespace.ip("link", "set", "eth0", "up")
-    wait_for(lambda: "down" not in page.text("#ports"), 10, "the port is up")
+    wait_for(lambda: "down" not in page.text("#ports"), 30, "the port is up")
     running.finish()
     back.finish()
 
@@ -105,36 +105,38 @@ def test_it_shows_what_the_daemon_says(net, page, stream):
 @requirement("the path of a packet to an address that is typed in, in the words of `pktpit show route`")
 def test_the_path_of_a_packet(net, page):
     page.type("#path-address", "203.0.113.7")
-    wait_for(lambda: "203.0.113.0/24" in page.text("#path"), 5, "the path is shown")
+    wait_for(lambda: "203.0.113.0/24" in page.text("#path"), 30, "the path is shown")
     shown = page.text("#path")
     said = net.router.cli("show", "route", "203.0.113.7").stdout
-    for words in re.findall(r"via \S+ dev \S+ weight \d|port \S+, MTU \d+|\S+ → \S+|\d+, 2 next hops", said):
+    found = re.findall(r"via \S+ dev \S+ weight \d|port \S+, MTU \d+|\S+ → \S+|\d+, 2 next hops", said)
+    assert len(found) >= 5, said
+    for words in found:
         assert words in shown, f"{words!r} is not in {shown!r}"
-    for label in ("address", "prefix", "verdict", "group", "kind", "egress", "Ethernet"):
-        assert label in shown.lower() or label in shown, label
+    for label in ("address", "prefix", "verdict", "group", "kind", "egress", "ethernet"):
+        assert label in shown.lower(), label
     assert page.js("location.hash") == "#to=203.0.113.7"
     page.type("#path-address", "10.99.1.1")
-    wait_for(lambda: "drop_blackhole" in page.text("#path"), 5, "a blackhole")
+    wait_for(lambda: "drop_blackhole" in page.text("#path"), 30, "a blackhole")
     page.type("#path-address", "192.88.99.1")
-    wait_for(lambda: "none: no route" in page.text("#path"), 5, "no route")
+    wait_for(lambda: "none: no route" in page.text("#path"), 30, "no route")
     page.type("#path-address", "not an <b>address</b>")
-    wait_for(lambda: "expected" in page.text("#path"), 5, "what was expected instead")
+    wait_for(lambda: "expected" in page.text("#path"), 30, "what was expected instead")
     assert page.js("document.querySelectorAll('#path b').length") == 0
-    page.complaints[:] = [one for one in page.complaints if "400" not in one]  # the browser notes the refusal
+    page.complaints[:] = [one for one in page.complaints if "status of 400" not in one]  # the browser notes the refusal
 
 
 @requirement("routes are searched by prefix, in pages, and by address")
 def test_routes_are_searched(net, page):
     page.type("#routes-within", "172.16.0.0/15")
-    wait_for(lambda: "200 routes" in page.text("#routes"), 5, "200 routes")
+    wait_for(lambda: "200 routes" in page.text("#routes"), 30, "200 routes")
     rows = lambda: page.js("[...document.querySelectorAll('#routes tbody tr td:first-child')].map((cell) => cell.innerText)")  # noqa: E731
     first = rows()
     assert len(first) == 50 and first[0] == "172.16.0.0/24"
     page.js("document.querySelector('#routes button').click()")
-    wait_for(lambda: rows() and rows()[0] != first[0], 5, "the next page")
+    wait_for(lambda: rows() and rows()[0] != first[0], 30, "the next page")
     assert rows()[0] == "172.16.50.0/24"
     page.type("#routes-within", "203.0.113.9")
-    wait_for(lambda: rows() == ["203.0.113.0/24"], 5, "those of an address")
+    wait_for(lambda: rows() == ["203.0.113.0/24"], 30, "those of an address")
 
 
 def overflowing(page):
@@ -151,7 +153,7 @@ def test_screenshots(net, page, stream, name, how):
     page.type("#path-address", "203.0.113.7")
     page.type("#routes-within", "203.0.112.0/20")
     points = "Math.max(0, ...[...document.querySelectorAll('.chart .rx')].map((path) => path.getAttribute('d').split('L').length))"
-    wait_for(lambda: page.js(points) > 8, 20, "a curve")
+    wait_for(lambda: page.js(points) > 8, 30, "a curve")
     assert not overflowing(page), "nothing is wider than the screen"
     page.js("scrollTo(0, 0)")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
@@ -168,11 +170,11 @@ def test_it_is_accessible(net, page, dark):
     page.look_like(1280, dark=dark)
     tree = page.call("Accessibility.getFullAXTree")["nodes"]
     role = lambda node: node.get("role", {}).get("value")  # noqa: E731
-    named = [node for node in tree if role(node) in ("textbox", "searchbox", "button", "combobox", "image", "region", "table")]
+    named = [node for node in tree if not node.get("ignored") and
+             role(node) in ("textbox", "searchbox", "button", "combobox", "image", "region", "table")]
     assert len(named) >= 10
     for node in named:
-        if not node.get("ignored"):
-            assert node.get("name", {}).get("value"), f"a {role(node)} without a name: {node}"
+        assert node.get("name", {}).get("value"), f"a {role(node)} without a name: {node}"
     headings = page.js("[...document.querySelectorAll('h1,h2,h3')].map((one) => one.tagName)")
     assert headings.count("H1") == 1 and headings.count("H2") >= 6
     assert page.js("document.documentElement.lang") == "en" and page.js("!!document.querySelector('main')")
@@ -197,9 +199,9 @@ def test_it_is_accessible(net, page, dark):
 @requirement("the daemon goes and comes back: the page says so, and goes on")
 def test_a_restart_is_seen(net, page):
     net.router.kill()
-    wait_for(lambda: "no answer since" in page.text("#live-text"), 20, "the page says that nobody answers")
+    wait_for(lambda: "no answer since" in page.text("#live-text"), 30, "the page says that nobody answers")
     net.router.start()
-    wait_for(lambda: page.text("#live-text") == "live", 20, "it goes on")
+    wait_for(lambda: page.text("#live-text") == "live", 30, "it goes on")
     page.complaints[:] = [one for one in page.complaints if "ERR_CONNECTION" not in one and "ERR_EMPTY" not in one]
 
 
@@ -222,40 +224,34 @@ def test_its_port_gives_nothing_away(net):
     assert json.loads(get(net, "/v1/verdicts").body)["verdicts"][0]["meaning"]
 
 
-@requirement("a client that floods: nothing is lost, the API answers, and the flood is held to a number of answers a second")
-@pytest.mark.alone("within a second, and nothing lost")
+@requirement("clients that flood, and 16 that say nothing: nothing is lost, the API answers, most are turned away, 50 a second get in")
 def test_a_flood(net, stream):
     running = stream(net.a, net.c)
     stopped = threading.Event()
-    answered = []
+    statuses = collections.Counter()
 
     def flood():
         while not stopped.is_set():
             with contextlib.suppress(OSError, IndexError):
-                answered.append(get(net, "/v1/counters", timeout=2).status)
+                statuses[get(net, "/v1/counters", timeout=2).status] += 1
 
     threads = [threading.Thread(target=flood) for _ in range(12)]
     begin = time.monotonic()
-    for thread in threads:
-        thread.start()
-    held = []
-    try:
-        for _ in range(60):
-            with contextlib.suppress(OSError):
-                held.append(connect(net.topology.router_namespace, "127.0.0.1", PORT, timeout=1))
-        for _ in range(5):
-            asked = time.monotonic()
-            net.router.cli("show", "version")
-            assert time.monotonic() - asked < 1.5
-        running.flows_again()
-        wait_for(lambda: time.monotonic() - begin > 3, 10, "a while of flood")
-    finally:
-        stopped.set()
+    with contextlib.ExitStack() as held:
+        assert_answered_first(net.router, lambda: [held.enter_context(connect(net.topology.router_namespace, "127.0.0.1", PORT))
+                                                   for _ in range(16)])
         for thread in threads:
-            thread.join()
-        for client in held:
-            client.close()
-    seconds = time.monotonic() - begin
-    assert len(answered) <= 100 + 50 * seconds + 12, f"{len(answered)} answers within {seconds:.1f} s"
+            thread.start()
+        try:
+            wait_for(lambda: statuses[429] >= 100, 60, "100 clients are turned away")
+            for _ in range(5):
+                net.router.cli("show", "version")
+            running.flows_again()
+        finally:
+            stopped.set()
+            for thread in threads:
+                thread.join()
+    answered, seconds = sum(statuses.values()), time.monotonic() - begin
+    assert answered <= 100 + 50 * seconds, f"{statuses} within {seconds:.1f} s"
     assert_nothing_lost(running.finish())
-    wait_for(lambda: get(net, "/").status == 200, 15, "afterwards the page is there again")
+    wait_for(lambda: get(net, "/").status == 200, 30, "afterwards the page is there again")

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A paced sender and a receiver of numbered frames, for tests that say "nothing is lost and nothing
-// reordered".
+// A sender and a receiver of numbered frames, for tests that say "nothing is lost and nothing reordered".
 //
-//   traffic send DEV SRC_MAC DST_MAC 4|6 SRC_IP DST_IP PACKETS_PER_SECOND FLOWS BYTES
+//   traffic send DEV SRC_MAC DST_MAC 4|6 SRC_IP DST_IP FRAMES_PER_SECOND FLOWS BYTES WINDOW PROGRESS_FILE…
 //   traffic receive DEV PROGRESS_FILE
 //
 // Both run until SIGTERM and then print one line of JSON; the receiver says "ready" before. A frame carries
-// its flow and its number within the flow; the receiver writes how many have come into PROGRESS_FILE, so that
-// a test can wait for traffic to flow.
+// its flow and its number within the flow. The receiver writes the highest number of each flow into
+// PROGRESS_FILE, which acknowledges all frames of the flow up to it, whether they have come or are lost. The
+// sender has at most WINDOW frames on the way (0: as many as it likes), so no queue of a slow machine
+// overflows; the rate is a ceiling. Where nothing is acknowledged for a while, it sends one frame more, by
+// whose arrival it learns which frames are lost. It ends when the last frame of each flow has arrived.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -36,12 +38,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::array<uint8_t, 8> magic = {'p', 'k', 't', 'p', 'i', 't', '#', 0};
-constexpr size_t batch = 32;  // well below the 256 slots of a veth ring, so that no burst overruns it
+constexpr int burst = 32;  // frames at once, at most
+constexpr uint32_t most_flows = 256;
+// A pause after which one frame more is sent. It doubles up to the longest, so that few are on the way to a
+// router that stands still.
+constexpr auto first_pause = std::chrono::milliseconds(200), longest_pause = std::chrono::milliseconds(1000);
+constexpr auto patience = std::chrono::seconds(30);  // of a sender that ends, for what is on its way
 
 struct Mark {
     std::array<uint8_t, 8> magic;
     uint32_t flow;
     uint32_t number;
+};
+
+// What a receiver shares.
+struct Progress {
+    std::atomic<uint64_t> received;
+    std::array<std::atomic<uint32_t>, most_flows>
+        next;  // the number after the highest that has come, by flow
 };
 
 volatile std::sig_atomic_t stopped = 0;
@@ -65,6 +79,14 @@ int open_socket(const char* device, uint16_t protocol) {
     if (!address.sll_ifindex) give_up(device);
     if (bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address)) give_up("bind");
     return descriptor;
+}
+
+Progress& progress_in(const char* path) {
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, sizeof(Progress))) give_up(path);
+    void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (shared == MAP_FAILED) give_up("mmap");
+    return *static_cast<Progress*>(shared);
 }
 
 uint16_t checksum(const uint8_t* data, size_t size) {
@@ -123,126 +145,116 @@ std::vector<uint8_t> frame_of(char** arguments, uint32_t flow, size_t bytes, siz
     return frame;
 }
 
-void send_until_stopped(char** arguments) {
-    int descriptor = open_socket(arguments[2], 0);
-    double rate = std::atof(arguments[8]);
-    auto flows = static_cast<uint32_t>(std::atoi(arguments[9]));
-    std::vector<std::vector<uint8_t>> frames(std::max<size_t>(batch, flows));
-    std::vector<uint32_t> numbers(flows);
+void send_until_stopped(int count, char** arguments) {
+    const int descriptor = open_socket(arguments[2], 0);
+    const auto interval = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(1 / std::atof(arguments[8])));
+    const auto flows = static_cast<uint32_t>(std::atoi(arguments[9]));
+    if (flows > most_flows) give_up("more flows than a receiver tells apart");
+    const uint64_t window = std::strtoull(arguments[11], nullptr, 10);
+    std::vector<Progress*> receivers;
+    for (int i = 12; i < count; i++)
+        receivers.push_back(&progress_in(arguments[i]));
+    std::vector<std::vector<uint8_t>> frames;
     size_t mark_offset = 0;
-    for (size_t i = 0; i < frames.size(); i++)
-        frames[i] = frame_of(arguments, static_cast<uint32_t>(i % flows),
-                             std::strtoul(arguments[10], nullptr, 10), mark_offset);
-    uint64_t sent = 0, refused = 0, next = 0;
-    auto start = Clock::now();
-    while (!stopped) {
-        double due = std::chrono::duration<double>(Clock::now() - start).count() * rate -
-                     static_cast<double>(sent + refused);
-        if (due < 1) {
-            timespec pause{0, 300000};
-            nanosleep(&pause, nullptr);
+    for (uint32_t flow = 0; flow < flows; flow++)
+        frames.push_back(frame_of(arguments, flow, std::strtoul(arguments[10], nullptr, 10), mark_offset));
+    std::vector<uint32_t> numbers(flows);
+    auto acknowledged_of = [&](uint32_t flow) {
+        uint32_t next = 0;
+        for (const Progress* receiver : receivers)
+            next = std::max(next, receiver->next[flow].load(std::memory_order_relaxed));
+        return next;
+    };
+
+    uint64_t sent = 0, refused = 0, probes = 0, acknowledged = 0;
+    uint32_t flow = 0;
+    Clock::duration pause = first_pause;
+    Clock::time_point moved = Clock::now(), due = moved, stopped_at{};
+    while (true) {
+        const auto now = Clock::now();
+        uint64_t all = 0;
+        for (uint32_t each = 0; each < flows; each++)
+            all += acknowledged_of(each);
+        if (all != acknowledged) {
+            acknowledged = all;
+            moved = now;
+            pause = first_pause;
+        }
+        if (stopped && stopped_at == Clock::time_point{}) stopped_at = now;
+        if (stopped && (sent == acknowledged || window == 0 || now - stopped_at > patience)) break;
+        const bool room = !stopped && (window == 0 || sent - acknowledged < window);
+        const bool probe = !room && now - moved > pause;
+        if ((!room && !probe) || now < due) {
+            const timespec moment{0, 200'000};
+            nanosleep(&moment, nullptr);
             continue;
         }
-        // What it was kept from sending is not caught up with: in no span of time does it send more than the
-        // rate and one burst, so that losses can be told in time.
-        if (const double burst = std::max<double>(batch, rate / 1000); due > burst) {
-            due = burst;
-            start = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                       (static_cast<double>(sent + refused) + burst) / rate));
+        for (uint32_t tried = 0; probe && tried < flows && numbers[flow] == acknowledged_of(flow); tried++)
+            flow = (flow + 1) % flows;
+        const Mark mark{magic, flow, numbers[flow]};
+        std::memcpy(frames[flow].data() + mark_offset, &mark, sizeof mark);
+        if (send(descriptor, frames[flow].data(), frames[flow].size(), 0) < 0) {
+            refused++;  // the sender's own side did, so no router saw it
+            due = now + std::chrono::milliseconds(1);
+            continue;
         }
-        std::array<mmsghdr, batch> messages{};
-        std::array<iovec, batch> parts{};
-        auto count = static_cast<size_t>(std::min<double>(due, batch));
-        for (size_t i = 0; i < count; i++) {
-            auto& frame = frames[(next + i) % frames.size()];
-            auto flow = static_cast<uint32_t>((next + i) % frames.size() % flows);
-            Mark mark{magic, flow, numbers[flow]++};
-            std::memcpy(frame.data() + mark_offset, &mark, sizeof mark);
-            parts[i] = {frame.data(), frame.size()};
-            messages[i].msg_hdr.msg_iov = &parts[i];
-            messages[i].msg_hdr.msg_iovlen = 1;
+        sent++;
+        numbers[flow]++;
+        flow = (flow + 1) % flows;
+        if (probe) {
+            probes++;
+            moved = now;
+            pause = std::min<Clock::duration>(2 * pause, longest_pause);
         }
-        for (size_t done = 0; done < count;) {
-            int now = sendmmsg(descriptor, messages.data() + done, static_cast<unsigned>(count - done), 0);
-            if (now > 0) {
-                done += static_cast<size_t>(now);
-                sent += static_cast<size_t>(now);
-            } else if (errno != EINTR) {  // ENOBUFS: the sender's own side refused it, so no router saw it
-                refused++;
-                done++;
-            }
-        }
-        next += count;
+        // A burst makes up for what it was kept from sending, but for no more of it.
+        due = std::max(due + interval, now - burst * interval);
     }
-    std::printf("{\"sent\": %llu, \"refused\": %llu}\n", static_cast<unsigned long long>(sent),
-                static_cast<unsigned long long>(refused));
+    std::printf("{\"sent\": %llu, \"refused\": %llu, \"probes\": %llu}\n",
+                static_cast<unsigned long long>(sent), static_cast<unsigned long long>(refused),
+                static_cast<unsigned long long>(probes));
 }
 
 void receive_until_stopped(char** arguments) {
     int descriptor = open_socket(arguments[2], ETH_P_ALL);
-    int file = open(arguments[3], O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, 8)) give_up(arguments[3]);
-    void* shared = mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (shared == MAP_FAILED) give_up("mmap");
-    auto& progress = *static_cast<std::atomic<uint64_t>*>(shared);
+    Progress& progress = progress_in(arguments[3]);
     struct Flow {
         uint32_t next = 0;
         std::vector<bool> seen;
     };
-    std::vector<Flow> flows;
-    uint64_t received = 0, unique = 0, reordered = 0, other = 0;
-    double longest = 0;
-    auto last = Clock::now();
-    std::vector<std::array<uint8_t, 256>> buffers(batch);
-    std::array<mmsghdr, batch> messages{};
-    std::array<iovec, batch> parts{};
-    for (size_t i = 0; i < batch; i++) {
-        parts[i] = {buffers[i].data(), buffers[i].size()};
-        messages[i].msg_hdr.msg_iov = &parts[i];
-        messages[i].msg_hdr.msg_iovlen = 1;
-    }
+    std::array<Flow, most_flows> flows;
+    uint64_t received = 0, unique = 0, reordered = 0;
+    std::array<uint8_t, 256> frame;
     std::puts("ready");
     std::fflush(stdout);
     while (true) {
         pollfd ready{descriptor, POLLIN, 0};
-        // Whoever tells it to stop has waited for what was on its way (PROGRESS_FILE): what is here is taken.
-        (void)poll(&ready, 1, 300);
-        int count = recvmmsg(descriptor, messages.data(), batch, MSG_DONTWAIT, nullptr);
-        if (stopped && count < 0 && errno != EINTR) break;
-        if (count < 0 && errno == ENETDOWN) usleep(10000);  // the device went away and may come back
-        for (int i = 0; i < count; i++) {
-            const uint8_t* begin = buffers[static_cast<size_t>(i)].data();
-            const uint8_t* end = begin + std::min<size_t>(messages[static_cast<size_t>(i)].msg_len, 256);
-            const uint8_t* at = std::search(begin, end, magic.begin(), magic.end());
-            if (static_cast<size_t>(end - at) < sizeof(Mark)) {
-                other++;
-                continue;
-            }
-            Mark mark;
-            std::memcpy(&mark, at, sizeof mark);
-            if (mark.flow >= 65536) continue;
-            if (flows.size() <= mark.flow) flows.resize(mark.flow + 1);
-            Flow& flow = flows[mark.flow];
-            if (flow.seen.size() <= mark.number) flow.seen.resize(mark.number + 4096);
-            unique += !flow.seen[mark.number];
-            flow.seen[mark.number] = true;
-            reordered += mark.number < flow.next;
-            flow.next = std::max(flow.next, mark.number + 1);
-            auto now = Clock::now();
-            if (received++) longest = std::max(longest, std::chrono::duration<double>(now - last).count());
-            last = now;
-            progress.store(received, std::memory_order_relaxed);
-        }
+        if (!stopped) (void)poll(&ready, 1, 100);  // a signal may come just before it
+        const ssize_t length = recv(descriptor, frame.data(), frame.size(), MSG_DONTWAIT);
+        if (stopped && length < 0 && errno != EINTR) break;
+        if (length < 0 && errno == ENETDOWN) usleep(10000);  // the device went away and may come back
+        if (length < 0) continue;
+        const uint8_t *begin = frame.data(), *end = begin + length;
+        const uint8_t* at = std::search(begin, end, magic.begin(), magic.end());
+        if (static_cast<size_t>(end - at) < sizeof(Mark)) continue;
+        Mark mark;
+        std::memcpy(&mark, at, sizeof mark);
+        if (mark.flow >= most_flows) continue;
+        Flow& flow = flows[mark.flow];
+        if (flow.seen.size() <= mark.number) flow.seen.resize(mark.number + 4096);
+        unique += !flow.seen[mark.number];
+        flow.seen[mark.number] = true;
+        reordered += mark.number < flow.next;
+        flow.next = std::max(flow.next, mark.number + 1);
+        progress.next[mark.flow].store(flow.next, std::memory_order_relaxed);
+        progress.received.store(++received, std::memory_order_relaxed);
     }
     tpacket_stats statistics{};
     socklen_t size = sizeof statistics;
     getsockopt(descriptor, SOL_PACKET, PACKET_STATISTICS, &statistics, &size);
-    std::printf(
-        "{\"received\": %llu, \"unique\": %llu, \"reordered\": %llu, \"missed_by_receiver\": %u, "
-        "\"other\": %llu, \"longest_pause\": %.6f}\n",
-        static_cast<unsigned long long>(received), static_cast<unsigned long long>(unique),
-        static_cast<unsigned long long>(reordered), statistics.tp_drops,
-        static_cast<unsigned long long>(other), longest);
+    std::printf("{\"received\": %llu, \"unique\": %llu, \"reordered\": %llu, \"missed_by_receiver\": %u}\n",
+                static_cast<unsigned long long>(received), static_cast<unsigned long long>(unique),
+                static_cast<unsigned long long>(reordered), statistics.tp_drops);
 }
 
 }  // namespace
@@ -252,8 +264,8 @@ int main(int count, char** arguments) {
     action.sa_handler = [](int) { stopped = 1; };
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
-    if (count == 11 && !std::strcmp(arguments[1], "send"))
-        send_until_stopped(arguments);
+    if (count >= 12 && !std::strcmp(arguments[1], "send"))
+        send_until_stopped(count, arguments);
     else if (count == 4 && !std::strcmp(arguments[1], "receive"))
         receive_until_stopped(arguments);
     else

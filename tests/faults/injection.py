@@ -3,7 +3,7 @@
 
 import os
 import re
-import time
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,10 @@ from lib.waiting import wait_for
 SYSCALLS = ("bpf", "rename", "renameat2", "bind", "openat", "sendmsg", "sendto")
 ERRORS = ("EPERM", "ENOMEM", "EBUSY", "ENOSPC")
 KILL = "SIGKILL"
-TOO_SLOW = "too slow"
+# How a daemon may end: it was killed, it has refused to go on, or the verifier would take minutes (outcome() below).
+GONE, STATUS_REFUSED, TOO_SLOW = -signal.SIGKILL, 1, "too slow"
+INJECTED = "(INJECTED)"  # what strace adds to such a call
+MOST_KERNEL_SECONDS = 10  # a start takes one or two
 # Calls of one kind that follow from one another are many (each element of a map): of more than so many, the first, the last
 # and some between them are tried. PKTPIT_FAULTS=all tries every call with every error.
 ALIKE = 5
@@ -36,33 +39,40 @@ class Point:
     def __str__(self):
         return f"{self.fault} at {self.call.syscall} {self.call.number} ({self.call.about})"
 
+    def outcomes(self):
+        """How the daemon may end. 0: it has gone on, or has not come to the call."""
+        if self.fault == KILL:
+            return (0, GONE)
+        return (0, STATUS_REFUSED, TOO_SLOW) if self.call.syscall == "bpf" else (0, STATUS_REFUSED)
+
     def injection(self):
         fault = "signal=KILL" if self.fault == KILL else f"error={self.fault}"
         return f"inject={self.call.syscall}:{fault}:when={self.call.number}"
 
 
 def strace(log, *expressions):
-    """A command to run a daemon through, which stays the process that is waited for."""
-    return ("strace", "-D", "-f", "-qq", "-s", "256", "-o", log, "-e", "trace=" + ",".join(SYSCALLS),
-            *(word for each in expressions for word in ("-e", each)))
+    """A command to run a daemon through, which stays the process that is waited for. Of its threads the main one alone is
+    traced: strace counts calls of each thread by itself, and each thread that answers a question has a first call."""
+    return ("strace", "-D", "-qq", "-s", "256", "-o", log, *words(expressions))
 
 
-def read_calls(log, own_from=None, main=None):
-    """Calls of the process's main thread (`main`, else the first that calls), in order. `own_from`: those before the first that has this text are left out, as
-    they are the libraries' at the program's start."""
+def words(expressions):
+    return [word for each in ("trace=" + ",".join(SYSCALLS), *expressions) for word in ("-e", each)]
+
+
+def read_calls(log, own_from=None):
+    """Calls in order. `own_from`: those before the first that has this text are left out, as they are the libraries' at the
+    program's start."""
     calls, counts, own = [], {}, own_from is None
     for line in Path(log).read_text(errors="replace").splitlines():
-        found = re.match(r"(\d+) +(\w+)\((.*)", line)
-        if not found or found[2] not in SYSCALLS:
+        found = re.match(r"(\w+)\((.*)", line)
+        if not found or found[1] not in SYSCALLS:
             continue
-        main = main or found[1]
-        if found[1] != main:
-            continue
-        syscall, words = found[2], found[3]
+        syscall, said = found[1], found[2]
         counts[syscall] = counts.get(syscall, 0) + 1
-        own = own or own_from in words
+        own = own or own_from in said
         if own:
-            calls.append(Call(syscall, counts[syscall], about(syscall, words)))
+            calls.append(Call(syscall, counts[syscall], about(syscall, said)))
     return calls
 
 
@@ -99,32 +109,28 @@ class Tracer:
     """strace on a running process, from construction to close()."""
 
     def __init__(self, namespace, pid, log, *expressions):
-        words = [word for each in ("trace=" + ",".join(SYSCALLS), *expressions) for word in ("-e", each)]
-        for _ in range(5):  # it gives up where a thread ends that it was about to attach to
-            self.process = namespace.start("strace", "-f", "-qq", "-s", "256", "-o", log, "-p", pid, *words)
-            wait_for(lambda: all_traced(pid) or self.process.poll() is not None, 10, "strace is attached")
-            if self.process.poll() is None:
-                return
-        raise AssertionError("strace cannot attach")
+        self.process = namespace.start("strace", "-qq", "-s", "256", "-o", log, "-p", pid, *words(expressions))
+        wait_for(lambda: "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text(), 60, "strace is attached")
 
     def close(self):
         end(self.process)
 
 
-def all_traced(pid):
-    states = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
-    return states and all("TracerPid:\t0\n" not in state for state in states)
-
-
-def outcome(router, patience=8):
-    """Of a daemon that was launched: its exit status, or None: it is ready. One that takes longer is killed. libbpf takes a
-    refused probe for a feature that the kernel lacks, and without functions verified apart the verifier takes minutes."""
-    end_of_patience = time.monotonic() + patience
-    while time.monotonic() < end_of_patience:
+def outcome(router):
+    """Of a daemon that was launched: its exit status, or None: it is ready. libbpf takes a refused probe for a feature that the
+    kernel lacks, and without functions verified apart the verifier takes minutes: one for which the kernel computes is killed."""
+    def event():
         if (status := router.process.poll()) is not None:
-            return status
+            return (status,)
         if router.cli("show", "version", check=False).returncode == 0:
-            return None
-        time.sleep(0.01)
-    router.kill()
-    return TOO_SLOW
+            return (None,)
+        if kernel_seconds(router.process.pid) > MOST_KERNEL_SECONDS:
+            router.kill()
+            return (TOO_SLOW,)
+
+    return wait_for(event, 600, "the daemon is ready or has ended")[0]
+
+
+def kernel_seconds(pid):
+    """CPU time that the kernel has spent on a process's behalf (proc(5), /proc/PID/stat: stime)."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[12]) / os.sysconf("SC_CLK_TCK")

@@ -154,22 +154,22 @@ def bench(request, seed, progress):
 
 
 @pytest.fixture(scope="session")
-def machine(bench, progress):
-    made = bench.boot()
-    progress(f"the machine is up after {made.boot_seconds:.1f} s: {bench.kernel.version}, four {bench.nic}")
-    yield made
-    made.close()
+def routers(bench, progress):
+    global _routers
+    _routers = Routers(bench, progress)
+    return _routers
 
 
 @pytest.fixture(scope="session")
-def routers(bench, machine, progress):
-    global _routers
-    _routers = Routers(bench, progress)
-    yield _routers
-    _routers.stop()
+def machine(bench, routers, progress):
+    made = bench.boot()
+    progress(f"the machine is up after {made.boot_seconds:.1f} s: {bench.kernel.version}, four {bench.nic}")
+    yield made
+    routers.stop()
+    made.close()
 
 
-@pytest.fixture(scope="session", params=["ivshmem", "cmb"])
+@pytest.fixture(scope="session", params=[pytest.param("ivshmem", marks=pytest.mark.gate), "cmb"])
 def memory(request):
     """Where the payloads wait: each test that asks for it runs with both peer memories."""
     return request.param

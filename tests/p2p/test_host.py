@@ -90,7 +90,7 @@ def test_two_tags_fit(router, machine):
     head = bytes(Ether(dst=ours, src=theirs, type=0x88A8)) + b"\0\x64\x81\0\0\xc8\x08\0"
     before, unknown = too_long(), router.verdicts().get("host_unknown_vlan", 0)
     machine.wires[0].send(head + bytes(1500))
-    wait_for(lambda: router.verdicts().get("host_unknown_vlan", 0) == unknown + 1, 10, "the frame has been looked at")
+    wait_for(lambda: router.verdicts().get("host_unknown_vlan", 0) == unknown + 1, "the frame has been looked at")
     assert too_long() == before
     machine.wires[0].send(head + bytes(1501))
-    wait_for(lambda: too_long() == before + 1, 10, "the longer one is counted as too long")
+    wait_for(lambda: too_long() == before + 1, "the longer one is counted as too long")

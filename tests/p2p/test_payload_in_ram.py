@@ -3,7 +3,7 @@
 
 import pytest
 from lib.scan import Memory
-from lib.traffic import exchange
+from lib.traffic import assert_all_right, exchange
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux knows no payload memory")
@@ -26,7 +26,7 @@ def seen(bench, machine, routers, report, seed):
 @requirement("without peer memory the router forwards all the same")
 def test_every_frame_is_forwarded(seen):
     outcome = seen[0]
-    assert (outcome.good, outcome.twice, outcome.wrong, outcome.missing) == (FRAMES, 0, [], [])
+    assert_all_right(outcome, FRAMES)
 
 
 @requirement("the search of RAM finds payload that is there: where it finds none, there is none")

@@ -7,7 +7,7 @@ import pytest
 from lib.configuration import BOUNCED_PORT, configuration
 from lib.pktpit_router import SHOW
 from lib.topology import PORTS
-from lib.traffic import Load, exchange
+from lib.traffic import Load, assert_all_right, exchange, wait_until_free
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
@@ -36,8 +36,8 @@ def ports_up(router):
 
 def wait_up(router, names):
     carriers = " ".join(f"/sys/class/net/{name}/carrier" for name in sorted(names))
-    router.guest.wait_for(f"[ $(cat {carriers} 2>/dev/null | grep -c 1) = {len(names)} ]", 20, "the ports are up")
-    router.guest.wait_for(f"[ $({SHOW} show ports --json | grep -c '\"up\": *true') -ge {len(names)} ]", 10, "the daemon has seen the links")
+    router.guest.wait_for(f"[ $(cat {carriers} 2>/dev/null | grep -c 1) = {len(names)} ]", "the ports are up")
+    router.guest.wait_for(f"[ $({SHOW} show ports --json | grep -c '\"up\": *true') -ge {len(names)} ]", "the daemon has seen the links")
     router.settled = False
     router.settle()
 
@@ -54,12 +54,12 @@ def changed(bench, what):
 
 
 def forwards(router, machine, bench, seed, report, name, ports=range(PORTS)):
-    for wire in machine.wires:
-        wire.drain()
-    burst = bench.few.burst(FRAMES, f"{seed} {name}", ports=ports, wanted=lambda egress: egress in ports, largest=SMALL_MTU)
+    options = {"ports": ports, "wanted": lambda egress: egress in ports, "largest": SMALL_MTU}
+    wait_until_free(machine.wires, bench.few.burst(20, f"{seed} {name} free", **options))
+    burst = bench.few.burst(FRAMES, f"{seed} {name}", **options)
     outcome = exchange(machine.wires, burst)
     report.row(name, outcome)
-    assert (outcome.good, outcome.twice, outcome.wrong[:3], outcome.missing[:3]) == (FRAMES, 0, [], [])
+    assert_all_right(outcome, FRAMES)
     assert not machine.iommu_faults()
 
 

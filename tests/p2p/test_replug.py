@@ -4,7 +4,7 @@
 import pytest
 from lib.scan import Memory
 from lib.topology import NIC_ADDRESSES, PORTS
-from lib.traffic import exchange, flood
+from lib.traffic import assert_all_right, exchange, flood, wait_until_free
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -26,23 +26,21 @@ def test_taken_out_and_put_back(bench, machine, routers, report, seed):
     for time in ("once", "twice"):
         flood(machine.wires, bench.few.burst(FRAMES, f"{seed} {time} flood"))
         machine.guest.run(f"echo 1 >/sys/bus/pci/devices/{NIC_ADDRESSES[OUT]}/remove")
-        wait_for(lambda: up(router) == everybody - {f"p{OUT}"}, 10, "the port is absent")
-        for wire in machine.wires:
-            wire.drain()
+        wait_for(lambda: up(router) == everybody - {f"p{OUT}"}, "the port is absent")
+        wait_until_free(machine.wires, bench.few.burst(20, f"{seed} {time} free", ports=others, wanted=lambda egress: egress != OUT))
         burst = bench.few.burst(FRAMES, f"{seed} {time} without", ports=others, wanted=lambda egress: egress != OUT)
         outcome = exchange(machine.wires, burst)
         report.row(f"p{OUT} taken out {time}", outcome)
-        assert (outcome.good, outcome.twice, outcome.wrong[:3], outcome.missing[:3]) == (FRAMES, 0, [], [])
+        assert_all_right(outcome, FRAMES)
 
         machine.guest.run("echo 1 >/sys/bus/pci/rescan")
-        wait_for(lambda: up(router) == everybody, 30, "the port is there again")
+        wait_for(lambda: up(router) == everybody, "the port is there again")
         router.settled = False
         router.settle()
-        for wire in machine.wires:
-            wire.drain()
+        wait_until_free(machine.wires, bench.few.burst(20, f"{seed} {time} all free"))
         burst = bench.few.burst(FRAMES, f"{seed} {time} back")
         outcome = exchange(machine.wires, burst)
         ram = Memory(machine.ram).payloads(burst)
         report.row(f"p{OUT} put back {time}", outcome, ram)
-        assert (outcome.good, outcome.twice, outcome.wrong[:3], outcome.missing[:3]) == (FRAMES, 0, [], [])
+        assert_all_right(outcome, FRAMES)
         assert ram == 0, "its payloads go NIC to NIC as before"

@@ -46,7 +46,7 @@ def pytest_sessionfinish(session):
 @pytest.fixture(scope="session")
 def packages():
     """{name: file}, as `make deb` makes them."""
-    files = run(ROOT / "packaging" / "deb.sh", BUILD, timeout=240).stdout.split()
+    files = run(ROOT / "packaging" / "deb.sh", BUILD, timeout=900).stdout.split()
     return {Path(file).name.split("_")[0]: Path(file) for file in files}
 
 
@@ -85,7 +85,7 @@ def base_root(packages):
         if not root.exists() or not told.exists() or told.read_text().split() != wanted:
             told.unlink(missing_ok=True)
             shutil.rmtree(root, ignore_errors=True)
-            run("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(wanted)}", "bookworm", root, timeout=270)
+            run("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(wanted)}", "bookworm", root, timeout=900)
             told.write_text("\n".join(wanted))
     return root
 

@@ -79,7 +79,7 @@ TEST_P(BucketShares, OnlyFlowsMoveThatMust) {
     std::mt19937 random(static_cast<uint32_t>(most));
     size_t moved_in_all = 0, changes = 0;
     double worst_surplus = 0, worst_lack = 0;
-    for (int chain = 0; chain < 40; chain++) {
+    for (int chain = 0; chain < pktpit::test::rounds_of(40); chain++) {
         Members members;
         for (uint32_t i = 0; i < most; i++)
             members.push_back({i + 1, static_cast<uint16_t>(chain % 2 ? 1 : 1 + random() % 20)});
@@ -210,7 +210,7 @@ TEST(BucketShares, LinksFailOneAfterAnotherAndComeBack) {
     }
 }
 
-constexpr int churn_steps = pktpit::test::sanitized ? 50'000 : 1'000'000;
+const int churn_steps = pktpit::test::few_rounds() ? 50'000 : 1'000'000;
 
 // A million steps against a model: every group leads to its members alone, no buckets are lost, nothing
 // overlaps, and what is refused has changed nothing.
@@ -382,12 +382,10 @@ TEST(GroupScale, SixtyFiveThousandGroupsOf256) {
         for (uint32_t i = 0; i < 256; i++)
             members[i] = {1 + (first * 7 + i) % 60000, 1};
     };
-    const auto start = std::chrono::steady_clock::now();
     for (uint32_t group = 1; group <= 65535; group++) {
         fill(group);
         ASSERT_EQ(image->add_group(members), group);
     }
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     EXPECT_FALSE(image->add_group(members)) << "no id left";
     EXPECT_EQ(image->usage().buckets, 65535u * 256);
     std::mt19937 random(1);
@@ -405,19 +403,13 @@ TEST(GroupScale, SixtyFiveThousandGroupsOf256) {
     for (GroupId group = 60000; group <= 65535; group++)
         image->remove_group(group);
     fill(99);
-    const auto start_of_changes = std::chrono::steady_clock::now();
-    const int rounds = 200;
-    for (int i = 0; i < rounds; i++) {
+    for (int i = 0; i < 200; i++) {
         const auto last = members.back();
         members.pop_back();
         ASSERT_TRUE(image->replace_group(99, members));
         members.push_back(last);
         ASSERT_TRUE(image->replace_group(99, members));
     }
-    const std::chrono::duration<double> changes = std::chrono::steady_clock::now() - start_of_changes;
-    std::printf("added in %.2f s; %.0f us a change of 256 members in 4,096 buckets\n", taken.count(),
-                changes.count() / (2 * rounds) * 1e6);
-    EXPECT_LT(taken.count(), 300) << "half a second on an idle machine";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "fib/reader.h"
+#include "tests/sanitized.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -52,10 +53,8 @@ class Beside : public testing::Test {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
-    /// Whether to go on: for a time, and until the reader has had its share.
-    [[nodiscard]] bool enough() const {
-        return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(2) && rounds_ > 1000;
-    }
+    /// The reader has had its share.
+    [[nodiscard]] bool enough() const { return rounds_ > pktpit::test::rounds_of(40'000U); }
 
     Epochs epochs_;
     pp_fib_geometry geometry_;
@@ -64,7 +63,6 @@ class Beside : public testing::Test {
     GroupId last_ = 0;
     std::atomic<bool> stop_ = false;
     std::atomic<uint64_t> rounds_ = 0, wrong_ = 0;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     std::thread thread_;
 };
 

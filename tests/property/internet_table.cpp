@@ -7,6 +7,7 @@
 
 #include "fib/tables/data_folder.h"
 #include "fib/tables/table_file.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::test {
 
@@ -31,6 +32,16 @@ std::vector<fib::TableEntry> internet_table(Family family) {
         });
     if (!read) throw std::runtime_error(read.error().to_string());
     std::printf("Real table of June 2026: %zu %s prefixes.\n", table.size(), v4 ? "IPv4" : "IPv6");
+    return table;
+}
+
+std::vector<fib::TableEntry> some_of_the_internet(Family family) {
+    auto table = internet_table(family);
+    if (few_rounds()) {
+        for (size_t i = 0; i * 8 < table.size(); i++)
+            table[i] = table[i * 8];
+        table.resize((table.size() + 7) / 8);
+    }
     return table;
 }
 

@@ -10,5 +10,7 @@ namespace pktpit::test {
 
 /// Says on standard output where the table comes from.
 std::vector<fib::TableEntry> internet_table(Family family);
+/// Every eighth of its routes, where rounds are few (tests/sanitized.h).
+std::vector<fib::TableEntry> some_of_the_internet(Family family);
 
 }  // namespace pktpit::test

@@ -17,6 +17,7 @@
 #include "router/kernel/kernel_state.h"
 #include "router/kernel/netlink.h"
 #include "tests/unit/kernel/recorder.h"
+#include "tests/until.h"
 
 namespace pktpit::router {
 
@@ -55,9 +56,9 @@ class NetworkNamespace : public ::testing::Test {
         EXPECT_EQ(recorder.resyncs, 1U);
     }
 
-    /// Follows events until the condition holds, for five seconds at most.
+    /// Follows events until the condition holds.
     [[nodiscard]] bool wait_until(const std::function<bool()>& condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        const auto deadline = std::chrono::steady_clock::now() + pktpit::test::patience;
         while (true) {
             const auto followed = follow(*kernel, *state);
             EXPECT_TRUE(followed) << followed.error().to_string();

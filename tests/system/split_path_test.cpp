@@ -73,8 +73,8 @@ TEST_F(SplitRig, EveryFrameIsForwardedByWhoeverHasItsQueue) {
                 << " of " << sent1 << ", " << counted(2, PP_FORWARDED) << " of " << sent2 << ", "
                 << counted(3, PP_FORWARDED) << " of " << sent3 << ", " << punted - before << " of " << daemon;
         }
-        EXPECT_EQ(counters->port(2).tx_packets, sent1 + sent3);
-        EXPECT_EQ(counters->port(3).tx_packets, sent2);
+        EXPECT_TRUE(until([&] { return counters->port(2).tx_packets == sent1 + sent3; }));
+        EXPECT_TRUE(until([&] { return counters->port(3).tx_packets == sent2; }));
         EXPECT_EQ(received_by(path->workers(), *counters), sent1 + sent2 + sent3 + daemon);
         for (unsigned worker = 0; worker < workers; worker++)
             EXPECT_GT(counters->of(worker).all_ports().rx_packets, 0u) << "worker " << worker;
@@ -141,10 +141,11 @@ TEST_F(SplitRig, FramesForAFullEgressRingAreDroppedByName) {
         ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) + counted(1, PP_DROP_SPLIT_FULL) == sent; }));
     }
     EXPECT_EQ(counted(1, PP_DROP_SPLIT_FULL), 0u);
+    ASSERT_TRUE(
+        until([&] { return counters->port(2).tx_packets + counted(2, PP_DROP_EGRESS_FULL) == sent; }));
     const uint64_t full = counted(2, PP_DROP_EGRESS_FULL);
     EXPECT_GE(full, sent - 4 * 1024) << "four sockets send by it at the most";
     EXPECT_LT(full, sent);
-    EXPECT_EQ(counters->port(2).tx_packets, sent - full);
     expect_no_slot_lost();
     run("ip link set p2 up");
     sent += sender.send(16);  // a worker that sleeps has to be woken
@@ -207,8 +208,11 @@ TEST_F(SplitRig, WhatTheKernelHasNotTakenIsTakenBack) {
     run("ip link set p2 down");
     auto sender = to_port2();
     const uint64_t sent = sender.send(400);
-    ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) == sent; }));
-    EXPECT_EQ(counters->port(2).tx_packets, sent);
+    // A worker counts what it has decided about first, and what it has handed on behind that.
+    ASSERT_TRUE(until([&] {
+        return counted(1, PP_FORWARDED) == sent && counters->port(2).tx_packets == sent;
+    })) << counters->port(2).tx_packets
+        << " of " << sent;
     stand_in(1, 1);
     ASSERT_TRUE(until([&] { return settled(1, 1) && counted(2, PP_DROP_STALE) == sent; }))
         << counted(2, PP_DROP_STALE) << " of " << sent;
@@ -234,8 +238,7 @@ TEST_F(SplitRig, TheDaemonsWorkUnderTraffic) {
     const Prefix prefix = *Prefix::parse("10.1.0.0/24");
     const fib::GroupId group = image.lookup(*IpAddress::parse("10.1.0.9"));
     ASSERT_NE(group, 0u);
-    const auto end = std::chrono::steady_clock::now() + 4s;
-    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+    for (int step = 0; step < 300 && !HasFailure(); step++) {
         const auto port = static_cast<uint16_t>(1 + random() % ports);
         switch (random() % 6) {
             case 0:

@@ -120,7 +120,12 @@ void SplitRig::unplug(uint16_t port) {
 
 void SplitRig::add(uint16_t port, bool egress_only) {
     const std::string device = name("p", port);
-    const auto added = path->add(port, if_nametoindex(device.c_str()), device, egress_only);
+    auto added = path->add(port, if_nametoindex(device.c_str()), device, egress_only);
+    // A busy machine's kernel may still hold the queue of the socket that went.
+    (void)until([&] {
+        if (!added) added = path->add(port, if_nametoindex(device.c_str()), device, egress_only);
+        return added.has_value();
+    });
     ASSERT_TRUE(added) << added.error().to_string();
     if (egress_only) return;
     ASSERT_EQ(added->size(), queues[port]);

@@ -16,6 +16,7 @@
 #include "router/xdp/split_path.h"
 #include "tests/unit/forward/test_router.h"
 #include "tests/unit/forward/vectors.h"
+#include "tests/until.h"
 
 namespace pktpit::router::test {
 
@@ -60,14 +61,9 @@ class SplitRig : public testing::Test {
     }
     static Sender to_daemon() { return {"e1", arriving, "10.6.0.9", 64}; }
 
-    /// False after ten seconds.
     template <class Condition>
-    static bool until(Condition condition) {
-        using Clock = std::chrono::steady_clock;
-        for (const auto end = Clock::now() + std::chrono::seconds(10); Clock::now() < end;
-             std::this_thread::sleep_for(std::chrono::milliseconds(2)))
-            if (condition()) return true;
-        return false;
+    static bool until(const Condition& condition) {
+        return pktpit::test::until(condition);
     }
     /// Frames for the daemon that have come so far.
     uint64_t poll();

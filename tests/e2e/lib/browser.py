@@ -46,7 +46,7 @@ class Browser:
         os.close(self._read)
         end(self.process)
 
-    def call(self, method, deadline=30, **parameters):
+    def call(self, method, deadline=60, **parameters):
         self._next += 1
         number = self._next
         message = {"id": number, "method": method, "params": parameters}
@@ -84,7 +84,7 @@ class Browser:
 
     def go(self, url):
         self.call("Page.navigate", url=url)
-        wait_for(lambda: self.js("document.readyState") == "complete", 20, f"{url} is loaded")
+        wait_for(lambda: self.js("document.readyState") == "complete", 60, f"{url} is loaded")
 
     def js(self, expression):
         """An expression's value, in the page."""

@@ -26,10 +26,14 @@ class CommandFailed(AssertionError):
     pass
 
 
-def run(*command, check=True, timeout=20, **keywords):
+def run(*command, check=True, timeout=120, **keywords):
     """A command's result with its output as text; a failure shows what the command said."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout, **keywords)
-    if check and done.returncode:
+    return checked(done, command) if check else done
+
+
+def checked(done, command):
+    if done.returncode:
         raise CommandFailed(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done
 
@@ -99,7 +103,7 @@ def _setns(descriptor):
         raise OSError(ctypes.get_errno(), "setns")
 
 
-def end(process, how=signal.SIGTERM, patience=5):
+def end(process, how=signal.SIGTERM, patience=60):
     """Ends a process of ours with its whole group, and reaps it."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):

@@ -54,7 +54,7 @@ def raw_ipv4(packet, options):
     return bytes(data)
 
 
-def wait_for_crossing(sender, receiver, make=udp4, deadline=10.0):
+def wait_for_crossing(sender, receiver, make=udp4, deadline=60.0):
     """Sends until one arrives: neighbours are resolved and routes are in place afterwards."""
     end = time.monotonic() + deadline
     while True:
@@ -67,7 +67,7 @@ def wait_for_crossing(sender, receiver, make=udp4, deadline=10.0):
                 raise NothingReceived(f"nothing crosses from {sender.label} to {receiver.label} in {deadline} s") from None
 
 
-def icmp_answer(host, mark, deadline=3.0):
+def icmp_answer(host, mark, deadline=60.0):
     """The ICMP error that comes back to `host` quoting the token."""
     def is_error(frame):
         return mark in frame and (
@@ -91,7 +91,7 @@ def fence(net, family=4):
         other.receive(mark)
 
 
-def goes_to(net, destination, deadline=1.0):
+def goes_to(net, destination):
     """Label of the host that a packet from a arrives at; None if an error comes back, or nothing anywhere.
 
     Waits for the frame itself: a fence may overtake it, where its destination is decided by the port stage and this
@@ -103,13 +103,13 @@ def goes_to(net, destination, deadline=1.0):
         return [host for host in net.hosts if host.wire.waiting(lambda frame: mark in frame)]
 
     try:
-        [host] = wait_for(where, deadline, interval=0.001)
+        [host] = wait_for(where, interval=0.001)
     except DeadlineExceeded:
         return None
     return None if host is net.a else host.label
 
 
-def arrives(sender, receiver, destination, deadline=5.0):
+def arrives(sender, receiver, destination, deadline=60.0):
     """Sends to the address until a packet to it arrives at `receiver`: the route to it is in place."""
     def once():
         mark = token()

@@ -43,23 +43,10 @@ def sweep_dead_folders():
 
 
 @contextlib.contextmanager
-def locked(path, how=fcntl.LOCK_EX):
+def locked(path):
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(file, how)
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield
     finally:
         os.close(file)
-
-
-@contextlib.contextmanager
-def turn(alone):
-    """A test's turn among the workers: beside others, or alone. Who waits to be alone lets nobody else begin."""
-    if not WORKER:
-        yield
-        return
-    gate, room = folder() / "gate", folder() / "room"
-    with contextlib.ExitStack() as held:
-        with locked(gate):
-            held.enter_context(locked(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH))
-        yield

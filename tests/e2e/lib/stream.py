@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A paced stream of numbered frames from one host to another, and the account of it afterwards."""
+"""A stream of numbered frames from one host to another, paced by acknowledgement, and the account of it afterwards.
+
+At most WINDOW frames are on the way, fewer than the smallest queue between the hosts holds (64 packets that wait for one
+neighbour; rings have 256 and more). So a machine that is slow makes the stream slow, and a frame that is lost has been lost
+by the router. Where nothing arrives for a while one frame more is sent (traffic.cpp), so a stream goes on after a loss.
+"""
 
 import json
 import signal
@@ -8,68 +13,78 @@ import subprocess
 import time
 from pathlib import Path
 
-from lib.losses import LostByTheMachine, Losses
 from lib.namespaces import end
 from lib.waiting import wait_for
 
+WINDOW = 32
+# A stream of which some are lost for good is over when none has arrived for so many seconds.
+QUIET = 3.0
+
+
 class Stream:
-    """Running from construction on. `finish` ends it and waits for what is on its way."""
+    """Running from construction on. `finish` ends it and waits for what is on its way. `rate` is a ceiling, in frames a second;
+    `also`: further hosts that frames may arrive at; `window`: 0 for a stream that meets a limit and is paced by the clock."""
 
     def __init__(self, tool, directory, sender, receiver, family=4, rate=20000, flows=16, size=64, source=None,
-                 destination=None):
-        self.losses = Losses(sender, receiver)
+                 destination=None, also=(), window=WINDOW):
         source = source or (sender.behind4 if family == 4 else sender.behind6)
         destination = destination or (receiver.behind4 if family == 4 else receiver.behind6)
-        self.progress = Path(directory) / f"progress-{id(self)}"
-        self.progress.write_bytes(bytes(8))
-        self.receiver = receiver.namespace.start(tool, "receive", "eth0", self.progress, stdout=subprocess.PIPE, text=True)
-        assert self.receiver.stdout.readline() == "ready\n"
-        self.sender = sender.namespace.start(tool, "send", "eth0", sender.mac, sender.router_mac, family, source,
-                                             destination, rate, flows, size, stdout=subprocess.PIPE, text=True)
+        self.window, self.progress, self.receivers = window, [], []
+        for host in (receiver, *also):
+            progress = Path(directory) / f"progress-{id(self)}-{host.label}"
+            progress.write_bytes(bytes(8))
+            process = host.namespace.start(tool, "receive", "eth0", progress, stdout=subprocess.PIPE, text=True)
+            self.progress.append(progress)
+            self.receivers.append(process)
+            assert process.stdout.readline() == "ready\n"
+        self.sender = sender.namespace.start(tool, "send", "eth0", sender.mac, sender.router_mac, family, source, destination,
+                                             rate, flows, size, window, *self.progress, stdout=subprocess.PIPE, text=True)
         self.flows_again(1000)
 
-    def received(self):
-        return struct.unpack("=Q", self.progress.read_bytes())[0]
+    def received(self, at=None):
+        """Frames so far, of all receivers or of one by its place."""
+        return sum(struct.unpack("=Q", progress.read_bytes()[:8])[0] for progress in self.progress[slice(at, None if at is None else at + 1)])
 
-    def flows_again(self, frames=5000, deadline=15.0):
+    def flows_again(self, frames=2000, deadline=120.0, at=None):
         """Returns when `frames` more have arrived."""
-        goal = self.received() + frames
-        wait_for(lambda: self.received() >= goal, deadline, f"{frames} more frames of the stream arrive")
+        goal = self.received(at) + frames
+        wait_for(lambda: self.received(at) >= goal, deadline, f"{frames} more frames of the stream arrive")
 
     def finish(self):
-        sent = self._end(self.sender)
+        sent = _end(self.sender)
         self._wait_for_all(sent["sent"])
-        got = self._end(self.receiver)
-        result = {**sent, **got, "lost": sent["sent"] - got["unique"], "duplicated": got["received"] - got["unique"]}
-        return {**result, "where": self.losses.account() if result["lost"] or result["reordered"] else None}
+        got = [_end(receiver) for receiver in self.receivers]
+        assert not any(one.pop("missed_by_receiver") for one in got), "the receiver of the test itself has lost frames"
+        total = {name: sum(one[name] for one in got) for name in got[0]}
+        return {**sent, **total, "lost": sent["sent"] - total["unique"], "duplicated": total["received"] - total["unique"]}
 
     def _wait_for_all(self, sent):
-        """Until all have arrived, or none has for a second: in queues they wait as long as the router has no CPU."""
+        """The last frame of each flow has arrived. What others have overtaken may still be on its way."""
         seen, since = self.received(), time.monotonic()
-        while seen < sent and time.monotonic() - since < 1.0:
+        while seen < sent and time.monotonic() - since < QUIET:
             time.sleep(0.005)
             if (now := self.received()) != seen:
                 seen, since = now, time.monotonic()
 
-    def _end(self, process):
-        process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=20)
-        return json.loads(output)
+    def on_the_way(self, result):
+        """How many frames an event can have met: those that were under way, and those sent while none arrived."""
+        return self.window + result["probes"]
 
     def abort(self):
-        end(self.sender)
-        end(self.receiver)
+        for process in (self.sender, *self.receivers):
+            end(process, signal.SIGKILL)
+
+
+def _end(process):
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=120)
+    return json.loads(output)
 
 
 def assert_none_lost(result):
     """None lost; what a change of who decides may put in another order is allowed."""
-    if result["missed_by_receiver"]:
-        raise LostByTheMachine(f"the receiver itself was too slow: {result}")
-    if result["lost"] and result["where"].explains(result["lost"]):
-        raise LostByTheMachine(f"{result['lost']} of {result['sent']} frames: {result['where']}")
-    assert result["lost"] == 0, f"{result}, {result['where']}"
+    assert result["lost"] == 0, result
 
 
 def assert_nothing_lost(result):
-    assert_none_lost(result)
-    assert (result["reordered"], result["duplicated"]) == (0, 0), f"{result}, {result['where']}"
+    assert (result["lost"], result["reordered"], result["duplicated"]) == (0, 0, 0), result

@@ -51,17 +51,17 @@ class SummingWorker:
     def of(self, event):
         return [one for one in self.events if one["event"] == event]
 
-    def wait(self, event, count=1, deadline=30):
+    def wait(self, event, count=1, deadline=120):
         wait_for(lambda: len(self.of(event)) >= count or self.process.poll() is not None, deadline,
                  f"worker {self.number}: {event}; so far {self.events[-3:]}")
         self.reader.join(0.2)
         assert len(self.of(event)) >= count, f"worker {self.number} ended: {self.events[-3:]}"
         return self.of(event)[-1]
 
-    def finish(self, deadline=60):
+    def finish(self, deadline=250):
         """Its last line, after all sums were right."""
         done = self.wait("done", deadline=deadline)
-        assert done["wrong"] == 0 and self.process.wait(10) == 0, done
+        assert done["wrong"] == 0 and self.process.wait(60) == 0, done
         return done
 
     def kill(self):
@@ -81,7 +81,7 @@ class Job:
         self.running[number] = self.start(number, **options)
         return self.running[number]
 
-    def finish(self, deadline=60):
+    def finish(self, deadline=250):
         return [worker.finish(deadline) for worker in self.running]
 
     def close(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests' own programs in C++, compiled once a version and kept in the build directory."""
+"""The tests' own programs in C++, compiled once a version and kept in the build directory, beside those of other versions: runs
+of several trees may share it."""
 
 import hashlib
 import os
@@ -26,8 +27,6 @@ def compiled(name, library=None):
     place.mkdir(parents=True, exist_ok=True)
     with locked(place / "lock"):
         if not tool.exists():
-            for old in place.glob(f"{name}-*"):
-                old.unlink()
             fresh = place / f"fresh-{os.getpid()}"
             run("c++", *FLAGS, "-I", ROOT, "-o", fresh, source, *more, timeout=120)
             fresh.rename(tool)

@@ -11,7 +11,7 @@ from scapy.layers.l2 import Ether
 
 from lib.namespaces import Namespace
 from lib.pktpit_router import DATAPLANE
-from lib.wire import Wire
+from lib.wire import NothingReceived, Wire
 
 _numbers = itertools.count()
 
@@ -99,9 +99,21 @@ class Host:
     def send(self, *packets, **addresses):
         self.wire.send(*(self.frame(packet, **addresses) for packet in packets))
 
-    def receive(self, token, deadline=3.0):
+    def receive(self, token, deadline=60.0):
         """The frame that carries the token, dissected from its bytes."""
         return Ether(self.wire.receive(lambda frame: token in frame, deadline, f"the frame with {token.hex()}"))
+
+    def answer_to(self, send, token, deadline=1.0):
+        """The frame with the token that `send()` brings here; None: it does not come. Where a stream runs, its frames that nobody
+        has taken lie before it on the host's own wire: a busy machine does not get through them in time. So here is another."""
+        wire = Wire(self.namespace, "eth0")
+        try:
+            send()
+            return Ether(wire.receive(lambda frame: token in frame, deadline))
+        except NothingReceived:
+            return None
+        finally:
+            wire.close()
 
 
 class Topology:

@@ -12,8 +12,10 @@ class DeadlineExceeded(AssertionError):
     pass
 
 
-def wait_for(event, deadline=5.0, what=None, interval=0.01):
-    """Calls `event` until it returns something true, which is handed back; fails after `deadline` seconds."""
+def wait_for(event, deadline=60.0, what=None, interval=0.01):
+    """Calls `event` until it returns something true, which is handed back. A deadline ends a hang, and says nothing of how
+    fast something is: none is shorter than 60 seconds."""
+    deadline = max(60.0, deadline)
     end = time.monotonic() + deadline * PATIENCE
     last = None
     while True:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HTTP by TCP inside a namespace, byte for byte, as a client of the router's web ports."""
 
+import contextlib
 import json
+import os
+import select
+import signal
 import socket
 from dataclasses import dataclass, field
 
@@ -45,5 +49,41 @@ def request(namespace, address, port, target, method="GET", body=b"", timeout=10
         answer = b"".join(iter(lambda: client.recv(65536), b""))
     head, _, content = answer.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
-    return Reply(int(lines[0].split()[1]), {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])},
-                 content)
+    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+    return Reply(int(lines[0].split()[1]), headers, joined(content) if headers.get("transfer-encoding") == "chunked" else content)
+
+
+def joined(chunks):
+    """The body that was sent in chunks (RFC 9112 7.1)."""
+    body = b""
+    while chunks:
+        size, _, chunks = chunks.partition(b"\r\n")
+        body, chunks = body + chunks[:int(size, 16)], chunks[int(size, 16) + 2:]
+    return body
+
+
+@contextlib.contextmanager
+def standing_still(router):
+    """What comes meanwhile the daemon finds all at once, so that the order in which it takes it is its own, however busy the machine."""
+    os.kill(router.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(router.process.pid, signal.SIGCONT)
+
+
+def assert_answered_first(router, connect_others):
+    """The API answers before it has sent away one of the clients that came before and that it waits for."""
+    with standing_still(router):
+        others = connect_others()
+        asking = socket.socket(socket.AF_UNIX)
+        asking.connect(str(router.socket))
+        asking.sendall(b"GET /v1/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    with asking:
+        events = select.poll()
+        events.register(asking, select.POLLIN)
+        for other in others:
+            events.register(other, select.POLLRDHUP)
+        first = [descriptor for descriptor, _ in events.poll(60_000)]
+        assert asking.fileno() in first, f"{len(first)} of {len(others)} clients were sent away before there was an answer"
+        assert asking.recv(1000).startswith(b"HTTP/1.1 200 ")

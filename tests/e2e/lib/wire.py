@@ -4,6 +4,7 @@
 scapy builds and dissects; sending and receiving is done here, since its sniffers miss frames and are slow.
 """
 
+import ctypes
 import os
 import select
 import socket
@@ -18,9 +19,26 @@ PACKET_AUXDATA = 8
 PACKET_IGNORE_OUTGOING = 23
 PACKET_ADD_MEMBERSHIP = 1
 PACKET_MR_PROMISC = 1
+SO_ATTACH_FILTER = 26
 SO_RCVBUFFORCE = 33
 TP_STATUS_VLAN_VALID = 0x10
 TP_STATUS_VLAN_TPID_VALID = 0x40
+
+
+def _no_streams():
+    """A socket filter (classic BPF) that passes over the frames of streams: UDP from ports 10000 to 10255 to port 5000.
+    Thousands of them would fill the socket's buffer while a test looks for a frame of its own."""
+    load_length, load_half, load_byte, load_half_at_x, set_x = 0x80, 0x28, 0x30, 0x48, 0x01
+    equal, above, at_least, answer = 0x15, 0x25, 0x35, 0x06
+    code = [(load_length, 0, 0, 0), (at_least, 0, 14, 58),
+            (load_half, 0, 0, 12), (equal, 0, 3, 0x0800),
+            (load_byte, 0, 0, 23), (set_x, 0, 0, 34), (equal, 4, 9, 17),
+            (equal, 0, 8, 0x86DD),
+            (load_byte, 0, 0, 20), (set_x, 0, 0, 54), (equal, 0, 5, 17),
+            (load_half_at_x, 0, 0, 0), (at_least, 0, 3, 10000), (above, 2, 0, 10255),
+            (load_half_at_x, 0, 0, 2), (equal, 1, 0, 5000),
+            (answer, 0, 0, 0xFFFFFFFF), (answer, 0, 0, 0)]
+    return b"".join(struct.pack("=HBBI", *each) for each in code), len(code)
 
 
 class NothingReceived(AssertionError):
@@ -36,6 +54,9 @@ class Wire:
             self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
             self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
             self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+            code, length = _no_streams()
+            kept = ctypes.create_string_buffer(code)
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", length, ctypes.addressof(kept)))
             self.socket.bind((device, ETH_P_ALL))
             # Frames for other MAC addresses too: a router that sends to the wrong station is to be seen.
             index = socket.if_nametoindex(device)
@@ -53,10 +74,12 @@ class Wire:
         self._pull()
         self.pending.clear()
 
-    def receive(self, match=lambda frame: True, deadline=3.0, what="a matching frame"):
-        """The first frame for which `match` holds, taken out. All others stay for later calls, in order."""
+    def receive(self, match=lambda frame: True, deadline=60.0, what="a matching frame"):
+        """The first frame for which `match` holds, taken out. All others stay for later calls, in order. A deadline below 2
+        seconds is for what is sent again if it does not come; all others end a hang, and are a minute at least."""
         looked_at = 0
-        end = time.monotonic() + deadline * (PATIENCE if deadline >= 2 else 1)  # short ones wait for nothing to come
+        deadline = deadline if deadline < 2 else max(60.0, deadline) * PATIENCE
+        end = time.monotonic() + deadline
         while True:
             self._pull()
             for index in range(looked_at, len(self.pending)):
@@ -69,9 +92,8 @@ class Wire:
                 raise NothingReceived(f"{self.device}: {what} did not come in {deadline:.1f} s; came instead: {latest}")
             select.select([self.socket], [], [], left)
 
-    def receive_many(self, count, match, deadline=3.0, what="matching frames"):
-        end = time.monotonic() + deadline
-        return [self.receive(match, max(0.0, end - time.monotonic()), f"{what} {i + 1} of {count}") for i in range(count)]
+    def receive_many(self, count, match, deadline=60.0, what="matching frames"):
+        return [self.receive(match, deadline, f"{what} {i + 1} of {count}") for i in range(count)]
 
     def waiting(self, match=lambda frame: True):
         """Everything that has arrived by now and matches, taken out."""

@@ -10,25 +10,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "router/api/server.h"
+#include "tests/fuzz/demand.h"
 #include "tests/unit/api/fake_daemon.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using nlohmann::json;
-
-void demand(bool holds, const char* what, const std::string& answer) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n%s\n", what, answer.c_str());
-    std::abort();
-}
 
 /// Bytes that the first answer's head promises and that are not there; 0 without a whole head.
 size_t missing_of(const std::string& answer) {
@@ -84,7 +79,7 @@ class Daemon {
         return answer;
     }
 
-    router::testing::FakeControl control;
+    router::test::FakeControl control;
 
   private:
     [[nodiscard]] std::string exchange(const uint8_t* data, size_t size, bool closes) const {

@@ -7,8 +7,6 @@
 
 #include <cctype>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,18 +14,14 @@
 #include "router/api/host_header.h"
 #include "router/api/query.h"
 #include "router/api/route_json.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router;
 using nlohmann::json;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 /// Does libpcap see no names in the filter, which it would ask the machine's resolver about?
 bool has_known_words(const std::string& filter) {

@@ -11,8 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <sstream>
@@ -23,17 +21,13 @@
 #include "base/fd.h"
 #include "router/cli/commands.h"
 #include "router/cli/terminal.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router::cli;
-
-void demand(bool holds, const char* what, std::string_view found = {}) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n%.*s\n", what, static_cast<int>(found.size()), found.data());
-    std::abort();
-}
 
 /// Answers each request with what `answer` has, on a thread of its own.
 class Server {
@@ -129,17 +123,17 @@ bool steers_a_terminal(std::string_view text) {
     return false;
 }
 
-void run(const Client& client, const Command& command, bool json, unsigned columns) {
+void show(const Client& client, const Command& command, bool as_json, unsigned columns) {
     std::ostringstream out;
     std::ostringstream err;
     const Terminal terminal{.out = out, .err = err, .columns = columns};
-    const int status = command({client, terminal, json});
+    const int status = command({client, terminal, as_json});
     demand(status == exit_ok || status == exit_wrong || status == exit_unusable,
            "a status that the manual has");
     demand(status == exit_ok || !out.str().empty() || !err.str().empty(), "a failure is told");
     demand(!steers_a_terminal(err.str()), "no control characters among errors", err.str());
     // Programs read JSON; a stream's lines are handed on as they came.
-    if (!json) demand(!steers_a_terminal(out.str()), "no control characters are shown", out.str());
+    if (!as_json) demand(!steers_a_terminal(out.str()), "no control characters are shown", out.str());
 }
 
 }  // namespace
@@ -156,7 +150,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string body(reinterpret_cast<const char*>(data) + 2, size - 2);
     server.set_answer("HTTP/1.1 " + std::to_string(status) + " -\r\nConnection: close\r\nContent-Length: " +
                       std::to_string(body.size()) + "\r\n\r\n" + body);
-    run(client, command, false, data[1] & 0x80 ? 40 : 0);
-    run(client, command, true, 0);
+    show(client, command, false, data[1] & 0x80 ? 40 : 0);
+    show(client, command, true, 0);
     return 0;
 }

@@ -6,23 +6,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "router/cli/model_plots.h"
 #include "router/cli/model_sweep.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::router::cli;
 using nlohmann::json;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 /// What stands outside of strings, of which none has a quote or a backslash in it.
 std::string outside_of_strings(const std::string& line) {
@@ -38,7 +32,7 @@ std::string outside_of_strings(const std::string& line) {
     return outside;
 }
 
-void look_at(const ModelPlot& plot) {
+void look_at_plot(const ModelPlot& plot) {
     const std::string commands = gnuplot_commands(plot, "out.svg", true);
     constexpr size_t before_points = 9;
     size_t lines = before_points;
@@ -88,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
     if (const auto plots = parse_plots(text, "input")) {
         for (const auto& [name, plot] : *plots)
-            look_at(plot);
+            look_at_plot(plot);
     } else {
         demand(!plots.error().message.empty(), "a refusal has a reason");
     }

@@ -4,21 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "config/config.h"
 #include "config/syntax.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
-
+using pktpit::fuzz::demand;
 void look_at_error(const pktpit::config::LineIndex& lines, const pktpit::Error& error) {
     demand(!error.message.empty(), "an error says what is wrong");
     for (const std::string* part : {&error.where, &error.message, &error.expected, &error.hint})

@@ -4,23 +4,18 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "router/daemon/saved_configs.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::router;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 /// In main memory, gone with the program.
 class Folder {

@@ -8,35 +8,24 @@
 #include <vector>
 
 #include "fib/reader.h"
+#include "tests/fuzz/demand.h"
+#include "tests/fuzz/input.h"
 #include "tests/property/lpm_oracle.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
+using pktpit::fuzz::Input;
 using namespace pktpit;
 
-constexpr fib::TableId tables = 3;
-
-class Input {
-  public:
-    Input(const uint8_t* data, size_t size) : data_(data), end_(data + size) {}
-    [[nodiscard]] bool empty() const { return data_ == end_; }
-    uint8_t byte() { return empty() ? 0 : *data_++; }
-
-  private:
-    const uint8_t* data_;
-    const uint8_t* end_;
-};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
+constexpr fib::TableId table_count = 3;
 
 /// The image of all inputs: an update that leaves something behind is noticed by a later one.
 struct Shared {
     Shared() : image(capacity()) {
-        for (fib::TableId table = 1; table < tables; table++)
-            require(image->add_table() == table);
+        for (fib::TableId table = 1; table < table_count; table++)
+            demand(image->add_table() == table);
         std::vector<fib::GroupId> ids;
         for (int i = 0; i < 66'000; i++)
             ids.push_back(image->add_group({}).value());
@@ -44,13 +33,13 @@ struct Shared {
         groups = {ids[0], ids[1], ids[253], ids[254], ids[255], ids[300], ids[65'534], ids[65'999]};
     }
     static fib::Capacity capacity() {
-        fib::Capacity capacity = test::TestImage::small();
+        fib::Capacity capacity = pktpit::test::TestImage::small();
         capacity.roots = 0;
         capacity.groups = 70'000;
         capacity.node_bytes = 32 << 10;
         return capacity;
     }
-    test::TestImage image;
+    pktpit::test::TestImage image;
     std::array<fib::GroupId, 8> groups{};
 };
 
@@ -61,12 +50,12 @@ class Sequence {
           groups_(shared.groups),
           input_(input),
           family_(input.byte() & 1 ? Family::ipv6 : Family::ipv4),
-          oracles_(tables, test::LpmOracle(family_)) {}
+          oracles_(table_count, pktpit::test::LpmOracle(family_)) {}
 
     void run() {
         for (int step = 0; !input_.empty() && step < 200; step++) {
             const uint8_t operation = input_.byte();
-            const fib::TableId table = (operation >> 5 & 3) % tables;
+            const fib::TableId table = (operation >> 5 & 3) % table_count;
             if ((operation & 0x0f) == 0x0e)
                 fib_.compact(1 + input_.byte());
             else if ((operation & 0x0f) == 0x0f)
@@ -74,12 +63,12 @@ class Sequence {
             else
                 one(table, change(operation));
         }
-        for (fib::TableId table = 0; table < tables; table++)
+        for (fib::TableId table = 0; table < table_count; table++)
             check_all(table);
         // A whole pass changes nothing.
         for (int steps = 0; !fib_.compact(16); steps++)
-            require(steps < 100'000);
-        for (fib::TableId table = 0; table < tables; table++)
+            demand(steps < 100'000);
+        for (fib::TableId table = 0; table < table_count; table++)
             check_all(table);
         clear();
     }
@@ -96,18 +85,18 @@ class Sequence {
         if (operation & 1) return {prefix, groups_[operation >> 1 & 7]};
         return {prefix, std::nullopt};
     }
-    static void follow(test::LpmOracle& oracle, const fib::RouteChange& change) {
+    static void follow(pktpit::test::LpmOracle& oracle, const fib::RouteChange& change) {
         if (change.group)
             oracle.set(change.prefix, *change.group);
         else
             oracle.erase(change.prefix);
     }
     void one(fib::TableId table, const fib::RouteChange& change) {
-        test::LpmOracle& oracle = oracles_[table];
+        pktpit::test::LpmOracle& oracle = oracles_[table];
         if (change.group) {
             if (fib_.set(change.prefix, *change.group, table)) follow(oracle, change);
         } else if (const auto erased = fib_.erase(change.prefix, table)) {
-            require(*erased == oracle.erase(change.prefix));
+            demand(*erased == oracle.erase(change.prefix));
         }
         check_around(change.prefix);
     }
@@ -121,13 +110,13 @@ class Sequence {
         if (bad) changes.push_back({Prefix::of(IpAddress::v4(0u), 0), groups_.back() + 1});
         const auto before = fib_.usage();
         if (fib_.apply(changes, table)) {
-            require(!bad);
+            demand(!bad);
             for (const auto& change : changes)
                 follow(oracles_[table], change);
         } else {
             const auto after = fib_.usage();
-            require(after.prefixes4 == before.prefixes4 && after.prefixes6 == before.prefixes6 &&
-                    after.node_bytes4 == before.node_bytes4 && after.node_bytes6 == before.node_bytes6);
+            demand(after.prefixes4 == before.prefixes4 && after.prefixes6 == before.prefixes6 &&
+                   after.node_bytes4 == before.node_bytes4 && after.node_bytes6 == before.node_bytes6);
         }
         for (const auto& change : changes)
             if (change.prefix.address.family == family_) check_around(change.prefix);
@@ -135,15 +124,15 @@ class Sequence {
 
     void check(fib::TableId table, const IpAddress& address) const {
         const auto expected = oracles_[table].match(address);
-        require(fib_.lookup(address, table) == (expected ? expected->value : 0));
+        demand(fib_.lookup(address, table) == (expected ? expected->value : 0));
         const auto match = fib_.match(address, table);
-        require(match.has_value() == expected.has_value());
-        require(!match || match->first == Prefix::of(address, expected->length));
+        demand(match.has_value() == expected.has_value());
+        demand(!match || match->first == Prefix::of(address, expected->length));
     }
     /// In all tables: what one is told must not show in another.
     void check_around(const Prefix& prefix) const {
-        for (fib::TableId table = 0; table < tables; table++) {
-            require(fib_.find(prefix, table) == oracles_[table].find(prefix));
+        for (fib::TableId table = 0; table < table_count; table++) {
+            demand(fib_.find(prefix, table) == oracles_[table].find(prefix));
             for (const IpAddress& address :
                  {prefix.address, prefix.last(), oracles_[0].previous(prefix.address),
                   oracles_[0].next(prefix.last())})
@@ -151,7 +140,7 @@ class Sequence {
         }
     }
     void check_all(fib::TableId table) const {
-        require(fib_.prefix_count(family_, table) == oracles_[table].size());
+        demand(fib_.prefix_count(family_, table) == oracles_[table].size());
         std::vector<uint32_t> v4;
         std::vector<fib::Ip6Bytes> v6;
         std::vector<fib::GroupId> expected;
@@ -172,18 +161,18 @@ class Sequence {
                 reader.lookup_batch(v4, found, table);
             else
                 reader.lookup_batch(v6, found, table);
-            require(found == expected);
+            demand(found == expected);
         }
     }
     /// Shortest first: what falls to no route needs no wider nodes, so that nothing is refused.
     void clear() {
-        for (fib::TableId table = 0; table < tables; table++) {
+        for (fib::TableId table = 0; table < table_count; table++) {
             auto all = oracles_[table].all();
             std::sort(all.begin(), all.end(),
                       [](const auto& a, const auto& b) { return a.first.length < b.first.length; });
             for (const auto& [prefix, group] : all)
-                require(fib_.erase(prefix, table) == true);
-            require(fib_.prefix_count(family_, table) == 0);
+                demand(fib_.erase(prefix, table) == true);
+            demand(fib_.prefix_count(family_, table) == 0);
         }
     }
 
@@ -191,7 +180,7 @@ class Sequence {
     const std::array<fib::GroupId, 8>& groups_;
     Input& input_;
     Family family_;
-    std::vector<test::LpmOracle> oracles_;
+    std::vector<pktpit::test::LpmOracle> oracles_;
 };
 
 }  // namespace

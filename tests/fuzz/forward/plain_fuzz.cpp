@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "tests/unit/forward/heap_image.h"
+#include "tests/fuzz/forward/router_image.h"
 #include "tests/unit/forward/plain_rig.h"
 
 namespace {
@@ -14,20 +14,11 @@ namespace {
 using namespace pktpit;
 using namespace pktpit::router;
 
-const ImageView& image() {
-    static test::HeapImage memory;
-    static const ImageView view = [] {
-        test::fill_test_router(memory.image(), memory.base());
-        return memory.view();
-    }();
-    return view;
-}
-
-std::vector<test::PlainFrame> frames_of(const uint8_t* data, size_t size) {
-    std::vector<test::PlainFrame> frames;
+std::vector<router::test::PlainFrame> plain_frames(const uint8_t* data, size_t size) {
+    std::vector<router::test::PlainFrame> frames;
     while (size > 3 && frames.size() < PlainBatch::most) {
         const size_t slice = std::min<size_t>({size - 3, data[1], PP_SLICE_BYTES});
-        test::PlainFrame frame;
+        router::test::PlainFrame frame;
         frame.port = static_cast<uint16_t>(1 + data[0] % 4);
         frame.checksum_good = (data[0] & 0x40) != 0;
         frame.vetoed = (data[0] & 0x80) != 0;
@@ -44,15 +35,15 @@ std::vector<test::PlainFrame> frames_of(const uint8_t* data, size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    static std::deque<test::PlainRig> rigs = [] {
-        std::deque<test::PlainRig> all;
-        for (const auto variant : test::cpu_variants())
-            all.emplace_back(image(), variant);
+    static std::deque<router::test::PlainRig> rigs = [] {
+        std::deque<router::test::PlainRig> all;
+        for (const auto variant : router::test::cpu_variants())
+            all.emplace_back(fuzz::router_image(), variant);
         return all;
     }();
-    const auto frames = frames_of(data, size);
+    const auto frames = plain_frames(data, size);
     if (frames.empty()) return 0;
-    for (test::PlainRig& rig : rigs) {
+    for (router::test::PlainRig& rig : rigs) {
         const std::string difference = rig.difference(frames);
         if (!difference.empty()) {
             std::fprintf(stderr, "%s\n", difference.c_str());

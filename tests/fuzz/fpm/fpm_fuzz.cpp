@@ -9,22 +9,20 @@
 
 #include "../../unit/fpm/mirror.h"
 #include "router/fpm/fpm_framer.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router;
 
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-void compare(const FpmTable& table, const FpmMirror& mirror) {
-    require(table.routes() == mirror.routes.size());
-    require(table.bodies().size() == mirror.bodies.size());
-    require(table.stale() <= table.routes());
+void check_against(const FpmTable& table, const FpmMirror& mirror) {
+    demand(table.routes() == mirror.routes.size());
+    demand(table.bodies().size() == mirror.bodies.size());
+    demand(table.stale() <= table.routes());
     for (const auto& [prefix, route] : mirror.routes) {
-        require(table.protocol_of(prefix).has_value());
+        demand(table.protocol_of(prefix).has_value());
         (void)table.resolve(route.first);
     }
 }
@@ -59,10 +57,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             }
             if (frame->empty()) break;
         }
-        compare(table, mirror);
+        check_against(table, mirror);
     }
-    require(table.sweep([] { return true; }));
-    require(table.stale() == 0);
-    compare(table, mirror);
+    demand(table.sweep([] { return true; }));
+    demand(table.stale() == 0);
+    check_against(table, mirror);
     return 0;
 }

@@ -4,52 +4,29 @@
 // them decide as the full table does, no more of them than allowed, and rates stay rates.
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "router/hot/hot_choice.h"
 #include "router/hot/sample_reader.h"
 #include "router/loop/socket_order.h"
+#include "tests/fuzz/demand.h"
+#include "tests/fuzz/input.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
+using pktpit::fuzz::Input;
 using namespace pktpit;
 using namespace pktpit::router;
 
 constexpr size_t budget = 12;
 
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
-
-class Input {
-  public:
-    Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-    [[nodiscard]] bool empty() const { return left_ == 0; }
-    template <class T>
-    T take() {
-        T value{};
-        const size_t count = std::min(sizeof value, left_);
-        std::memcpy(&value, data_, count);
-        data_ += count;
-        left_ -= count;
-        return value;
-    }
-
-  private:
-    const uint8_t* data_;
-    size_t left_;
-};
-
 /// Made once: what an input leaves of it is the next one's beginning, but for routes, which all have their
 /// first groups again, and blocks, which are gone.
 struct Tables {
-    test::TestImage image{test::TestImage::small()};
+    pktpit::test::TestImage image{pktpit::test::TestImage::small()};
     fib::TableId hot = image->add_table().value();
     fib::GroupId groups[3] = {image.add_group(), image.add_group(), image.add_group()};
 };
@@ -61,16 +38,16 @@ Tables& tables() {
 
 /// The full table: routes of both families inside each other, some changed while blocks of them are
 /// installed.
-class Router {
+class FullTable {
   public:
-    Router() {
+    FullTable() {
         routes_.set_budget(budget);
         for (const char* prefix : prefixes)
             set(prefix);
     }
-    ~Router() { routes_.clear(); }
-    Router(const Router&) = delete;
-    Router& operator=(const Router&) = delete;
+    ~FullTable() { routes_.clear(); }
+    FullTable(const FullTable&) = delete;
+    FullTable& operator=(const FullTable&) = delete;
 
     void set(const char* text) {
         const Prefix prefix = *Prefix::parse(text);
@@ -102,7 +79,7 @@ class Router {
                                                "2001:db8:1::/48", "2001:db8:1:2::/64", "0.0.0.0/0"};
 
   private:
-    test::TestImage& image_ = tables().image;
+    pktpit::test::TestImage& image_ = tables().image;
     fib::TableId table_ = tables().hot;
     size_t next_ = 0;
     HotRoutes routes_{*image_, table_};
@@ -126,16 +103,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const auto samples = std::make_unique<pp_samples>();
     samples->packets = samples->taken = 0;
     SampleReader reader;
-    Router router;
+    FullTable table;
     for (int steps = 0; !input.empty() && steps < 2000; steps++) {
         switch (input.take<uint8_t>() % 8) {
             case 0:
             case 1:
-                samples->cells[samples->taken++ % PP_SAMPLES] = Router::destination(input);
+                samples->cells[samples->taken++ % PP_SAMPLES] = FullTable::destination(input);
                 samples->packets += input.take<uint8_t>();
                 break;
             case 2:
-                router.choice().missed(Router::destination(input), input.take<uint16_t>());
+                table.choice().missed(FullTable::destination(input), input.take<uint16_t>());
                 break;
             case 3:
                 samples->packets = input.take<uint64_t>();
@@ -144,16 +121,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 samples->taken = input.take<uint64_t>();
                 break;
             case 5:
-                router.set(Router::prefixes[input.take<uint8_t>() % std::size(Router::prefixes)]);
-                router.check();
+                table.set(FullTable::prefixes[input.take<uint8_t>() % std::size(FullTable::prefixes)]);
+                table.check();
                 break;
             default:
-                const double passed = reader.read(*samples, router.choice());
+                const double passed = reader.read(*samples, table.choice());
                 demand(passed >= 0, "packets are counted upwards");
                 demand(samples->every >= 1, "sampling goes on");
-                router.choice().passed(passed, input.take<uint16_t>());
-                router.choice().tick();
-                router.check();
+                table.choice().passed(passed, input.take<uint16_t>());
+                table.choice().tick();
+                table.check();
         }
     }
     return 0;

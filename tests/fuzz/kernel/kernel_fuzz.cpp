@@ -15,31 +15,29 @@
 #include "router/kernel/nftables.h"
 #include "router/kernel/parse.h"
 #include "router/kernel/socket.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 class Mirror : public KernelListener {
   public:
     void link_changed(const LinkEvent& link, const LinkEvent* before) override {
-        require((before != nullptr) == links.contains(link.ifindex));
+        demand((before != nullptr) == links.contains(link.ifindex));
         links[link.ifindex] = link;
     }
-    void link_removed(const LinkEvent& link) override { require(links.erase(link.ifindex) == 1); }
+    void link_removed(const LinkEvent& link) override { demand(links.erase(link.ifindex) == 1); }
     void neighbour_changed(const NeighbourEvent& neighbour) override {
         neighbours[{neighbour.ifindex, neighbour.address}] = neighbour;
     }
     void neighbour_removed(const NeighbourEvent& neighbour) override {
-        require(neighbours.erase({neighbour.ifindex, neighbour.address}) == 1);
+        demand(neighbours.erase({neighbour.ifindex, neighbour.address}) == 1);
     }
     void route_set(const Prefix& prefix, const KernelRoute& route) override { routes[prefix] = route; }
-    void route_removed(const Prefix& prefix) override { require(routes.erase(prefix) == 1); }
+    void route_removed(const Prefix& prefix) override { demand(routes.erase(prefix) == 1); }
 
     std::map<uint32_t, LinkEvent> links;
     std::map<std::pair<uint32_t, IpAddress>, NeighbourEvent> neighbours;
@@ -47,17 +45,17 @@ class Mirror : public KernelListener {
 };
 
 void compare(const KernelState& state, const Mirror& mirror) {
-    require(state.links().size() == mirror.links.size());
+    demand(state.links().size() == mirror.links.size());
     for (const LinkEvent& link : state.links())
-        require(mirror.links.at(link.ifindex) == link);
-    require(state.neighbours().size() == mirror.neighbours.size());
+        demand(mirror.links.at(link.ifindex) == link);
+    demand(state.neighbours().size() == mirror.neighbours.size());
     size_t routes = 0;
     state.routes().for_each([&](const Prefix& prefix, const KernelRoute& route) {
         ++routes;
         const auto known = mirror.routes.find(prefix);
-        require(known != mirror.routes.end() && known->second == route);
+        demand(known != mirror.routes.end() && known->second == route);
     });
-    require(routes == mirror.routes.size());
+    demand(routes == mirror.routes.size());
 }
 
 }  // namespace

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a profile: an answer without a crash; what was accepted has every constant within its range.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "offload/model/profile.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
-
+using pktpit::fuzz::demand;
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,21 +2,15 @@
 // Any bytes as a topology: an answer without a crash; what was accepted survives being written and read, and
 // is built into a fabric where every device is found by its address.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "offload/model/build.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::model;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 const Profile& profile() {
     static const Profile generic = *Profile::open("generic");

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -18,18 +16,14 @@
 #include "router/loop/control_loop.h"
 #include "router/model/packet_io.h"
 #include "router/model/wire.h"
+#include "tests/fuzz/demand.h"
 #include "tests/unit/forward/heap_image.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 class InputFile {
   public:
@@ -108,10 +102,10 @@ class Router {
         static const model::Profile generic = *model::Profile::open("generic");
         return generic;
     }
-    static test::HeapImage& image() {
-        static test::HeapImage& made = *[] {
-            auto* image = new test::HeapImage;
-            test::fill_test_router(image->image(), image->base());
+    static router::test::HeapImage& image() {
+        static router::test::HeapImage& made = *[] {
+            auto* image = new router::test::HeapImage;
+            router::test::fill_test_router(image->image(), image->base());
             return image;
         }();
         return made;

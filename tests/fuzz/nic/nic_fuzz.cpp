@@ -12,38 +12,14 @@
 #include <vector>
 
 #include "offload/nic/drivers.h"
+#include "tests/fuzz/demand.h"
+#include "tests/fuzz/input.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
+using pktpit::fuzz::Input;
 using namespace pktpit::offload;
-
-[[noreturn]] void wrong() {
-    std::abort();
-}
-void check(bool good) {
-    if (!good) wrong();
-}
-
-class Input {
-  public:
-    Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-    [[nodiscard]] bool empty() const { return size_ == 0; }
-    uint8_t byte() {
-        if (size_ == 0) return 0;
-        size_--;
-        return *data_++;
-    }
-    uint64_t word(unsigned bytes) {
-        uint64_t value = 0;
-        for (unsigned i = 0; i < bytes; i++)
-            value = value << 8 | byte();
-        return value;
-    }
-
-  private:
-    const uint8_t* data_;
-    size_t size_;
-};
 
 /// Until `lying`, it answers as a chip does that comes up well; then with what the fuzzer says.
 class LyingRegisters : public Registers {
@@ -69,7 +45,7 @@ class NoDelay : public Delay {
   public:
     void wait(std::chrono::microseconds time) override {
         waited_ += time;
-        check(waited_ < std::chrono::minutes(10));
+        demand(waited_ < std::chrono::minutes(10));
     }
 
   private:
@@ -87,7 +63,7 @@ class Caller {
         for (const uint32_t slot : free(most))
             buffers.push_back({{0, slot}, 0x10000 + slot * 128U, 0x100000 + slot * 2048U});
         const size_t taken = nic_.fill(buffers);
-        check(taken <= buffers.size());
+        demand(taken <= buffers.size());
         for (size_t i = 0; i < taken; i++)
             move(buffers[i].slot, Owner::caller, Owner::receive);
     }
@@ -95,12 +71,12 @@ class Caller {
         std::vector<RxFrame> frames(batch);
         std::vector<Slot> dropped(batch);
         const auto [received, lost] = nic_.receive(frames, dropped);
-        check(received <= batch && lost <= batch);
+        demand(received <= batch && lost <= batch);
         for (size_t i = 0; i < received; i++) {
-            check(frames[i].header_length <= layout_.header_bytes);
-            check(frames[i].payload_length <= layout_.payload_bytes);
-            check(frames[i].header_length + frames[i].payload_length <= layout_.max_frame);
-            check(frames[i].header_length == 0 ? !frames[i].split : frames[i].header_length >= 14);
+            demand(frames[i].header_length <= layout_.header_bytes);
+            demand(frames[i].payload_length <= layout_.payload_bytes);
+            demand(frames[i].header_length + frames[i].payload_length <= layout_.max_frame);
+            demand(frames[i].header_length == 0 ? !frames[i].split : frames[i].header_length >= 14);
             move(frames[i].slot, Owner::receive, Owner::caller);
         }
         for (size_t i = 0; i < lost; i++)
@@ -111,14 +87,14 @@ class Caller {
         for (const uint32_t slot : free(most))
             frames.push_back({{0, slot}, 0x10000, 0x100000, header, payload});
         const size_t taken = nic_.transmit(frames);
-        check(taken <= frames.size());
+        demand(taken <= frames.size());
         for (size_t i = 0; i < taken; i++)
             move(frames[i].slot, Owner::caller, Owner::transmit);
     }
     void complete(size_t batch) {
         std::vector<Slot> slots(batch);
         const size_t count = nic_.completed(slots);
-        check(count <= batch);
+        demand(count <= batch);
         for (size_t i = 0; i < count; i++)
             move(slots[i], Owner::transmit, Owner::caller);
     }
@@ -126,16 +102,16 @@ class Caller {
         std::vector<Slot> left;
         nic_.stop(left);
         for (const Slot slot : left) {
-            check(slot.region == 0 && slot.index < owners_.size() && owners_[slot.index] != Owner::caller);
+            demand(slot.region == 0 && slot.index < owners_.size() && owners_[slot.index] != Owner::caller);
             owners_[slot.index] = Owner::caller;
         }
-        check(
+        demand(
             std::all_of(owners_.begin(), owners_.end(), [](Owner owner) { return owner == Owner::caller; }));
     }
 
   private:
     void move(Slot slot, Owner from, Owner to) {
-        check(slot.region == 0 && slot.index < owners_.size() && owners_[slot.index] == from);
+        demand(slot.region == 0 && slot.index < owners_.size() && owners_[slot.index] == from);
         owners_[slot.index] = to;
     }
     [[nodiscard]] std::vector<uint32_t> free(size_t most) const {
@@ -221,8 +197,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!nic->reset() || !nic->start(layout, rings, false)) {
         // One that does not come up: the next tells the truth.
         registers.lying = false;
-        check(nic->reset().has_value());
-        check(nic->start(layout, rings, false).has_value());
+        demand(nic->reset().has_value());
+        demand(nic->start(layout, rings, false).has_value());
     }
     Caller caller(*nic, layout);
     while (!input.empty())

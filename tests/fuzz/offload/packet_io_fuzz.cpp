@@ -13,10 +13,14 @@
 
 #include "router/loop/control_loop.h"
 #include "router/vfio/packet_io.h"
+#include "tests/fuzz/demand.h"
+#include "tests/fuzz/input.h"
 #include "tests/unit/forward/heap_image.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
+using pktpit::fuzz::Input;
 using namespace pktpit;
 using namespace pktpit::router;
 using offload::Iova;
@@ -33,35 +37,15 @@ constexpr Iova payloads_iova = 0x20000000;
 constexpr Iova peer_iova = 0x4000000000;
 constexpr uint16_t ports = 4;
 
-void must(bool holds) {
-    if (!holds) std::abort();
-}
-
-class Input {
-  public:
-    Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-    [[nodiscard]] bool empty() const { return size_ == 0; }
-    uint8_t byte() {
-        if (size_ == 0) return 0;
-        size_--;
-        return *data_++;
-    }
-    uint32_t below(uint32_t bound) { return (byte() | byte() << 8U) % bound; }
-
-  private:
-    const uint8_t* data_;
-    size_t size_;
-};
-
 /// Frames that the test router does something with; the fuzzer changes bytes of them.
-const std::vector<test::Buffer>& frames() {
-    static const std::vector<test::Buffer> all = [] {
-        std::vector<test::Buffer> made;
-        const test::Ethernet arriving{.to = test::port1, .from = test::peer};
+const std::vector<router::test::Buffer>& frames() {
+    static const std::vector<router::test::Buffer> all = [] {
+        std::vector<router::test::Buffer> made;
+        const router::test::Ethernet arriving{.to = router::test::port1, .from = router::test::peer};
         for (const char* to : {"10.1.0.9", "10.2.0.9", "10.3.0.9", "10.14.0.9", "192.0.2.1", "172.16.0.1"})
-            made.push_back(test::frame(arriving, test::Ipv4{.destination = to}));
+            made.push_back(router::test::frame(arriving, router::test::Ipv4{.destination = to}));
         for (const char* to : {"2001:db8:1::9", "2001:db8:3::9", "2001:db8:ff::1"})
-            made.push_back(test::frame(arriving, test::Ipv6{.destination = to}));
+            made.push_back(router::test::frame(arriving, router::test::Ipv6{.destination = to}));
         made.emplace_back(128);
         return made;
     }();
@@ -90,8 +74,8 @@ class FuzzedNic : public offload::Nic {
     size_t fill(std::span<const RxBuffer> buffers) override {
         const size_t taken = std::min<size_t>(buffers.size(), input_.below(20));
         for (const RxBuffer& buffer : buffers.first(taken)) {
-            must(buffer.header >= cells_iova + 64 &&
-                 buffer.header + 192 <= cells_iova + (main_slots + peer_slots) * header_cell_bytes);
+            demand(buffer.header >= cells_iova + 64 &&
+                   buffer.header + 192 <= cells_iova + (main_slots + peer_slots) * header_cell_bytes);
             rx_.push_back(buffer.slot);
         }
         return taken;
@@ -125,13 +109,13 @@ class FuzzedNic : public offload::Nic {
         const size_t taken = std::min(frames.size(), room);
         for (const TxFrame& frame : frames.first(taken)) {
             const Iova cells_end = cells_iova + (main_slots + peer_slots) * header_cell_bytes;
-            must(frame.header >= cells_iova && frame.header + frame.header_length <= cells_end);
-            must(frame.header / header_cell_bytes ==
-                 (frame.header + frame.header_length - 1) / header_cell_bytes);
+            demand(frame.header >= cells_iova && frame.header + frame.header_length <= cells_end);
+            demand(frame.header / header_cell_bytes ==
+                   (frame.header + frame.header_length - 1) / header_cell_bytes);
             const bool peer = frame.slot.region == SlotMemory::peer_memory;
-            must(frame.slot.index < (peer ? peer_slots : main_slots));
-            must(frame.payload == (peer ? peer_iova : payloads_iova) + frame.slot.index * slot_bytes);
-            must(frame.payload_length <= slot_bytes);
+            demand(frame.slot.index < (peer ? peer_slots : main_slots));
+            demand(frame.payload == (peer ? peer_iova : payloads_iova) + frame.slot.index * slot_bytes);
+            demand(frame.payload_length <= slot_bytes);
             tx_.push_back(frame.slot);
         }
         return taken;
@@ -177,12 +161,12 @@ std::unique_ptr<offload::PeerMemory> make_peer(const std::shared_ptr<offload::Dm
     backing.file = Fd(memfd_create("pktpit-fuzz", MFD_CLOEXEC));
     backing.bytes = peer_slots * slot_bytes;
     backing.bus_address = peer_iova;
-    must(ftruncate(backing.file.get(), peer_slots * slot_bytes) == 0);
+    demand(ftruncate(backing.file.get(), peer_slots * slot_bytes) == 0);
     offload::MemorySource source;
     source.kind = offload::MemoryKind::pci_bar;
     auto peer = std::make_unique<offload::PeerMemory>(source, std::move(backing));
-    must(peer->get_pages().has_value() && peer->map_for(domain, peer_iova).has_value() &&
-         peer->seal(true).has_value());
+    demand(peer->get_pages().has_value() && peer->map_for(domain, peer_iova).has_value() &&
+           peer->seal(true).has_value());
     return peer;
 }
 
@@ -215,9 +199,9 @@ struct Machine {
         return all;
     }
     static const ImageView& image() {
-        static test::HeapImage memory;
+        static router::test::HeapImage memory;
         static const ImageView view = [] {
-            test::fill_test_router(memory.image(), memory.base());
+            router::test::fill_test_router(memory.image(), memory.base());
             return memory.view();
         }();
         return view;
@@ -243,7 +227,7 @@ struct Machine {
         const auto were = there;
         for (uint16_t id = 1; id <= ports; id++)
             if (there[id]) take_away(id);
-        must(peer->revoke().has_value());
+        demand(peer->revoke().has_value());
         slots->drop_peer();
         for (uint16_t id = 1; id <= ports; id++)
             if (were[id]) put(id);
@@ -252,7 +236,7 @@ struct Machine {
         size_t count = slots->free(0) + (slots->has(1) ? slots->free(1) : 0);
         for (const FuzzedNic& nic : nics)
             count += nic.held();
-        must(count == main_slots + (slots->has(1) ? peer_slots : 0));
+        demand(count == main_slots + (slots->has(1) ? peer_slots : 0));
     }
     void step() {
         const uint8_t what = input.byte() % 16;
@@ -268,7 +252,7 @@ struct Machine {
             (void)io->send(id, frame);
         } else if (what == 4) {
             queue.pop(input.byte(), [](const pp_punt& head, std::span<uint8_t> frame) {
-                must(frame.size() == head.frame_length && head.port <= ports);
+                demand(frame.size() == head.frame_length && head.port <= ports);
             });
         } else {
             (void)loop->turn();

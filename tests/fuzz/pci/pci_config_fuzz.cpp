@@ -2,28 +2,22 @@
 // Any bytes as configuration spaces: the first two say where to cut, the pieces are a root port, a switch and
 // two functions below it. What is parsed lies in the ranges that the specification has.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "offload/pci/path_links.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::offload;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 bool is_payload_size(unsigned bytes) {
     return bytes >= 128 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
 }
 
-void look_at(const ConfigSpace& config) {
+void look_at_space(const ConfigSpace& config) {
     if (const auto pcie = PcieCapability::parse(config)) {
         demand(
             is_payload_size(pcie->mps) && is_payload_size(pcie->mps_supported) && is_payload_size(pcie->mrrs),
@@ -51,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                     up + "/0000:02:00.0/0000:03:00.0", up + "/0000:02:01.0/0000:04:00.0"}) {
         const size_t at = std::min(snapshot.functions.size() * piece, bytes.size());
         const std::string config(bytes.substr(at, piece));
-        look_at(ConfigSpace(config));
+        look_at_space(ConfigSpace(config));
         snapshot.functions.push_back(
             {path, config, {{"iommu_group", "1"}, {"resource", "0x100000 0x1fffff 0x14220c"}}});
     }

@@ -2,21 +2,15 @@
 // Any bytes as a recorded PCI tree: an answer without a crash; what was accepted survives being written and
 // read, and between any two of its functions a path is found that starts, ends and turns where it says.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "offload/pci/path_links.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::offload;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 void look_at(const PciTree& tree, const PciFunction& from, const PciFunction& to) {
     const PciPath path = find_path(tree, from.address, to.address);

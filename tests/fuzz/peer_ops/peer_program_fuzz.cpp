@@ -2,23 +2,17 @@
 // Any bytes as a peer program: an answer without a crash. What is decoded survives being written and read;
 // what is verified reaches nothing but what is registered, tried address by address for places in the ring.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "offload/peer_ops/codec.h"
 #include "offload/peer_ops/verifier.h"
+#include "tests/fuzz/demand.h"
 #include "tests/unit/peer_ops/test_nic.h"
 #include "tests/unit/peer_ops/test_ring.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit::offload;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 /// A second opinion, from the windows alone.
 bool allowed(const PeerWindows& windows, uint64_t address, uint64_t bytes, const PeerOperation& operation) {
@@ -64,7 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     demand(std::ranges::equal(bytes, std::as_bytes(std::span(data, size))),
            "what was read is what is written");
     for (const bool forwards : {false, true}) {
-        const PeerWindows windows = forwards ? test::forwarding_windows() : test::windows();
+        const PeerWindows windows =
+            forwards ? pktpit::offload::test::forwarding_windows() : pktpit::offload::test::windows();
         const auto good = verify(*program, windows, {.most_copied = 4096, .forwards = forwards});
         if (good)
             demand_all_allowed(*program, windows);

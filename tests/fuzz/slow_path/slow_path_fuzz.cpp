@@ -10,9 +10,13 @@
 
 #include "fib/image.h"
 #include "router/slow_path/slow_path.h"
+#include "tests/fuzz/demand.h"
+#include "tests/fuzz/input.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
+using pktpit::fuzz::Input;
 using namespace pktpit;
 using namespace pktpit::router;
 
@@ -104,31 +108,6 @@ class RawImage {
     bool overwritten_ = false;
 };
 
-/// Takes the input apart from the front.
-class Input {
-  public:
-    Input(const uint8_t* data, size_t size) : rest_(data, size) {}
-    [[nodiscard]] bool empty() const { return rest_.empty(); }
-    uint8_t byte() {
-        if (rest_.empty()) return 0;
-        const uint8_t value = rest_[0];
-        rest_ = rest_.subspan(1);
-        return value;
-    }
-    std::span<const uint8_t> bytes(size_t count) {
-        const auto taken = rest_.first(std::min(count, rest_.size()));
-        rest_ = rest_.subspan(taken.size());
-        return taken;
-    }
-
-  private:
-    std::span<const uint8_t> rest_;
-};
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
 /// Answers from the input, so that the fuzzer finds the combinations.
 class Environment : public SlowPathEnvironment {
   public:
@@ -144,7 +123,7 @@ class Environment : public SlowPathEnvironment {
             size += part.size();
         }
         sink = read;
-        require(size >= 34 && size <= 70000);
+        demand(size >= 34 && size <= 70000);
         return (answers & 1) == 0;
     }
     void resolve(uint16_t interface, const IpAddress& next_hop) override { asked = {interface, next_hop}; }
@@ -291,6 +270,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             name == "neighbour_interface_gone")
             ended += value;
     }
-    require(waited == ended);
+    demand(waited == ended);
     return 0;
 }

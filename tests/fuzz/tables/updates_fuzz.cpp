@@ -13,15 +13,15 @@ namespace {
 
 using namespace pktpit;
 
-struct Seen {
+struct SeenUpdate {
     uint64_t microseconds;
     Prefix prefix;
     std::string next_hop;
-    bool operator==(const Seen&) const = default;
+    bool operator==(const SeenUpdate&) const = default;
 };
 
-std::vector<Seen> read_again(const std::string& written) {
-    std::vector<Seen> seen;
+std::vector<SeenUpdate> read_again(const std::string& written) {
+    std::vector<SeenUpdate> seen;
     const auto result = fib::read_updates_bytes(written, "again", {}, [&](const fib::Update& update, size_t) {
         seen.push_back({update.microseconds, update.prefix, std::string(update.next_hop)});
         return Result<void>{};
@@ -34,7 +34,7 @@ std::vector<Seen> read_again(const std::string& written) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-    std::vector<Seen> seen;
+    std::vector<SeenUpdate> seen;
     std::string text, json;
     size_t last = 0;
     bool plain = true;

@@ -3,25 +3,19 @@
 // counters are whose, groups of workers. Must hold: nothing is read beyond what is there, and what is taken
 // is within the bounds that those who take it count on.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string_view>
 
 #include "fib/layout.h"
 #include "router/xdp/pinned_values.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
+using pktpit::fuzz::demand;
 using namespace pktpit;
 using namespace pktpit::router;
-
-void demand(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what);
-    std::abort();
-}
 
 void look_at_image(std::span<const uint8_t> bytes) {
     const auto ports = ports_of_image(std::as_bytes(bytes));
@@ -63,7 +57,7 @@ void look_at_group(std::span<const uint8_t> bytes) {
     std::memcpy(&group, bytes.data(), std::min(bytes.size(), sizeof group));
     const SumSlots slots = slots_of(group);
     demand(slots.first <= PP_SUM_SLOTS && slots.count <= PP_SUM_SLOTS - slots.first, "slots are there");
-    if (group.slots <= PP_SUM_SLOTS && group.first_slot <= PP_SUM_SLOTS - group.slots)
+    if (group.slots <= PP_SUM_SLOTS && group.first_slot <= PP_SUM_SLOTS - uint32_t{group.slots})
         demand(slots.first == group.first_slot && slots.count == group.slots,
                "slots that are there are its own");
 }

@@ -45,7 +45,7 @@ class Accesses:
     def begin(self):
         """From here on they are counted, for as long as the machine runs: QEMU 7.2 does not survive that a plugin ends it."""
         struct.pack_into("<Q", self.counts, WANTED, 1)
-        wait_for(self.is_counting, 20, "the plugin begins to count")
+        wait_for(self.is_counting, "the plugin begins to count")
         middle, last = self._find(self.mebibytes // 2), self._find(self.mebibytes - 1)
         assert last - middle == self.mebibytes - 1 - self.mebibytes // 2, "the BAR does not lie in one piece"
         self.end = last + 1

@@ -64,7 +64,7 @@ class Routers:
         self.bench, self.progress = bench, progress
         self.current = None
 
-    def want(self, machine, memory, world, environment="", **options):
+    def want(self, machine, memory, world, environment=""):
         """A router on this machine with its payloads in this memory and this world's routes."""
         router = self.bench.router(machine, memory, world, environment)
         if self.current and self.current.what == router.what and self.current.running():
@@ -72,7 +72,7 @@ class Routers:
         self.stop()
         self.current = router
         began = time.monotonic()
-        router.start(**options)
+        router.start()
         self.progress(f"a router with its payloads in {memory} is up after {time.monotonic() - began:.1f} s")
         return router
 

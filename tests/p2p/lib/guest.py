@@ -5,6 +5,8 @@ import json
 import socket
 import time
 
+from lib.waiting import DEADLINE
+
 
 class CommandFailed(AssertionError):
     pass
@@ -17,16 +19,16 @@ class Guest:
         self.buffer = b""
         self.number = 0
 
-    def wait_ready(self, deadline, alive):
+    def wait_ready(self, alive):
         """The guest has booted. `alive` raises when the machine is gone."""
-        end = time.monotonic() + deadline
+        end = time.monotonic() + DEADLINE
         while self._line(end, alive).strip() != b"@ready":
             pass
 
-    def run(self, command, check=True, deadline=20.0):
+    def run(self, command, check=True):
         """(status, output) of a shell command; its output comes when it has ended."""
         self.number += 1
-        end = time.monotonic() + deadline
+        end = time.monotonic() + DEADLINE
         self.socket.sendall(f"{self.number} {command}\n".encode())
         while True:
             words = self._line(end, what=command).split()
@@ -48,15 +50,15 @@ class Guest:
     def json(self, command, **options):
         return json.loads(self.output(command, **options))
 
-    def wait_for(self, command, deadline, what=None):
+    def wait_for(self, command, what=None):
         """Repeats a command until it succeeds; its output."""
-        end = time.monotonic() + deadline
+        end = time.monotonic() + DEADLINE
         while True:
-            status, output = self.run(command, check=False, deadline=deadline)
+            status, output = self.run(command, check=False)
             if status == 0:
                 return output
             if time.monotonic() > end:
-                raise AssertionError(f"{what or command} did not happen within {deadline:g} s; last said: {output}")
+                raise AssertionError(f"{what or command} did not happen within {DEADLINE} s; last said: {output}")
             time.sleep(0.05)
 
     def _line(self, end, alive=lambda: None, what="the guest"):

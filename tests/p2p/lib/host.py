@@ -33,7 +33,7 @@ def ping(machine, port, family, size=56):
     packet = IP(**addresses) / ICMP(id=7, seq=port) if family == 4 else IPv6(**addresses) / ICMPv6EchoRequest(id=7, seq=port)
     machine.wires[port].send(bytes(Ether(src=theirs, dst=ours) / packet / Raw(data)))
     start = 42 if family == 4 else 62
-    reply = Ether(machine.wires[port].receive(lambda frame: frame[start:start + size] == data, 20, f"an echo reply of {size} bytes"))
+    reply = Ether(machine.wires[port].receive(lambda frame: frame[start:start + size] == data, f"an echo reply of {size} bytes"))
     assert (reply.src, reply.dst) == (ours, theirs)
     if family == 4:
         return reply[ICMP].type == 0 and reply[IP].src == addresses["dst"]
@@ -57,7 +57,7 @@ def error_about(machine, port, family, sent):
         return (frame[12:14] == sent[12:14] and frame[start] in (1, 3, 11) and len(quoted) >= (28 if family == 4 else 48)
                 and all(quoted[i] == packet[i] for i in range((28 if family == 4 else 48)) if i not in changed))
 
-    frame = machine.wires[port].receive(about, 20, "an ICMP error")
+    frame = machine.wires[port].receive(about, "an ICMP error")
     assert frame[:12] == host_mac(port, SENDER) + mac(port)
     if family == 4:
         length = int.from_bytes(frame[16:18], "big")

@@ -38,7 +38,7 @@ class KernelRouter:
         self.guest.run("cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding; echo 0 > ipv4/icmp_ratelimit; "
                        "echo 0 > ipv4/route/error_cost; echo 0 > ipv6/icmp/ratelimit; "
                        "for f in /proc/sys/net/ipv4/conf/*/rp_filter /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 > $f; done")
-        self.guest.run("for file in /etc/kernel/*; do iproute -batch $file || exit; done", deadline=120)
+        self.guest.run("for file in /etc/kernel/*; do iproute -batch $file || exit; done")
 
     def stop(self):
         pass

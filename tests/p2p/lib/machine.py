@@ -55,12 +55,12 @@ class Machine:
         with open(self.directory / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True, preexec_fn=_die_with_parent)
-        wait_for(lambda: self.alive() and (self.directory / "qmp").exists(), 20, "QEMU's start")
+        wait_for(lambda: self.alive() and (self.directory / "qmp").exists(), "QEMU's start")
         self.qmp = Qmp(self.directory / "qmp")
         self.guest = Guest(self.directory / "commands")
         for wire in self.wires:
             wire.connect()
-        self.guest.wait_ready(60, self.alive)
+        self.guest.wait_ready(self.alive)
         self.boot_seconds = time.monotonic() - began
 
     def alive(self):

@@ -45,7 +45,7 @@ class PeerDevice:
             self.process = subprocess.Popen([PROGRAM, "--memory", self.machine.directory / "bar", "--qtest",
                                              self.machine.directory / "qtest", "--reach", *words], stdout=log, stderr=log)
         before = self.word(TURNS)
-        wait_for(lambda: self.word(TURNS) != before or self.process.poll() is not None, 10, "the peer device's first turn")
+        wait_for(lambda: self.word(TURNS) != before or self.process.poll() is not None, "the peer device's first turn")
         assert self.process.poll() is None, self.log()
 
     def word(self, offset):
@@ -107,19 +107,19 @@ class PeerDevice:
         self.set_word(SERIAL, serial + 1)
         self.memory[offset:offset + len(content)] = content
         self.set_word(SERIAL, serial + 2)
-        wait_for(self.ready, 10, "the peer device has loaded the table")
+        wait_for(self.ready, "the peer device has loaded the table")
 
-    def turn(self, deadline=10):
+    def turn(self):
         """A whole turn of the device has passed."""
         before = self.word(TURNS)
-        wait_for(lambda: self.word(TURNS) >= before + 2, deadline, "a turn of the peer device")
+        wait_for(lambda: self.word(TURNS) >= before + 2, "a turn of the peer device")
 
     def log(self):
         return (self.machine.directory / "peer.log").read_text()
 
     def stand_still(self):
         self.process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: _state(self.process.pid) == "T", 5, "the peer device stands still")
+        wait_for(lambda: _state(self.process.pid) == "T", "the peer device stands still")
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)

@@ -25,10 +25,10 @@ class PktpitRouter:
         self.expected = sum(len(routes) for routes in world.table.routes.values())
         self.pid, self.settled = None, False
 
-    def start(self, deadline=40.0):
+    def start(self):
         """Started, its ports up, its routes in place."""
         self.launch()
-        self.wait_ready(deadline)
+        self.wait_ready()
 
     def launch(self):
         self.settled = False
@@ -36,12 +36,12 @@ class PktpitRouter:
         self.guest.run(f"nvme=/sys/bus/pci/devices/{NVME}/driver; [ ! -e $nvme ] || echo {NVME} > $nvme/unbind")
         daemon = f"echo $$ >{PID}; exec env {self.environment} pktpitd --config {self.file}"
         self.guest.run(f"rm -f {PID} {STATUS}; (sh -c '{daemon}' >>{LOG} 2>&1; echo $? >{STATUS}) &")
-        self.pid = int(self.guest.wait_for(f"cat {PID} | grep .", 5))
+        self.pid = int(self.guest.wait_for(f"cat {PID} | grep ."))
 
     def running(self):
         return self.pid is not None and self.guest.run(f"[ ! -s {STATUS} ]", check=False)[0] == 0
 
-    def wait_ready(self, deadline):
+    def wait_ready(self):
         """Asks the kernel, not `pktpit`: the tool's start is what costs most in an emulated machine. A daemon that was
         killed has left its socket: only one that somebody listens on counts."""
         carriers = " ".join(f"/sys/class/net/p{port}/carrier" for port in range(PORTS))
@@ -54,12 +54,12 @@ class PktpitRouter:
                 raise AssertionError(f"pktpitd ended at its start:\n{self.log()}")
             return said.strip() == "ready"
 
-        wait_for(event, deadline, "the daemon's ports are up", 0.1)
-        wait_for(self._has_its_routes, deadline, f"{self.expected} routes are in place")
+        wait_for(event, "the daemon's ports are up", 0.1)
+        wait_for(self._has_its_routes, f"{self.expected} routes are in place")
         # A NIC's link comes up when it likes, and its event is read after that.
-        wait_for(lambda: all(port["up"] for port in self.show("ports")["ports"]), deadline, "the daemon has seen all links")
+        wait_for(lambda: all(port["up"] for port in self.show("ports")["ports"]), "the daemon has seen all links")
         # Routes by a link that came up late are put into the FIB in turns.
-        wait_for(self.all_in_fib, deadline, "all routes are in the FIB")
+        wait_for(self.all_in_fib, "all routes are in the FIB")
 
     def _has_its_routes(self):
         try:
@@ -71,7 +71,7 @@ class PktpitRouter:
         """The kernel has found its IPv6 addresses free to use (RFC 4862 5.4): before, it does not answer for them."""
         if self.settled:
             return
-        self.guest.wait_for("! awk '{print $5}' /proc/net/if_inet6 | grep -q '^[4-7c-f]'", 10, "duplicate address detection")
+        self.guest.wait_for("! awk '{print $5}' /proc/net/if_inet6 | grep -q '^[4-7c-f]'", "duplicate address detection")
         self.settled = True
 
     def show(self, what):
@@ -89,8 +89,11 @@ class PktpitRouter:
         return sum(port["nic"]["hardware_split"] for port in self.counters()["ports"].values())
 
     def all_in_fib(self):
-        """Also those of a link that came up late, which go there a piece at a time."""
-        return sum(self.show("memory")["fib"]["prefixes"].values()) >= self.expected
+        """Also those of a link that came up late, which go there a piece at a time. Asked of each: the FIB's size counts the
+        router's own prefixes, too, and is as expected some routes before the last."""
+        families = self.show("routes/summary").values()
+        return (sum(family["sources"]["config"]["best"] for family in families) >= self.expected
+                and all(family["installed"] == family["prefixes"] for family in families))
 
     def routes(self):
         return self.show("routes?limit=1")["total"]
@@ -98,21 +101,25 @@ class PktpitRouter:
     def kill(self):
         """kill -9, and gone."""
         self.guest.run(f"kill -9 {self.pid}")
-        self._wait_gone(10)
+        self._wait_gone()
 
     def stop(self):
         """SIGTERM; a daemon that does not end well is a failure."""
         if self.running():
             self.guest.run(f"kill {self.pid}")
-            status = self._wait_gone(15)
+            status = self._wait_gone()
             if status != 0:
                 raise AssertionError(f"pktpitd ended with {status} on SIGTERM:\n{self.log()}")
         self.pid = None
 
-    def _wait_gone(self, deadline):
+    def _wait_gone(self):
         """Its exit status, as the shell gives it."""
-        wait_for(lambda: not self.running(), deadline, "the daemon's end", 0.05)
+        wait_for(lambda: not self.running(), "the daemon's end", 0.05)
         return int(self.guest.output(f"cat {STATUS}"))
+
+    def said(self, words):
+        """How often the log has them, of all daemons."""
+        return int(self.guest.output(f"grep -c '{words}' {LOG}; true"))
 
     def log(self, lines=60):
         return self.guest.run(f"tail -n {lines} {LOG}", check=False)[1]

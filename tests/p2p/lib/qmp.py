@@ -4,11 +4,13 @@
 import json
 import socket
 
+from lib.waiting import DEADLINE
+
 
 class Qmp:
-    def __init__(self, path, deadline=20.0):
+    def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(deadline)
+        self.socket.settimeout(DEADLINE)
         self.socket.connect(str(path))
         self.lines = self.socket.makefile("r")
         self._answer("QMP")

@@ -6,20 +6,24 @@ as a header slice is without it. Its UDP ports, four random bytes, with the send
 headers are found by. Each frame has a tag of 16 bytes: the marker, its number, and four random bytes.
 """
 
+import itertools
 import random
 import select
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 from lib.packets import packed, udp4, udp6
 from lib.routes import host_address, host_mac
 from lib.topology import PORTS, mac
+from lib.waiting import wait_for
 
 SENDER = 200  # host number of who sends, on every link
 SMALLEST, LARGEST = 60, 1514  # without FCS
 SIZES = (SMALLEST, 61, 64, 110, 124, 252, 253, 508, 509, 1020, 1021, 1513, LARGEST)
 HEADERS = {4: 42, 6: 62}
+IPV4 = b"\x08\x00"
 TAG = 16
 
 
@@ -40,6 +44,14 @@ class Outcome:
     others: int = 0  # frames without a tag of this burst
     seconds: float = 0.0
     missing: list = field(default_factory=list)
+
+
+def assert_all_right(outcome, count):
+    """All came out, each once, where and as they should."""
+    found = outcome.good, outcome.twice, len(outcome.wrong), len(outcome.missing)
+    where = Counter(f"{'IPv4' if frame.sent[12:14] == IPV4 else 'IPv6'} p{frame.ingress} to p{frame.egress}" for frame in outcome.missing)
+    assert found == (count, 0, 0, 0), (f"right, twice, wrong, missing: {found} of {count}; missing: {dict(where)}; the first that is "
+                                       f"wrong: {outcome.wrong[:1]}, and missing: {outcome.missing[:1]}")
 
 
 class Burst:
@@ -90,14 +102,14 @@ class Burst:
 
     def tag_of(self, frame):
         """The tag of an arrived frame, or None if it is none of ours, be it the quote in an ICMP error."""
-        start = HEADERS.get({b"\x08\x00": 4, b"\x86\xdd": 6}.get(frame[12:14]), 0)
+        start = HEADERS.get({IPV4: 4, b"\x86\xdd": 6}.get(frame[12:14]), 0)
         tag = frame[start:start + TAG]
         return tag if start and tag in self.frames else None
 
 
-def exchange(wires, burst, window=192, patience=20.0, progress=None, sent=False):
-    """Sends a burst, at most `window` frames in flight, and takes what comes until all is there or nothing has come
-    for `patience` seconds. `sent`: it is on its way already."""
+def exchange(wires, burst, window=192, patience=60.0, progress=None, sent=False):
+    """Sends a burst, at most `window` frames in flight: what arrives makes room for more. Takes what comes until all is there
+    or nothing has come for `patience` seconds. `sent`: it is on its way already."""
     began = latest = time.monotonic()
     outcome, waiting = Outcome(), dict(burst.frames)
     queue = [] if sent else list(burst.frames.values())[::-1]
@@ -128,15 +140,23 @@ def flood(wires, burst):
 
 
 class Load:
-    """Frames into all ports for as long as this lasts."""
+    """Frames into all ports for as long as this lasts, at most `window` in flight. A router that starts anew loses what it was
+    sent, so they count as lost when none comes out for a moment."""
 
-    def __init__(self, wires, burst):
-        self.wires, self.burst, self.ended = wires, burst, threading.Event()
+    def __init__(self, wires, burst, window=192):
+        self.wires, self.burst, self.window, self.ended = wires, burst, window, threading.Event()
         self.thread = threading.Thread(target=self.send)
 
     def send(self):
+        frames, in_flight = itertools.cycle(self.burst.frames.values()), 0
         while not self.ended.is_set():
-            flood(self.wires, self.burst)
+            for frame in itertools.islice(frames, self.window - in_flight):
+                in_flight += self.wires[frame.ingress].try_send(frame.sent)
+            if not select.select(self.wires, [], [], 0.1)[0]:
+                in_flight = 0
+            for wire in self.wires:
+                while (frame := wire.take()) is not None:
+                    in_flight = max(0, in_flight - (self.burst.tag_of(frame) is not None))
 
     def __enter__(self):
         self.thread.start()
@@ -146,11 +166,10 @@ class Load:
         self.thread.join()
 
 
-def drain(wires, quiet=0.3):
-    """Takes what comes until nothing has come for `quiet` seconds."""
-    while select.select(wires, [], [], quiet)[0]:
-        for wire in wires:
-            wire.drain()
+def wait_until_free(wires, burst):
+    """What was sent earlier into the ports has come out, or was dropped: ports take frames in their order, and these have all
+    come through. While others are in the way these may be displaced, so they are sent until they are not."""
+    wait_for(lambda: not exchange(wires, burst, patience=1).missing, "the way is free")
 
 
 def _settle(wires, outcome, burst, waiting, quiet=0.3):

@@ -5,6 +5,8 @@ import select
 import socket
 import time
 
+from lib.waiting import DEADLINE
+
 
 class NothingReceived(AssertionError):
     pass
@@ -36,12 +38,12 @@ class Wire:
         except BlockingIOError:
             return False
 
-    def send(self, *frames, deadline=5.0):
-        end = time.monotonic() + deadline
+    def send(self, *frames):
+        end = time.monotonic() + DEADLINE
         for frame in frames:
             while not self.try_send(frame):
                 if time.monotonic() > end:
-                    raise AssertionError(f"{self.name} takes no frame for {deadline} s")
+                    raise AssertionError(f"{self.name} takes no frame for {DEADLINE} s")
                 select.select([], [self.socket], [], 0.1)
 
     def take(self):
@@ -59,10 +61,10 @@ class Wire:
         self.pull()
         self.pending.clear()
 
-    def receive(self, match=lambda frame: True, deadline=20.0, what="a matching frame"):
+    def receive(self, match=lambda frame: True, what="a matching frame"):
         """The first frame for which `match` holds, taken out. All others stay for later calls, in order."""
         looked_at = 0
-        end = time.monotonic() + deadline
+        end = time.monotonic() + DEADLINE
         while True:
             self.pull()
             for index in range(looked_at, len(self.pending)):
@@ -72,7 +74,7 @@ class Wire:
             left = end - time.monotonic()
             if left <= 0:
                 latest = ", ".join(frame[:80].hex() for frame in self.pending[-5:]) or "nothing"
-                raise NothingReceived(f"{self.name}: {what} did not come in {deadline:g} s; came instead: {latest}")
+                raise NothingReceived(f"{self.name}: {what} did not come in {DEADLINE} s; came instead: {latest}")
             select.select([self.socket], [], [], left)
 
     def close(self):

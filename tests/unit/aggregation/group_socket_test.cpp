@@ -10,6 +10,8 @@
 
 #include <vector>
 
+#include "tests/until.h"
+
 namespace pktpit::router {
 namespace {
 
@@ -37,8 +39,7 @@ TEST(GroupSocket, answers_from_the_address_that_was_asked) {
     // Connected: what comes from another address than 127.0.0.9 does not reach it.
     const Client client(0x7f000009, port_of(*opened));
     ASSERT_EQ(send(client.socket.get(), "hello", 5, 0), 5);
-    pollfd ready{opened->descriptor(), POLLIN, 0};
-    ASSERT_EQ(poll(&ready, 1, 5000), 1);
+    ASSERT_TRUE(pktpit::test::readable(opened->descriptor()));
     std::vector<uint8_t> heard;
     opened->receive(8, [&](const WorkerPeer& peer, std::span<const uint8_t> datagram) {
         heard.assign(datagram.begin(), datagram.end());
@@ -46,8 +47,7 @@ TEST(GroupSocket, answers_from_the_address_that_was_asked) {
         opened->send(peer, datagram);
     });
     EXPECT_EQ(heard, (std::vector<uint8_t>{'h', 'e', 'l', 'l', 'o'}));
-    ready.fd = client.socket.get();
-    ASSERT_EQ(poll(&ready, 1, 5000), 1);
+    ASSERT_TRUE(pktpit::test::readable(client.socket.get()));
     char answer[8]{};
     EXPECT_EQ(recv(client.socket.get(), answer, sizeof answer, 0), 5);
 }

@@ -9,6 +9,7 @@
 
 #include "allreduce/bfp16_message.h"
 #include "allreduce/stream.h"
+#include "tests/sanitized.h"
 #include "tests/unit/allreduce/bfp16_reference.h"
 #include "tests/unit/allreduce/naive_router.h"
 
@@ -86,7 +87,9 @@ TEST(Bfp16, no_sum_of_mantissas_overflows_whatever_the_number_of_workers) {
 }
 
 TEST(Bfp16, sums_are_those_of_the_definition_and_the_same_bits_at_each_worker) {
+    pktpit::test::Sparing sparing;
     for (uint32_t seed = 1; seed <= 40; seed++) {
+        if (sparing.skips()) continue;
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
         const auto workers = static_cast<uint16_t>(seed % 10 == 0 ? 64 : 1 + random() % 8);

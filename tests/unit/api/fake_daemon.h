@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "router/api/control.h"
+#include "tests/until.h"
 
-namespace pktpit::router::testing {
+namespace pktpit::router::test {
 
 /// Runs closures on its one thread until it ends; pause() holds them back.
 class Loop {
@@ -33,10 +34,10 @@ class Loop {
         paused_ = paused;
         changed_.notify_all();
     }
-    /// Waits until `count` closures are queued; false after 10 s.
+    /// Waits until `count` closures are queued.
     bool wait_for_queued(size_t count) {
         std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return queue_.size() >= count; });
+        return changed_.wait_for(lock, pktpit::test::patience, [&] { return queue_.size() >= count; });
     }
     void finish() {
         {
@@ -104,10 +105,12 @@ class FakeControl final : public Control {
     config::Errors refuse_reload;
     bool reload_unchanged = true;
     bool explode = false;
+    std::function<void()> at_call;
 
     nlohmann::json note(const std::string& call) {
         calls.push_back(call);
         threads.push_back(std::this_thread::get_id());
+        if (at_call) at_call();
         if (explode) throw std::runtime_error("boom");
         return answer;
     }
@@ -226,4 +229,4 @@ class FakeControl final : public Control {
     ReloadRefusal::Why reload_why = ReloadRefusal::Why::wrong;
 };
 
-}  // namespace pktpit::router::testing
+}  // namespace pktpit::router::test

@@ -15,7 +15,7 @@
 #include "router/api/server.h"
 #include "tests/unit/api/fake_daemon.h"
 
-namespace pktpit::router::testing {
+namespace pktpit::router::test {
 
 using namespace std::chrono_literals;
 
@@ -32,7 +32,7 @@ class TemporaryDirectory {
     std::string path_;
 };
 
-/// A raw client connection; every read gives up after 20 s.
+/// A raw client connection; a read gives up only on what hangs.
 class RawClient {
   public:
     explicit RawClient(const std::string& path)
@@ -62,8 +62,7 @@ class RawClient {
         std::string all;
         char buffer[65536];
         for (;;) {
-            pollfd entry{descriptor_, POLLIN, 0};
-            if (::poll(&entry, 1, 20'000) <= 0) return all + "\n<timed out>";
+            if (!pktpit::test::readable(descriptor_)) return all + "\n<timed out>";
             const ssize_t count = ::recv(descriptor_, buffer, sizeof(buffer), 0);
             if (count <= 0) return all;
             all.append(buffer, static_cast<size_t>(count));
@@ -99,7 +98,10 @@ class ServerTest : public ::testing::Test {
     ApiServer::Executor executor() {
         return [this](std::function<void()> work) { loop.post(std::move(work)); };
     }
-    void start(const ApiServer::Limits& limits = {}) {
+    /// What is waited for in vain lasts longer than a test may.
+    static constexpr ApiServer::Limits endless{
+        .patience = 24h, .request_time = 24h, .idle_time = 24h, .write_progress = 24h};
+    void start(const ApiServer::Limits& limits = endless) {
         server.emplace(control, executor(), limits);
         const auto listening = server->listen(socket);
         ASSERT_TRUE(listening) << listening.error().to_string();
@@ -131,4 +133,4 @@ class ServerTest : public ::testing::Test {
     std::optional<ApiServer> server;
 };
 
-}  // namespace pktpit::router::testing
+}  // namespace pktpit::router::test

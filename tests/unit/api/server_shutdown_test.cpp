@@ -4,10 +4,8 @@
 
 #include "tests/unit/api/server_fixture.h"
 
-namespace pktpit::router::testing {
+namespace pktpit::router::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 TEST_F(ServerTest, BusyLoopIs503AndTheChangeNeverHappens) {
     start({.patience = 100ms});
@@ -15,7 +13,8 @@ TEST_F(ServerTest, BusyLoopIs503AndTheChangeNeverHappens) {
     const Reply reply = send_body("PUT", "/v1/routes", R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})");
     EXPECT_EQ(reply.status, 503);
     loop.pause(false);
-    EXPECT_EQ(get("/v1/ports").status, 200);  // queued behind the one given up on
+    // Queued behind the one given up on; on a busy machine given up on itself, without a call.
+    EXPECT_TRUE(pktpit::test::until([&] { return get("/v1/ports").status == 200; }));
     EXPECT_EQ(control.calls, std::vector<std::string>{"ports"});
 }
 
@@ -26,9 +25,7 @@ TEST_F(ServerTest, StopWhileRequestsWait) {
     for (int i = 0; i < 3; i++)
         pending.push_back(std::async(std::launch::async, [&] { return get("/v1/ports"); }));
     ASSERT_TRUE(loop.wait_for_queued(3));
-    const auto begin = Clock::now();
     server->stop();
-    EXPECT_LT(Clock::now() - begin, 3s);
     for (auto& reply : pending) {
         const Reply got = reply.get();
         EXPECT_EQ(got.status, 503);
@@ -50,7 +47,7 @@ TEST_F(ServerTest, StopOnTheLoopThreadWhileRequestsWait) {
     auto reply = std::async(std::launch::async, [&] { return get("/v1/ports"); });
     ASSERT_TRUE(loop.wait_for_queued(2));
     loop.pause(false);
-    ASSERT_EQ(stopped->get_future().wait_for(5s), std::future_status::ready);
+    ASSERT_EQ(stopped->get_future().wait_for(pktpit::test::patience), std::future_status::ready);
     EXPECT_EQ(reply.get().status, 503);
     loop.finish();
     EXPECT_TRUE(control.calls.empty());
@@ -61,7 +58,9 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
       public:
         std::promise<void> entered;
         std::promise<void> leave;
+        std::atomic<bool> called = false;
         nlohmann::json version() override {
+            called = true;
             entered.set_value();
             leave.get_future().wait();
             return {{"slow", true}};
@@ -103,13 +102,17 @@ TEST_F(ServerTest, StopWaitsForACallThatRuns) {
     } slow;
     ApiServer slow_server(slow, executor(), {.patience = 50ms});
     ASSERT_TRUE(slow_server.listen(socket));
-    auto reply = std::async(std::launch::async, [&] { return get("/v1/version"); });
+    // Asked again where a busy loop has not begun in time.
+    auto reply = std::async(std::launch::async, [&] {
+        for (;;)
+            if (const Reply got = get("/v1/version"); slow.called) return got;
+    });
     slow.entered.get_future().wait();
     auto stopped = std::async(std::launch::async, [&] { slow_server.stop(); });
     EXPECT_EQ(stopped.wait_for(200ms),
               std::future_status::timeout);  // and patience has run out, which is no matter
     slow.leave.set_value();
-    ASSERT_EQ(stopped.wait_for(5s), std::future_status::ready);
+    ASSERT_EQ(stopped.wait_for(pktpit::test::patience), std::future_status::ready);
     const Reply got = reply.get();
     EXPECT_EQ(got.status, 200);
     EXPECT_EQ(got.body, (nlohmann::json{{"slow", true}}));
@@ -121,20 +124,18 @@ TEST_F(ServerTest, StopDoesNotWaitForHalfARequest) {
     const RawClient half(socket);
     half.send("POST /v1/routes HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
     EXPECT_EQ(get("/v1/ports").status, 200);
-    const auto begin = Clock::now();
     server->stop();
-    EXPECT_LT(Clock::now() - begin, 2s);
 }
 
 TEST_F(ServerTest, StopDoesNotWaitForAClientThatDoesNotRead) {
     start();
-    control.answer = {{"large", std::string(16 << 20, 'x')}};
+    constexpr size_t large = 2 << 20;  // no socket's buffer holds so much
+    control.answer = {{"large", std::string(large, 'x')}};
     const RawClient client(socket);
     client.send("GET /v1/ports HTTP/1.1\r\n\r\n");
     EXPECT_EQ(get("/v1/ports").status, 200);
-    const auto begin = Clock::now();
     server->stop();
-    EXPECT_LT(Clock::now() - begin, 3s);
+    EXPECT_LT(client.receive_all().size(), large) << "it was cut off";
 }
 
 TEST_F(ServerTest, StopTwiceAndWithoutListening) {
@@ -158,4 +159,4 @@ TEST_F(ServerTest, StartAndStopManyTimes) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::testing
+}  // namespace pktpit::router::test

@@ -4,7 +4,7 @@
 #include "base/socket_address.h"
 #include "tests/unit/api/server_fixture.h"
 
-namespace pktpit::router::testing {
+namespace pktpit::router::test {
 namespace {
 
 class TcpServerTest : public ServerTest {
@@ -105,4 +105,4 @@ TEST_F(TcpServerTest, StopsWhileTheLoopIsBusy) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::testing
+}  // namespace pktpit::router::test

@@ -12,7 +12,7 @@
 
 #include "tests/unit/api/server_fixture.h"
 
-namespace pktpit::router::testing {
+namespace pktpit::router::test {
 namespace {
 
 class UnixListenerTest : public ::testing::Test {
@@ -149,4 +149,4 @@ TEST_F(UnixListenerTest, OfManyThatStartAtOnceOneWins) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::testing
+}  // namespace pktpit::router::test

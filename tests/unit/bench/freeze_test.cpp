@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/until.h"
+
 namespace pktpit::bench::harness {
 namespace {
 
@@ -45,8 +47,7 @@ TEST(Freeze, returns_when_every_thread_has_stopped) {
     constexpr unsigned threads = 4;
     const pid_t child = start_busy_process(threads);
     ASSERT_GT(child, 0);
-    while (thread_states(child).size() < threads + 1)
-        usleep(1000);
+    ASSERT_TRUE(pktpit::test::until([&] { return thread_states(child).size() == threads + 1; }));
     for (int again = 0; again < 50; again++) {
         freeze_process(child);
         EXPECT_EQ(thread_states(child), std::vector<char>(threads + 1, 'T'));

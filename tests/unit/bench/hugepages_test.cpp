@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/until.h"
+
 namespace pktpit::bench::harness {
 namespace {
 
@@ -89,15 +91,10 @@ TEST_P(HugepagesOfAKilledProcess, AreGivenBack) {
         for (;;)
             pause();
     }
-    const auto wait_for = [&](size_t total) {
-        for (int i = 0; i < 2000 && pool.total() != total; i++)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        return pool.total();
-    };
-    EXPECT_EQ(wait_for(15), 15u);
+    EXPECT_TRUE(pktpit::test::until([&] { return pool.total() == 15; }));
     kill(child, GetParam());
     waitpid(child, nullptr, 0);
-    EXPECT_EQ(wait_for(10), 10u);
+    EXPECT_TRUE(pktpit::test::until([&] { return pool.total() == 10; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, HugepagesOfAKilledProcess, testing::Values(SIGINT, SIGTERM, SIGKILL));

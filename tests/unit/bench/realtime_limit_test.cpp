@@ -9,7 +9,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
+
+#include "bench/harness/device.h"
+#include "bench/harness/failure.h"
+#include "tests/until.h"
 
 namespace pktpit::bench::harness {
 namespace {
@@ -61,15 +66,23 @@ TEST(NoRealtimeLimit, IsPutBackAfterSigkill) {
         const NoRealtimeLimit lifted(file.path());
         pause();
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (file.value() != -1 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_EQ(file.value(), -1);
+    ASSERT_TRUE(pktpit::test::until([&] { return file.value() == -1; }));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    while (file.value() != 950000 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(file.value(), 950000);
+    EXPECT_TRUE(pktpit::test::until([&] { return file.value() == 950000; }));
+}
+
+// A forwarder's threads are listed, then set one after the other; some end between the two.
+TEST(ScheduleThread, AThreadThatHasEndedIsNoError) {
+    pid_t ended = 0;
+    std::thread([&] { ended = gettid(); }).join();
+    // The kernel wakes who joins a little before it forgets the thread.
+    while (std::filesystem::exists("/proc/self/task/" + std::to_string(ended)))
+        std::this_thread::yield();
+    EXPECT_FALSE(schedule_thread(ended, std::nullopt, Schedule::router));
+    EXPECT_FALSE(schedule_thread(ended, 0, Schedule::router));
+    constexpr unsigned no_such_cpu = CPU_SETSIZE - 1;
+    EXPECT_THROW(schedule_thread(0, no_such_cpu, Schedule::router), Failure) << "what else is refused is one";
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pktpit::router::cli::testing {
+namespace pktpit::router::cli::test {
 namespace {
 
 Prefix net(std::string_view text) {
@@ -101,4 +101,4 @@ TEST(Replay, GrowsTheImageAndCountsOnce) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::cli::testing
+}  // namespace pktpit::router::cli::test

@@ -8,7 +8,7 @@
 
 #include "router/cli/application.h"
 
-namespace pktpit::router::cli::testing {
+namespace pktpit::router::cli::test {
 
 struct Output {
     int status = -1;
@@ -37,4 +37,4 @@ inline Output run_cli(const std::vector<std::string>& arguments, int input = -1,
     return {status, out.str(), err.str()};
 }
 
-}  // namespace pktpit::router::cli::testing
+}  // namespace pktpit::router::cli::test

@@ -94,7 +94,7 @@ TEST(Schema, WrongTypesAreNamedAtTheirPlace) {
                                                         {"array", json::array({1})},
                                                         {"object", {{"unknown", 1}}}};
         for (const auto& [type, sample] : samples) {
-            if (allows(rule, type) || (pktpit::test::sanitized && asked++ % 8 != 0)) continue;
+            if (allows(rule, type) || (pktpit::test::few_rounds() && asked++ % 8 != 0)) continue;
             Errors errors = validate(with(document, pointer, sample));
             ASSERT_THAT(places(errors), ElementsAre(pointer)) << sample << "\n" << test::all_text(errors);
             EXPECT_THAT(errors[0].message, testing::StartsWith("found ")) << pointer;

@@ -5,6 +5,7 @@
 
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "router/control/host_switches.h"
 #include "router/kernel/kernel.h"
+#include "router/kernel/route_writer.h"
 #include "tests/unit/control/faults.h"
 
 namespace pktpit::router::fake {
@@ -93,6 +95,7 @@ class Host : public HostSwitches {
             for (const auto& vlan : above)
                 remove_device(vlan);
             devices.erase(at);
+            lose_installed(gone.ifindex);
             std::erase_if(sysctls, [&](const auto& entry) {
                 return entry.first.starts_with("ipv6/conf/" + name + "/");
             });
@@ -146,16 +149,67 @@ class Host : public HostSwitches {
         return {};
     }
 
+    /// Ours of the device go with it, or with its link, of which the kernel says nothing.
+    void lose_installed(uint32_t ifindex) {
+        std::erase_if(installed, [&](const auto& entry) {
+            const auto& hops = entry.second.next_hops;
+            return !hops.empty() &&
+                   std::ranges::all_of(hops, [&](const auto& hop) { return hop.ifindex == ifindex; });
+        });
+    }
+
     std::map<uint32_t, Device> devices;
     std::map<std::string, std::string> sysctls;
     std::vector<RouteEvent> routes;
+    std::map<std::pair<uint32_t, Prefix>, HostRoute> installed;  ///< ours, by table and prefix
     std::vector<HostKernel*> connections;
 
   private:
     friend HostKernel;
+    friend class HostRoutes;
     Faults& faults_;
     uint32_t last_ifindex_ = 0;
     int last_descriptor_ = 1000;
+};
+
+/// The host's tables, as far as routes in them are ours.
+class HostRoutes : public RouteWriter {
+  public:
+    explicit HostRoutes(Host& host) : host_(host), descriptor_(++host.last_descriptor_) {}
+    Result<void> add(const HostRoute& route) override {
+        const std::string prefix = route.prefix.to_string();
+        if (auto allowed = host_.faults_.call("install " + prefix); !allowed) return allowed;
+        for (const auto& hop : route.next_hops)
+            if (const auto on = host_.devices.find(hop.ifindex);
+                on == host_.devices.end() || !on->second.link.up)
+                return fail(prefix, "Network is down");
+        if (!host_.installed.emplace(std::pair{route.table, route.prefix}, route).second)
+            return fail(prefix, "File exists");
+        return {};
+    }
+    Result<void> remove(uint32_t table, const Prefix& prefix) override {
+        if (auto allowed = host_.faults_.call("withdraw " + prefix.to_string()); !allowed) return allowed;
+        host_.installed.erase({table, prefix});
+        return {};
+    }
+    Result<std::vector<HostRoute>> installed() override {
+        if (auto allowed = host_.faults_.call("read installed"); !allowed)
+            return tl::unexpected(allowed.error());
+        std::vector<HostRoute> all;
+        for (const auto& [place, route] : host_.installed)
+            all.push_back(route);
+        return all;
+    }
+    std::optional<uint8_t> goes_before(uint32_t, const Prefix& prefix) override {
+        host_.faults_.call_without_result("what goes before " + prefix.to_string());
+        return std::nullopt;
+    }
+    [[nodiscard]] int descriptor() const override { return descriptor_; }
+    void poll(const Lost&) override {}
+
+  private:
+    Host& host_;
+    int descriptor_;
 };
 
 inline HostKernel::HostKernel(Host& host, RouteFilter filter)
@@ -276,6 +330,7 @@ inline Result<void> HostKernel::set_link(uint32_t ifindex, bool up, std::optiona
     const LinkEvent before = link;
     link.up = link.admin_up = link.running = up;
     link.mtu = mtu.value_or(link.mtu);
+    if (!up) host_.lose_installed(ifindex);
     if (link != before) host_.tell(link);
     return {};
 }

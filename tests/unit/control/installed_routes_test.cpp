@@ -36,6 +36,7 @@ class Table : public RouteWriter {
     }
     Result<void> remove(uint32_t table, const Prefix& prefix) override {
         changes++;
+        if (std::exchange(refuses_removal, false)) return fail("route", "injected");
         of(table).erase(prefix);
         return {};
     }
@@ -46,7 +47,10 @@ class Table : public RouteWriter {
                 all.push_back(route);
         return all;
     }
-    std::optional<uint8_t> goes_before(uint32_t, const Prefix&) override { return std::nullopt; }
+    std::optional<uint8_t> goes_before(uint32_t, const Prefix&) override {
+        if (changes == throws_behind_change) throw std::bad_alloc();
+        return std::nullopt;
+    }
     [[nodiscard]] int descriptor() const override { return 77; }
     void poll(const Lost& lost) override {
         for (const auto& [prefix, by_kernel] : std::exchange(told, {}))
@@ -65,6 +69,8 @@ class Table : public RouteWriter {
     Routes vrf_routes;  ///< of all other tables
     std::vector<std::pair<Prefix, bool>> told;
     unsigned changes = 0;
+    bool refuses_removal = false;  ///< the next one
+    unsigned throws_behind_change = 0;
 };
 
 class InstalledRoutesTest : public testing::Test {
@@ -140,8 +146,11 @@ class InstalledRoutesTest : public testing::Test {
     Table table;
     config::Config config;
     InterfaceId lan{};
+    /// Stands still, or goes on by `passes` at each look: how much fits into one step is the test's to say.
+    InstalledRoutes::Clock::time_point now;
+    std::chrono::milliseconds passes{0};
     std::unique_ptr<InstalledRoutes> installed =
-        std::make_unique<InstalledRoutes>(routing, by_hand, loop, &table);
+        std::make_unique<InstalledRoutes>(routing, by_hand, loop, &table, [this] { return now += passes; });
 };
 
 TEST_F(InstalledRoutesTest, many_are_brought_aside_a_batch_at_a_time) {
@@ -149,8 +158,7 @@ TEST_F(InstalledRoutesTest, many_are_brought_aside_a_batch_at_a_time) {
     want(routes);
     reload();
     const size_t first = table.routes.size();
-    EXPECT_GT(first, 0U);
-    EXPECT_LE(first, RouteBatch::most);
+    EXPECT_EQ(first, RouteBatch::most);
     installed->tick();
     EXPECT_EQ(table.routes.size(), first) << "written by the daemon's thread";
     EXPECT_EQ(loop.waiting(), 1U);
@@ -160,6 +168,55 @@ TEST_F(InstalledRoutesTest, many_are_brought_aside_a_batch_at_a_time) {
     EXPECT_EQ(table.routes.size(), routes);
     EXPECT_EQ(table.changes, routes);
     EXPECT_EQ(installed->size(), routes);
+}
+
+TEST_F(InstalledRoutesTest, a_step_ends_by_the_clock_and_the_next_ones_do_the_rest) {
+    passes = std::chrono::milliseconds(2);
+    want(100);
+    reload();
+    EXPECT_EQ(table.routes.size(), 48U) << "the clock is asked at every 16th, and a step has 5 ms";
+    installed->tick();
+    EXPECT_EQ(loop.waiting(), 1U);
+    loop.work();
+    EXPECT_EQ(table.routes.size(), 96U);
+    loop.tell();
+    settle();
+    EXPECT_EQ(table.routes.size(), 100U);
+    EXPECT_EQ(table.changes, 100U);
+}
+
+TEST_F(InstalledRoutesTest, a_removal_that_fails_is_tried_again) {
+    want(3);
+    reload();
+    want(2);
+    table.refuses_removal = true;
+    reload();
+    EXPECT_EQ(table.routes.size(), 3U);
+    installed->refresh();
+    settle();
+    EXPECT_EQ(table.routes.size(), 2U);
+    EXPECT_EQ(installed->size(), 2U);
+}
+
+TEST_F(InstalledRoutesTest, what_no_vrf_has_any_more_and_cannot_be_removed_is_told) {
+    want(3);
+    reload();
+    config.kernel_routes.table = 100;
+    table.refuses_removal = true;
+    EXPECT_FALSE(installed->configured(config));
+    EXPECT_EQ(table.vrf_routes.size(), 3U) << "and all else is done";
+    EXPECT_EQ(table.routes.size(), 1U);
+}
+
+TEST_F(InstalledRoutesTest, what_a_call_that_threw_has_left_is_brought_anew) {
+    want(3);
+    table.throws_behind_change = 2;
+    EXPECT_FALSE(installed->configured(config));
+    table.throws_behind_change = 0;
+    settle();
+    EXPECT_EQ(table.routes.size(), 3U);
+    EXPECT_EQ(installed->size(), 3U);
+    EXPECT_THAT(drift(), testing::IsEmpty());
 }
 
 // The same prefix stands in two tables, each with its own next hop, and a table that is another one's number

@@ -19,6 +19,7 @@ class RandomConfiguration {
           vrf_random_(seed + 1000),
           filter_random_(seed + 2000),
           guard_random_(seed + 3000),
+          source_random_(seed + 4000),
           own_devices_(own_devices) {}
 
     config::Config next() {
@@ -46,7 +47,22 @@ class RandomConfiguration {
         add_vrfs(config);
         add_filters(config);
         add_guards(config);
+        add_sources(config);
         return config;
+    }
+
+    /// zebra, and whether configured routes stand in the kernel's table, too.
+    void add_sources(config::Config& config) {
+        const auto below = [&](uint32_t count) { return static_cast<uint32_t>(source_random_() % count); };
+        config.kernel_routes.install = below(4) != 0;
+        config::Fpm& fpm = config.fpm;
+        fpm.enabled = below(4) != 0;
+        if (!fpm.enabled) return;
+        fpm.address = address("127.0.0.1");
+        fpm.port = static_cast<uint16_t>(2620 + below(2));
+        if (below(3) == 0) fpm.from = {prefix(below(2) == 0 ? "127.0.0.0/8" : "10.0.0.0/8")};
+        fpm.table = below(4) == 0 ? 100 : 254;
+        fpm.preference = static_cast<uint8_t>(20 + below(2));
     }
 
     void add_guards(config::Config& config) {
@@ -186,6 +202,7 @@ class RandomConfiguration {
     std::mt19937 vrf_random_;
     std::mt19937_64 filter_random_;  ///< of its own, as that of VRFs is: what a seed stood for stays
     std::mt19937 guard_random_;
+    std::mt19937 source_random_;
     bool own_devices_;
 };
 

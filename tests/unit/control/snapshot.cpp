@@ -158,6 +158,15 @@ Snapshot snapshot_of(const Host& host) {
                                      event.mac.to_string(),
                                      event.state == NeighbourState::permanent ? "permanent" : "learned"));
     }
+    for (const auto& [place, route] : host.installed) {
+        std::set<std::string> hops;
+        for (const auto& hop : route.next_hops)
+            hops.insert(fmt::format("via {} on {} weight {}", hop.gateway ? hop.gateway->to_string() : "-",
+                                    host.devices.at(hop.ifindex).link.name, hop.weight));
+        lines.insert(fmt::format("kernel route {} of ours in table {}: type {} mtu {} {}",
+                                 route.prefix.to_string(), route.table, route.type, route.mtu,
+                                 fmt::join(hops, " ")));
+    }
     for (const auto& [path, value] : host.sysctls)
         lines.insert(fmt::format("kernel switch {} = {}", path, value));
     lines.insert(fmt::format("kernel connections: {}", host.connections.size()));
@@ -232,6 +241,10 @@ Snapshot snapshot_of(ControlPlane& control, MemoryDataplane& dataplane) {
                                  on ? on->name : "nothing", one.port, static_cast<int>(one.rpf),
                                  one.police_in ? one.police_in->bits_per_second : 0, one.bucket));
     }
+    const auto fpm = control.fpm_routes().show();
+    lines.insert(fmt::format("FPM: listens at {}, {} peer, {} routes, {} stale, {} sets",
+                             fpm["listen"].dump(), fpm["peer"].is_null() ? "no" : "a", fpm["routes4"].dump(),
+                             fpm["stale"].dump(), fpm["next_hop_sets"].dump()));
     lines.insert(fmt::format("to the host: {} of BGP", dataplane.guards.host.bgp.value_or(0)));
     add_routes(lines, control, dataplane);
     lines.merge(snapshot_of(dataplane));

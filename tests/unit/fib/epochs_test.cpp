@@ -147,10 +147,8 @@ TEST_P(EpochsOfBothKinds, WaitReturnsWhenTheReaderLeaves) {
         std::this_thread::yield();
     epochs_.wait();
     EXPECT_TRUE(leaving) << "not before the reader left";
-    const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; i++)
-        epochs_.wait();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << "the reader sleeps";
+        epochs_.wait();  // for ever, if for a reader that does not come back in
     entered = false;
     thread.join();
 }

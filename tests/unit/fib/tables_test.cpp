@@ -2,6 +2,7 @@
 // Several routing tables in one image: each is on its own, and cheap.
 #include <gtest/gtest.h>
 
+#include <bitset>
 #include <random>
 
 #include "fib/reader.h"
@@ -155,18 +156,16 @@ TEST(FibTables, GrowsARoot) {
                               group);
                 }
             };
-            // Disjoint prefixes: each decides its last address.
+            // Disjoint prefixes, each in 12 bits of its own: each decides its last address.
+            std::bitset<4096> taken;
             for (uint32_t i = 0; i < 4096; i++) {
                 IpAddress address = IpAddress::v4((i * 0x9e3779b1u) & 0xfff00000u);
                 address.family = family;
                 const unsigned lengths[] = {12, 18, 25, 32};
                 const Prefix net = Prefix::of(address, lengths[i % 4]);
-                if (image->find(net, table)) continue;
+                if (taken[address.v4_host_order() >> 20]) continue;
+                taken.set(address.v4_host_order() >> 20);
                 if (set.size() == 2046) check();
-                bool taken = false;
-                for (const auto& [other, group] : set)
-                    taken = taken || other.overlaps(net);
-                if (taken) continue;
                 ASSERT_TRUE(image->set(net, groups[i % 3], table));
                 set.emplace_back(net, groups[i % 3]);
                 if (set.size() >= 2046 && set.size() <= 2050) check();

@@ -52,8 +52,8 @@ TEST_P(FilterOracle, TheFirstRuleThatMatchesDecides) {
     const auto [rules, variety] = GetParam();
     const uint64_t seed = filter_seed();
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
-    const size_t rounds = rules > 1000 ? 1 : 20;
-    constexpr size_t packets = pktpit::test::rounds_of(4000);
+    const size_t rounds = rules > 1000 ? 1 : pktpit::test::rounds_of(20U);
+    const size_t packets = pktpit::test::rounds_of(4000U);
     size_t matched = 0;
     for (size_t round = 0; round < rounds; round++) {
         Engine engine(seed + round);
@@ -77,7 +77,8 @@ TEST(FilterOracleLimits, AsManyRulesAsThereMayBe) {
     Engine engine(1);
     const std::vector<config::Filter> filters{random_filter(engine, config::most_filter_rules, 3000)};
     const HeapFilters compiled(config_with(filters));
-    EXPECT_GT(expect_naive_answers(filters, compiled, engine, 2000), 500u);
+    EXPECT_GT(expect_naive_answers(filters, compiled, engine, pktpit::test::rounds_of(2000)),
+              pktpit::test::rounds_of(500u));
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {
         return static_cast<uint64_t>(
             std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch() - time).count());
     };
-    const uint64_t long_ago = ago(std::chrono::milliseconds(200));
+    const uint64_t long_ago = ago(std::chrono::seconds(30));
     const uint64_t lately = ago(std::chrono::milliseconds(20));
     rig.io.arrive({1, to_port2, 42, PP_NONE, long_ago});
     rig.io.arrive({1, to_port2, 42, PP_NONE, lately});
@@ -135,7 +135,7 @@ TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {
     rig.run();
     const LatencyCounts counts = rig.counters.latency(1);
     EXPECT_EQ(counts.count(), 3u);
-    EXPECT_GE(counts.longest, 200'000'000u);
+    EXPECT_GE(counts.longest, 30'000'000'000u);
     EXPECT_GE(counts.percentile(0.5), 20'000'000u);
     EXPECT_LT(counts.percentile(0.5), counts.longest);
     EXPECT_EQ(rig.counters.latency(2).count(), 0u);

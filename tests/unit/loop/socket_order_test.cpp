@@ -242,6 +242,29 @@ TEST(SocketOrder, WhatTheKernelDroppedIsNotWaitedFor) {
     EXPECT_EQ(shared.answered, 17U);
 }
 
+TEST(SocketOrder, WhatIsVoidAndNotInTheRingIsNotWaitedFor) {
+    pp_socket_order shared{};
+    SocketOrder order = SocketOrder::begin(shared);
+    shared.sent = 5;
+    shared.void_to = 4;
+    ASSERT_TRUE(order.look());
+    order.found_empty();
+    EXPECT_EQ(shared.settled, 4U);
+    EXPECT_EQ(shared.answered, 4U);
+}
+
+// A stage that finds them taken does not stand in, whatever becomes of them.
+TEST(SocketOrder, WhoTakesFramesMoves) {
+    for (const std::optional<uint32_t> number : {std::optional<uint32_t>(1), std::optional<uint32_t>()}) {
+        pp_socket_order shared{};
+        SocketOrder order = SocketOrder::begin(shared);
+        shared.sent = 3;
+        order.took(number);
+        EXPECT_EQ(shared.answered, number.value_or(3));
+        EXPECT_EQ(shared.moves, 1U);
+    }
+}
+
 TEST(SocketOrder, ANewSocketOwesNothing) {
     pp_socket_order shared{};
     shared.sent = 9;

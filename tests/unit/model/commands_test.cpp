@@ -12,7 +12,7 @@
 #include "router/cli/model_sweep.h"
 #include "tests/unit/cli/run_cli.h"
 
-namespace pktpit::router::cli::testing {
+namespace pktpit::router::cli::test {
 namespace {
 
 using nlohmann::json;
@@ -179,4 +179,4 @@ TEST_F(ModelCommands, ARecordingIsTraffic) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::cli::testing
+}  // namespace pktpit::router::cli::test

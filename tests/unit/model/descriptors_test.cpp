@@ -4,18 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "offload/model/experiment.h"
+#include "tests/unit/model/profile_with.h"
 
 namespace pktpit::model {
 namespace {
-
-using Constants = std::vector<std::pair<const char*, double>>;
-
-Profile with(const Constants& constants) {
-    Profile profile = *Profile::open("kakenhi");
-    for (const auto& [name, value] : constants)
-        EXPECT_TRUE(profile.set(name, value, "test")) << name;
-    return profile;
-}
 
 ExperimentSettings one_way(Program program, Transfer transfer, double load, uint32_t size, uint64_t packets) {
     ExperimentSettings settings;
@@ -54,9 +46,9 @@ uint64_t written_bytes(const ExperimentResult& result, const char* from, const c
 TEST(WriteBack, AFrameWaitsForItsLine) {
     constexpr double frame_interval = 84 * 8 / 40.0 * 40;
     const double alone =
-        run(with({}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 512)).latency_mean_ns;
+        run(with("kakenhi", {}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 512)).latency_mean_ns;
     for (const unsigned line : {2U, 4U, 8U}) {
-        const ExperimentResult result = run(with({{"nic.writeback_batch", line}}),
+        const ExperimentResult result = run(with("kakenhi", {{"nic.writeback_batch", line}}),
                                             one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 512));
         // A burst's part of the CPU's time is shared by what it has: a few nanoseconds.
         EXPECT_NEAR(result.latency_mean_ns - alone, frame_interval * (line - 1) / 2,
@@ -70,11 +62,13 @@ TEST(WriteBack, AFrameWaitsForItsLine) {
 
 // Three frames and no fourth: the timer.
 TEST(WriteBack, NoLongerThanItMay) {
-    const ExperimentResult result = run(with({{"nic.writeback_batch", 4}, {"nic.writeback_wait_ns", 5000}}),
-                                        one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 3));
+    const ExperimentResult result =
+        run(with("kakenhi", {{"nic.writeback_batch", 4}, {"nic.writeback_wait_ns", 5000}}),
+            one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 3));
     EXPECT_EQ(result.after_draining.delivered, 3U);
     EXPECT_EQ(writes(result, "nic0", "switch"), 3 + 1U);
-    const ExperimentResult alone = run(with({}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 1));
+    const ExperimentResult alone =
+        run(with("kakenhi", {}), one_way(Program::l3fwd, Transfer::write, 1.0 / 40, 64, 1));
     // The first waits for 5 us, the last for 5 us less two intervals.
     EXPECT_NEAR(result.latency_mean_ns - alone.latency_mean_ns, 5000 - 672, 100);
 }
@@ -88,7 +82,8 @@ TEST_P(Gathering, SavesHeadersWhereTheLinkIsFull) {
     Constants gathered = fast;
     gathered.emplace_back("nic.descriptor_batch", 4);
     ExperimentSettings settings = one_way(program, transfer, 1, 64, 20000);
-    const ExperimentResult each = run(with(fast), settings), four = run(with(gathered), settings);
+    const ExperimentResult each = run(with("kakenhi", fast), settings),
+                           four = run(with("kakenhi", gathered), settings);
     const auto of = [](const ExperimentResult& result, const auto& count) {
         return static_cast<double>(count(result, "nic0", "switch")) /
                static_cast<double>(result.after_draining.delivered);
@@ -103,8 +98,8 @@ TEST_P(Gathering, SavesHeadersWhereTheLinkIsFull) {
 TEST_P(Gathering, TakesNoTimeWhereTheLinkIsFree) {
     const auto [program, transfer] = GetParam();
     const ExperimentSettings settings = one_way(program, transfer, 0.02, 64, 500);
-    const double each = run(with({}), settings).latency_mean_ns;
-    EXPECT_NEAR(run(with({{"nic.descriptor_batch", 8}}), settings).latency_mean_ns, each, 1);
+    const double each = run(with("kakenhi", {}), settings).latency_mean_ns;
+    EXPECT_NEAR(run(with("kakenhi", {{"nic.descriptor_batch", 8}}), settings).latency_mean_ns, each, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Gathering,

@@ -7,18 +7,10 @@
 #include "offload/model/build.h"
 #include "offload/model/dma_pattern.h"
 #include "offload/model/experiment.h"
+#include "tests/unit/model/profile_with.h"
 
 namespace pktpit::model {
 namespace {
-
-using Constants = std::vector<std::pair<const char*, double>>;
-
-Profile with(const char* name, const Constants& constants) {
-    Profile profile = *Profile::open(name);
-    for (const auto& [constant, value] : constants)
-        EXPECT_TRUE(profile.set(constant, value, "test")) << constant;
-    return profile;
-}
 
 constexpr uint64_t mib = 1 << 20;
 

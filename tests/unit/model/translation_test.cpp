@@ -6,20 +6,13 @@
 #include "offload/model/build.h"
 #include "offload/model/dma_pattern.h"
 #include "offload/model/experiment.h"
+#include "tests/unit/model/profile_with.h"
 
 namespace pktpit::model {
 namespace {
 
-using Constants = std::vector<std::pair<const char*, double>>;
 constexpr double gen3_x8_share = 57.88e9 / 8;  // pcie-bench's: bytes a second, DLLPs charged as a share
 constexpr uint32_t framing_and_header = 8 + 16;
-
-Profile with(const Constants& constants) {
-    Profile profile = *Profile::open("generic");
-    for (const auto& [name, value] : constants)
-        EXPECT_TRUE(profile.set(name, value, "test")) << name;
-    return profile;
-}
 
 /// Writes a second of NIC 0 to NIC 1: `bytes` each, so far apart, around `pages` pages.
 double writes_per_second(const char* topology, const Profile& profile, uint32_t bytes, uint64_t stride,
@@ -36,13 +29,14 @@ double writes_per_second(const char* topology, const Profile& profile, uint32_t 
 TEST(Iotlb, MissesOfPeerTrafficTakeTheWalkers) {
     for (const unsigned walkers : {1U, 2U, 4U}) {
         const Profile profile =
-            with({{"iommu.entries", 64}, {"iommu.walkers", walkers}, {"iommu.walk_ns", 500}});
+            with("generic", {{"iommu.entries", 64}, {"iommu.walkers", walkers}, {"iommu.walk_ns", 500}});
         EXPECT_NEAR(writes_per_second("two-nics-acs", profile, 64, 4096, 1000), walkers / 500e-9,
                     0.01 * walkers / 500e-9)
             << walkers;
     }
     // All on one page: the link.
-    const double all_hit = writes_per_second("two-nics-acs", with({{"iommu.walk_ns", 500}}), 64, 64, 64);
+    const double all_hit =
+        writes_per_second("two-nics-acs", with("generic", {{"iommu.walk_ns", 500}}), 64, 64, 64);
     EXPECT_NEAR(all_hit, gen3_x8_share / (64 + framing_and_header), 0.01 * all_hit);
 }
 
@@ -60,7 +54,8 @@ struct Landing : Device {
 TEST(Iotlb, RelaxedOrderingPassesAMiss) {
     constexpr double walk = 700;
     for (const bool relaxed : {false, true}) {
-        Machine machine = build_machine(*Topology::open("two-nics-acs"), with({{"iommu.walk_ns", walk}}));
+        Machine machine =
+            build_machine(*Topology::open("two-nics-acs"), with("generic", {{"iommu.walk_ns", walk}}));
         Landing landing(*machine.fabric);
         machine.nic_endpoints[1]->attach(landing);
         const std::array<std::byte, 64> bytes{};
@@ -82,8 +77,8 @@ TEST(Ats, TranslatedRequestsGoStraightToPeers) {
     RootCounters with_ats, without;
     const Profile profile = *Profile::open("generic");
     const double straight = writes_per_second("two-nics", profile, 256, 2048, 512);
-    const double ats =
-        writes_per_second("two-nics-ats", with({{"iommu.page_bytes", 2 << 20}}), 256, 2048, 512, &with_ats);
+    const double ats = writes_per_second("two-nics-ats", with("generic", {{"iommu.page_bytes", 2 << 20}}),
+                                         256, 2048, 512, &with_ats);
     (void)writes_per_second("two-nics-acs", profile, 256, 2048, 512, &without);
     EXPECT_NEAR(ats / straight, 1, 0.001);
     EXPECT_EQ(with_ats.peer_requests, 0U);
@@ -95,7 +90,8 @@ TEST(Ats, TranslatedRequestsGoStraightToPeers) {
 // Each write to a page that the device does not know any more: one round trip to the root complex for each,
 // one after the other, since writes leave in order.
 TEST(Ats, AMissIsARoundTrip) {
-    const Profile profile = with({{"ats.entries", 8}, {"iommu.entries", 64}, {"iommu.walk_ns", 300}});
+    const Profile profile =
+        with("generic", {{"ats.entries", 8}, {"iommu.entries", 64}, {"iommu.walk_ns", 300}});
     const double link8 = gen3_x8_share / 1e9, link16 = 2 * link8;  // bytes a nanosecond
     // Up: a read of 8 bytes, 24 on the wire, first into the switch and out again cut-through (the wider link
     // waits until it would not run dry); at the root it is looked at when its last bit is there. Down: a
@@ -123,8 +119,8 @@ TEST(Ats, ProgramsLoseNothingWithIt) {
             settings.traffic.stop = settings.duration = 100 * microsecond;
             settings.warm_up = 0;
             settings.drain = true;
-            const auto result =
-                run_experiment(*Topology::open("two-nics-ats"), with({{"ats.entries", 4}}), settings);
+            const auto result = run_experiment(*Topology::open("two-nics-ats"),
+                                               with("generic", {{"ats.entries", 4}}), settings);
             ASSERT_TRUE(result);
             EXPECT_EQ(result->after_draining.delivered, result->after_draining.offered);
             EXPECT_EQ(result->after_draining.damaged, 0U);
@@ -150,11 +146,11 @@ TEST(Cxl, CarriesLinesInSlots) {
     for (const bool read : {false, true}) {
         // Reads' completions need headers for each line; a deep buffer of writes would count what has not
         // arrived.
-        const Profile profile = with({{"dma.tags", 1024},
-                                      {"root.peer_reads", 1024},
-                                      {"link.non_posted_headers", 4096},
-                                      {"link.completion_headers", 4096},
-                                      {"link.completion_data", 65535}});
+        const Profile profile = with("generic", {{"dma.tags", 1024},
+                                                 {"root.peer_reads", 1024},
+                                                 {"link.non_posted_headers", 4096},
+                                                 {"link.completion_headers", 4096},
+                                                 {"link.completion_data", 65535}});
         Machine machine = build_machine(topology, profile);
         DmaPattern pattern(*machine.fabric, *machine.nic_endpoints[0],
                            {{read, machine.memories[0]->settings().bar, 2048, 512, 1024}}, 256);

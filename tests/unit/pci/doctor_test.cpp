@@ -11,7 +11,7 @@
 #include "tests/unit/cli/run_cli.h"
 #include "tests/unit/pci/pci_machine.h"
 
-namespace pktpit::router::cli::testing {
+namespace pktpit::router::cli::test {
 namespace {
 
 using namespace offload::test;  // NOLINT: the machine by hand
@@ -278,4 +278,4 @@ TEST(Doctor, ControlCharactersOfARecordingDoNotReachTheTerminal) {
 }
 
 }  // namespace
-}  // namespace pktpit::router::cli::testing
+}  // namespace pktpit::router::cli::test

@@ -10,7 +10,7 @@ namespace pktpit::fib {
 namespace {
 
 using namespace pktpit::test;  // NOLINT
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 TEST(Format, IsToldByContent) {
     EXPECT_EQ(detect_format(""), Format::text);

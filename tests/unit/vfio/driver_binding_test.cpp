@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "tests/unit/memory/fake_sysfs.h"
+#include "tests/until.h"
 
 namespace pktpit::offload {
 namespace {
@@ -96,9 +97,8 @@ TEST_F(DriverBindings, ARefusalOfVfioGivesTheDeviceBack) {
 /// What is written into a FIFO next. A writer goes on once this has begun.
 std::string next_written(const std::string& path) {
     const Fd fifo(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    pollfd ready{fifo.get(), POLLIN, 0};
     char text[64];
-    if (::poll(&ready, 1, 10'000) != 1) return "nothing came";
+    if (!pktpit::test::readable(fifo.get())) return "nothing came";
     const auto length = ::read(fifo.get(), text, sizeof text);
     return length > 0 ? std::string(text, static_cast<size_t>(length)) : "nothing";
 }

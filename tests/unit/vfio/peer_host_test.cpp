@@ -11,6 +11,7 @@
 #include "offload/peer_ops/codec.h"
 #include "tests/p2p/peer/table.h"
 #include "tests/unit/vfio/peer_rig.h"
+#include "tests/until.h"
 
 namespace pktpit::router::test {
 namespace {
@@ -170,6 +171,7 @@ TEST_F(PeerHosts, TheNextDaemonEndsWhatTheEarlierOneLeftAndIsTakenForNoneOfIt) {
     }
     const uint64_t before = rig.control().turns;
     const TurningDevice device(rig.control());
+    rig.settings.peer->patience_ms = 120'000;  // its thread has its turn some time
     const auto next = rig.host();
     EXPECT_EQ(rig.control().generation, 0U);
     EXPECT_GT(offload::load_shared(rig.control().turns), before) << "the device is through with it";
@@ -188,7 +190,7 @@ TEST_F(PeerHosts, WaitsForATurnAndNotForEver) {
     const auto host = rig.host();
     EXPECT_FALSE(host->wait_for_turn(std::chrono::milliseconds(5)));
     const TurningDevice device(rig.control());
-    EXPECT_TRUE(host->wait_for_turn(std::chrono::seconds(10)));
+    EXPECT_TRUE(host->wait_for_turn(pktpit::test::patience));
 }
 
 TEST_F(PeerHosts, SaysWhatTheDeviceSaysAndBelievesNoLength) {
@@ -201,6 +203,22 @@ TEST_F(PeerHosts, SaysWhatTheDeviceSaysAndBelievesNoLength) {
     rig.control().refused = 1;
     std::memset(rig.control().refusal, 'x', sizeof rig.control().refusal);
     EXPECT_EQ(host->refusal().size(), sizeof rig.control().refusal);
+}
+
+// A device that was reset refuses programs at once, before it has been seen to go on.
+TEST_F(PeerHosts, ARefusalIsToldWhenTheDeviceGoesOn) {
+    using State = PeerHost::State;
+    const auto host = rig.host();
+    host->publish();
+    EXPECT_EQ(host->state(false).kind, State::loads);
+    rig.control().loaded = rig.control().serial;
+    EXPECT_EQ(host->state(false).kind, State::works);
+    const State silent = host->state(true);
+    EXPECT_EQ(silent.kind, State::silent);
+    rig.control().refused = 1;
+    std::strcpy(rig.control().refusal, "it was reset");
+    EXPECT_EQ(host->state(true), silent);
+    EXPECT_EQ(host->state(false), (State{State::refuses, "it was reset"}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "offload/peer_ops/queue.h"
 #include "tests/unit/vfio/peer_rig.h"
+#include "tests/until.h"
 
 namespace pktpit::router::test {
 namespace {
@@ -242,13 +243,11 @@ TEST_F(PeerPacketIos, ADeviceThatStandsStillLosesItsProgramsFirst) {
     const uint64_t published = host->generation();
     (void)receive();
     const uint64_t ticket = epochs.retire_ticket();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!io.device_is_silent() && std::chrono::steady_clock::now() < end) {
+    EXPECT_TRUE(pktpit::test::until([&] {
         EXPECT_TRUE(!epochs.passed(ticket) || host->generation() > published);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
         (void)receive();
-    }
-    EXPECT_TRUE(io.device_is_silent());
+        return io.device_is_silent();
+    }));
     EXPECT_EQ(host->generation(), published + 1);
     EXPECT_TRUE(epochs.passed(ticket));
     rig.device_goes_on();
