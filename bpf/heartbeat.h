@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Who does not move any more: the worker of a socket, for which the stage then stands in, and the daemon,
  * whose packets the kernel then gets if the configuration wants it so. struct pp_order says how. Included by
- * BPF code only. */
+ * BPF code, and by its unit test. */
 #ifndef PKTPIT_BPF_HEARTBEAT_H
 #define PKTPIT_BPF_HEARTBEAT_H
 

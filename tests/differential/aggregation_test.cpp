@@ -32,8 +32,7 @@ using ar::test::Datagram;
 
 constexpr uint16_t udp_port = 5005;
 constexpr uint64_t key = 0xfeedface12345678;
-constexpr std::array<uint16_t, 1> port{1};
-constexpr std::array<uint16_t, 2> egress{1, 2};
+constexpr std::array<uint16_t, 2> aggregation_egress{1, 2};
 constexpr uint32_t lowest_worker = 0x0a630001;  // 10.99.0.1
 
 std::string address_of(size_t worker) {
@@ -44,7 +43,8 @@ std::string address_of(size_t worker) {
 class Stage {
   public:
     explicit Stage(uint16_t workers, uint16_t slots, uint16_t elements, pa_type type = PA_INT32)
-        : stage(fib::plan_geometry(forward::small_capacity()), port, egress, {.aggregation = true}),
+        : stage(fib::plan_geometry(forward::small_capacity()), first_port, aggregation_egress,
+                {.aggregation = true}),
           image(stage.memory(), stage.geometry(), [] {}) {
         forward::fill_test_router(image, stage.memory().data());
         void* memory = mmap(nullptr, sizeof(pp_sum_group) * PP_SUM_GROUPS, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -502,8 +502,8 @@ TEST_F(Aggregation, a_slot_that_another_cpu_holds_is_not_touched) {
 
 TEST_F(Aggregation, a_port_without_it_has_no_instruction_of_it) {
     const auto geometry = fib::plan_geometry(forward::small_capacity());
-    const LoadedPortStage plain(geometry, port, port);
-    const LoadedPortStage adding(geometry, port, port, {.aggregation = true});
+    const LoadedPortStage plain(geometry, first_port, first_port);
+    const LoadedPortStage adding(geometry, first_port, first_port, {.aggregation = true});
     for (const char* map : {PP_MAP_SUM_GROUPS, PP_MAP_SUM_PORTS, PP_MAP_SUM_SLOTS, PP_MAP_SUM_EXITS}) {
         EXPECT_FALSE(plain.refers_to(1, map)) << map;
         EXPECT_TRUE(adding.refers_to(1, map)) << map;

@@ -16,9 +16,8 @@
 namespace pktpit::test {
 namespace {
 
-constexpr uint32_t rounds = 16;  // each with a FIB of its own
-const uint32_t frames_per_round = rounds_of(16'000U);
-constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
+constexpr uint32_t fibs = 16;  // each with a FIB of its own
+const uint32_t frames_per_fib = rounds_of(16'000U);
 
 uint64_t first_seed() {
     if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
@@ -41,19 +40,19 @@ TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     fib::Capacity capacity = router::test::small_capacity();
     capacity.buckets = 65536;  // uneven weights take many
-    LoadedPortStage stage(fib::plan_geometry(capacity), ports, ports, {.vrfs = GetParam() > 1});
+    LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.vrfs = GetParam() > 1});
     const uint64_t seed = first_seed();
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
 
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
     uint64_t counted = 0;
     uint64_t cut = 0;
-    for (uint32_t round = 0; round < rounds; round++) {
+    for (uint32_t round = 0; round < fibs; round++) {
         Random random(seed + round);
         std::optional<fib::FibImage> image;
         image.emplace(stage.memory(), stage.geometry(), [] {});
         const RandomFib fib = fill_randomly(*image, stage.memory().data(), random, GetParam());
-        for (uint32_t i = 0; i < frames_per_round; i++) {
+        for (uint32_t i = 0; i < frames_per_fib; i++) {
             const RandomFrame frame = random_frame(fib, random);
             const Comparison c = compare(stage, frame.port, frame.bytes);
             ASSERT_EQ(c.difference, "")
@@ -68,7 +67,7 @@ TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     EXPECT_GT(counted, rounds_of(1000u)) << "too few frames of counted routes";
     EXPECT_LT(counted, seen[PP_FORWARDED]) << "every route is counted";
     EXPECT_GT(cut, rounds_of(500u)) << "too few trailers";
-    std::cout << rounds * frames_per_round << " frames:\n";
+    std::cout << fibs * frames_per_fib << " frames:\n";
     for (int i = 0; i < PP_VERDICT_COUNT; i++) {
         if (!is_reachable(i)) continue;
         const char* name = router::name_of(static_cast<pp_verdict>(i));

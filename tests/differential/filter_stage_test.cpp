@@ -17,7 +17,6 @@
 namespace pktpit::test {
 namespace {
 
-constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
 constexpr uint16_t filtered_interfaces = 8;  // all that a random FIB has
 constexpr uint32_t filter_count = 4;
 
@@ -83,7 +82,7 @@ TEST_P(FilterStage, PortStageAndForwardLetTheSamePacketsPass) {
     shape.data_bytes = 32 << 20;
     shape.half_bytes = shape.data_offset + shape.data_bytes;
     shape.counters = 65536;
-    LoadedPortStage stage(fib::plan_geometry(capacity), ports, ports, {.filters = shape});
+    LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.filters = shape});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = first_filter_seed();
     std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";

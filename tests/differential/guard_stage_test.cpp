@@ -20,7 +20,6 @@
 namespace pktpit::test {
 namespace {
 
-constexpr std::array<uint16_t, random_ports> ports{1, 2, 3, 4};
 constexpr uint16_t guarded_interfaces = 8;  // all that a random FIB has
 
 uint64_t first_guard_seed() {
@@ -45,7 +44,7 @@ class GuardStage : public testing::TestWithParam<uint32_t> {};
 TEST_P(GuardStage, SourcesAreCheckedAlike) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     const uint32_t rounds = 12, frames_per_round = rounds_of(8'000U);
-    LoadedPortStage stage(fib::plan_geometry(capacity()), ports, ports,
+    LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
                           {.vrfs = GetParam() > 1, .guards = PP_GUARD_RPF});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = first_guard_seed();
@@ -144,7 +143,7 @@ Bytes frame_to_police(const RandomFib& fib, Random& random, uint16_t& port) {
 TEST(GuardStage, RatesAreKeptToAlike) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     const uint32_t rounds = few_rounds() ? 2 : 8, frames_per_round = 16'000;
-    LoadedPortStage stage(fib::plan_geometry(capacity()), ports, ports,
+    LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
                           {.guards = PP_GUARD_RPF | PP_GUARD_POLICE | PP_GUARD_HOST | PP_GUARD_GIVEN_CLOCK});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = first_guard_seed();
@@ -211,7 +210,7 @@ TEST(GuardStage, OffCostsNoInstruction) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     const auto geometry = fib::plan_geometry(router::test::small_capacity());
     for (const uint32_t guards : {0U, PP_GUARD_RPF, PP_GUARD_POLICE, PP_GUARD_HOST}) {
-        const LoadedPortStage stage(geometry, ports, ports, {.guards = guards});
+        const LoadedPortStage stage(geometry, all_ports, all_ports, {.guards = guards});
         EXPECT_EQ(stage.refers_to(1, PP_MAP_GUARD), guards != 0) << guards;
         EXPECT_EQ(stage.refers_to(1, PP_MAP_POLICE_SHARES), (guards & (PP_GUARD_POLICE | PP_GUARD_HOST)) != 0)
             << guards;

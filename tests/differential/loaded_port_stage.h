@@ -53,6 +53,11 @@ struct StageOptions {
     uint32_t guards = 0;  ///< PP_GUARD_RPF and so on
 };
 
+/// Ports that most stages are loaded for: of random traffic and of the test router.
+inline constexpr std::array<uint16_t, 4> all_ports{1, 2, 3, 4};
+inline constexpr std::array<uint16_t, 3> test_ingress{1, 3, 4};
+inline constexpr std::array<uint16_t, 1> first_port{1};
+
 class LoadedPortStage {
   public:
     /// One program for each port of `ports`; ports named in `egress` are in the devmap.

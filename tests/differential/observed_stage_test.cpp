@@ -11,15 +11,12 @@ namespace {
 
 namespace forward = router::test;
 
-constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
-constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};
-
 class ObservedStage : public testing::Test {
   protected:
     void SetUp() override {
         if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
         const auto geometry = fib::plan_geometry(forward::small_capacity());
-        stage.emplace(geometry, ingress, egress, StageOptions{.observed = true});
+        stage.emplace(geometry, test_ingress, all_ports, StageOptions{.observed = true});
         image.emplace(stage->memory(), stage->geometry(), [] {});
         forward::fill_test_router(*image, stage->memory().data());
     }

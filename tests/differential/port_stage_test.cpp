@@ -14,14 +14,11 @@ namespace {
 
 namespace forward = router::test;
 
-constexpr std::array<uint16_t, 3> ingress{1, 3, 4};
-constexpr std::array<uint16_t, 4> egress{1, 2, 3, 4};
-
 class PortStage : public testing::Test {
   protected:
     void SetUp() override {
         if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-        stage.emplace(fib::plan_geometry(forward::small_capacity()), ingress, egress);
+        stage.emplace(fib::plan_geometry(forward::small_capacity()), test_ingress, all_ports);
         image.emplace(stage->memory(), stage->geometry(), [] {});
         forward::fill_test_router(*image, stage->memory().data());
     }
@@ -168,7 +165,7 @@ TEST_F(PortStage, WithoutADaemonPuntsAreDroppedUnderTheirName) {
 // The default capacity, as the daemon loads it.
 TEST(PortStageLoads, WithTheDefaultCapacity) {
     if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    LoadedPortStage stage(fib::plan_geometry({}), ingress, egress);
+    LoadedPortStage stage(fib::plan_geometry({}), test_ingress, all_ports);
     fib::FibImage image(stage.memory(), stage.geometry(), [] {});
     forward::fill_test_router(image, stage.memory().data());
     std::cout << stage.geometry().image_bytes << " bytes of image; " << stage.program_facts(1) << "\n";

@@ -87,11 +87,11 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, u
             fib.vlans.push_back({outer, inner});
         }
     }
-    auto* table = reinterpret_cast<pp_fib_adjacency*>(base + image.geometry().adjacency_offset);
+    auto* adjacency_table = reinterpret_cast<pp_fib_adjacency*>(base + image.geometry().adjacency_offset);
     std::vector<fib::AdjacencyId> ids;
     for (int i = 0; i < adjacencies; i++) {
         ids.push_back(image.add_adjacency(random_adjacency(random)).value());
-        if (random.one_in(30)) table[ids.back()].kind = random.byte();  // what no writer writes
+        if (random.one_in(30)) adjacency_table[ids.back()].kind = random.byte();  // what no writer writes
     }
     std::vector<fib::GroupId> made;
     for (int i = 0; i < groups; i++) {

@@ -220,9 +220,9 @@ class FakeControl final : public Control {
         if (refuse) return tl::unexpected(*refuse);
         return answer;
     }
-    Result<nlohmann::json> configs(const ConfigsQuery& query) override {
-        calls.push_back(std::string(query.difference ? "diff " : "configs ") +
-                        (query.back ? std::to_string(*query.back) : "-"));
+    Result<nlohmann::json> configs(const ConfigsQuery& wanted) override {
+        calls.push_back(std::string(wanted.difference ? "diff " : "configs ") +
+                        (wanted.back ? std::to_string(*wanted.back) : "-"));
         if (refuse) return tl::unexpected(*refuse);
         return answer;
     }

@@ -37,9 +37,9 @@ class TcpServerTest : public ServerTest {
 
 TEST_F(TcpServerTest, TheLoopReadsOnceHoweverManyAskAtOnce) {
     const auto service = somewhere();
-    auto server = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
-    ASSERT_TRUE(server) << server.error().to_string();
-    (*server)->start();
+    auto opened = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
+    ASSERT_TRUE(opened) << opened.error().to_string();
+    (*opened)->start();
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 8; i++) {
         const std::string answer = exchange(service, question);
@@ -49,15 +49,15 @@ TEST_F(TcpServerTest, TheLoopReadsOnceHoweverManyAskAtOnce) {
         EXPECT_TRUE(answer.ends_with("fake_metric 1\n")) << answer;
     }
     const auto quarters = (std::chrono::steady_clock::now() - begin) / 250ms;
-    (*server)->stop();
+    (*opened)->stop();
     EXPECT_LE(std::ranges::count(control.calls, "metrics"), quarters + 1);
 }
 
 TEST_F(TcpServerTest, NothingButGetAndOnlyForThisMachine) {
     const auto service = somewhere();
-    auto server = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
-    ASSERT_TRUE(server);
-    (*server)->start();
+    auto opened = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
+    ASSERT_TRUE(opened);
+    (*opened)->start();
     const auto status = [&](const std::string& bytes) {
         return parse_reply(exchange(service, bytes)).status;
     };
@@ -91,14 +91,14 @@ TEST_F(TcpServerTest, AnotherOfTheSamePlaceSharesItsSocket) {
 
 TEST_F(TcpServerTest, StopsWhileTheLoopIsBusy) {
     const auto service = somewhere();
-    auto server = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
-    ASSERT_TRUE(server);
-    (*server)->start();
+    auto opened = TcpServer::open(TcpServer::Kind::metrics, service, control, executor());
+    ASSERT_TRUE(opened);
+    (*opened)->start();
     loop.pause(true);
     std::string answer;
     std::thread client([&] { answer = exchange(service, question); });
     ASSERT_TRUE(loop.wait_for_queued(1));
-    (*server)->stop();
+    (*opened)->stop();
     client.join();
     EXPECT_EQ(parse_reply(answer).status, 503) << answer;
     EXPECT_TRUE(control.calls.empty());

@@ -236,7 +236,7 @@ TEST_F(LookupTableTest, RandomTablesAgreeWithTheOracle) {
         std::ostringstream text;
         Oracle oracle;
         std::vector<std::string> addresses;
-        for (int i = 0; i < 20'000; i++) {
+        for (int i = 0; i < pktpit::test::rounds_of(20'000); i++) {
             const int family = random() % 2 ? AF_INET : AF_INET6;
             const int bits = family == AF_INET ? 32 : 128;
             Bytes bytes{};

@@ -29,7 +29,8 @@ TEST(Latencies, NearestRank) {
     EXPECT_EQ(one.max(), 7u);
 }
 
-const std::vector<Route> table = {{net("10.0.0.0/8"), 0}, {net("10.1.0.0/16"), 1}, {net("2001:db8::/32"), 0}};
+const std::vector<Route> few_routes = {
+    {net("10.0.0.0/8"), 0}, {net("10.1.0.0/16"), 1}, {net("2001:db8::/32"), 0}};
 
 NaiveTable naive_of(const std::vector<Route>& routes) {
     return replay_naively(routes, {});
@@ -39,33 +40,35 @@ TableImage image_of(const std::vector<Route>& routes) {
 }
 
 TEST(Check, AnImageThatIsRight) {
-    const CheckResult result = compare(image_of(table), naive_of(table));
+    const CheckResult result = compare(image_of(few_routes), naive_of(few_routes));
     EXPECT_TRUE(result.good()) << result.first;
     EXPECT_EQ(result.prefixes, 3u);
     EXPECT_EQ(result.addresses, 12u);
 }
 
 TEST(Check, EveryWayToBeWrongIsNoticed) {
-    auto missing = table;
+    auto missing = few_routes;
     missing.pop_back();
-    auto surplus = table;
+    auto surplus = few_routes;
     surplus.push_back({net("11.0.0.0/8"), 0});
-    auto other_hop = table;
+    auto other_hop = few_routes;
     other_hop[1].next_hop = 0;
-    auto other_length = table;
+    auto other_length = few_routes;
     other_length[1].prefix = net("10.1.0.0/17");
     for (const auto& routes : {missing, surplus, other_hop, other_length}) {
-        const CheckResult result = compare(image_of(routes), naive_of(table));
+        const CheckResult result = compare(image_of(routes), naive_of(few_routes));
         EXPECT_FALSE(result.good());
         EXPECT_FALSE(result.first.empty());
     }
-    EXPECT_NE(compare(image_of(missing), naive_of(table)).first.find("prefixes, not 1"), std::string::npos);
-    EXPECT_NE(compare(image_of(other_hop), naive_of(table)).first.find("10.1.0.0/16 has another next hop"),
+    EXPECT_NE(compare(image_of(missing), naive_of(few_routes)).first.find("prefixes, not 1"),
               std::string::npos);
+    EXPECT_NE(
+        compare(image_of(other_hop), naive_of(few_routes)).first.find("10.1.0.0/16 has another next hop"),
+        std::string::npos);
 }
 
 TEST(NaiveTable, LongestMatchAndItsNeighbourhood) {
-    NaiveTable naive = naive_of(table);
+    NaiveTable naive = naive_of(few_routes);
     EXPECT_EQ(naive.match(IpAddress::parse("10.1.255.255").value())->prefix, net("10.1.0.0/16"));
     EXPECT_EQ(naive.match(IpAddress::parse("10.2.0.0").value())->prefix, net("10.0.0.0/8"));
     EXPECT_FALSE(naive.match(IpAddress::parse("9.255.255.255").value()));
@@ -86,7 +89,7 @@ TEST(Replay, GrowsTheImageAndCountsOnce) {
     updates.push_back({net("10.0.0.0/8"), RouteUpdate::withdrawn});
     updates.push_back({net("10.0.0.0/32"), 0});
     updates.push_back({net("10.0.0.0/32"), 1});
-    auto played = replay(table, updates, 2);
+    auto played = replay(few_routes, updates, 2);
     ASSERT_TRUE(played) << played.error().to_string();
     ReplayCounts expected;
     expected.added = 40'000;
@@ -97,7 +100,7 @@ TEST(Replay, GrowsTheImageAndCountsOnce) {
     EXPECT_EQ(played->counts, expected);
     EXPECT_EQ(played->latencies.count(), played->counts.changes());
     EXPECT_EQ(played->routes.size(), 40'002u);
-    EXPECT_TRUE(compare(played->image, replay_naively(table, updates)).good());
+    EXPECT_TRUE(compare(played->image, replay_naively(few_routes, updates)).good());
 }
 
 }  // namespace

@@ -42,11 +42,11 @@ class TableCommandsTest : public ::testing::Test {
 };
 
 /// A table as text says it: the oracle.
-using Oracle = std::map<std::string, std::string>;
+using TextTable = std::map<std::string, std::string>;
 
 /// Applies `unixtime a|w prefix id` lines to the oracle.
 struct Expected {
-    Oracle table;
+    TextTable table;
     size_t added = 0, replaced = 0, unchanged = 0, removed = 0, absent = 0;
 
     void apply(std::istream& updates) {

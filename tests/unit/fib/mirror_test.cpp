@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "tests/sanitized.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -60,7 +61,7 @@ class MirrorTest : public testing::TestWithParam<uint32_t> {
 TEST_P(MirrorTest, answers_as_the_other_after_each_change) {
     image_->mirror(mirror_, of_);
     mirrored_ = true;
-    for (int step = 0; step < 20'000; step++) {
+    for (int step = 0; step < pktpit::test::rounds_of(20'000); step++) {
         const uint32_t what = below(100);
         if (what < 60) {
             ASSERT_TRUE(image_->set(draw(), group(), of_));

@@ -21,7 +21,7 @@ class Rpf : public testing::Test {
         published_ = guard_.get();
     }
     void check(uint8_t mode) {
-        for (const uint16_t interface : {1, 2, 11})
+        for (const unsigned interface : {1, 2, 11})
             guard_->interfaces[interface].rpf = mode;
     }
     ImageView view() {

@@ -186,7 +186,7 @@ TEST_P(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
     LoopRig rig(1 << 22, random_capacity(), GetParam());
     const auto fib = pktpit::test::fill_randomly(rig.image.image(), rig.image.base(), random);
     uint64_t frames = 0;
-    while (frames < pktpit::test::rounds_of(100'000)) {
+    while (frames < pktpit::test::rounds_of(uint64_t{100'000})) {
         const uint32_t burst = 1 + random.below(200);
         std::vector<FakeIo::Departure> departures;
         std::vector<QueuedFrame> queued;

@@ -3,6 +3,7 @@
 // random size: in the end the image is what one that was made of the same state at once has.
 #include <random>
 
+#include "tests/sanitized.h"
 #include "tests/unit/routing/routing_fixture.h"
 
 namespace pktpit::router {
@@ -105,7 +106,7 @@ TEST_P(RandomFailures, end_where_the_state_says) {
     EXPECT_EQ(image.usage().adjacencies, usage.adjacencies);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomFailures, testing::Range(1U, 9U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomFailures, testing::Range(1U, 1 + pktpit::test::rounds_of(16U)));
 
 }  // namespace
 }  // namespace pktpit::router

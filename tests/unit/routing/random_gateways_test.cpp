@@ -12,6 +12,7 @@
 
 #include "fib/lookup.h"
 #include "router/routing/routing.h"
+#include "tests/sanitized.h"
 
 namespace pktpit::router {
 namespace {
@@ -297,7 +298,7 @@ class RandomGateways : public testing::TestWithParam<uint32_t> {
 };
 
 TEST_P(RandomGateways, AgreeWithTheNaiveResolver) {
-    for (int step = 0; step < 500; step++) {
+    for (int step = 0; step < pktpit::test::rounds_of(500); step++) {
         change();
         model_.changed();
         if (HasFailure()) return;

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/sanitized.h"
+
 namespace pktpit::router::test {
 namespace {
 
@@ -18,7 +20,7 @@ std::vector<uint16_t> of(uint64_t secret, size_t count) {
 }
 
 TEST(Identifications, none_comes_twice_among_all) {
-    for (uint64_t secret = 0; secret < 20; secret++) {
+    for (uint64_t secret = 0; secret < pktpit::test::rounds_of(uint64_t{20}); secret++) {
         const auto values = of(secret, 2 * 65536);
         for (const auto* from : {values.data(), values.data() + 65536})
             EXPECT_EQ(std::set<uint16_t>(from, from + 65536).size(), 65536U) << secret;
