@@ -3,6 +3,7 @@
 
 import pytest
 from lib.packets import token, udp4
+from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("the limits are Pktpit's")
@@ -61,7 +62,12 @@ def test_groups_full(net):
 
 @requirement("traffic to more neighbours than there are adjacencies costs the new ones, never the router")
 def test_adjacencies_full(net):
-    for number in range(100, 200):
-        net.a.send(udp4(net.a, net.b, token(), dst=f"10.2.0.{number}"))
+    def are_full():
+        for number in range(100, 200):
+            net.a.send(udp4(net.a, net.b, token(), dst=f"10.2.0.{number}"))
+        [part] = [part for part in net.router.json("show", "memory")["fib"]["parts"] if part["part"] == "adjacencies"]
+        return part["used"] == part["capacity"]
+
+    wait_for(are_full, what="all adjacencies are taken")
     assert crosses(net)
     assert net.router.cli("show", "neighbours").returncode == 0

@@ -148,8 +148,7 @@ def test_source_mac_that_nobody_has(net, source, make, family):
 @requirement("RFC 1812 5.3.5.1: the limited broadcast is never forwarded")
 def test_limited_broadcast(net):
     mark = token()
-    net.a.send(udp4(net.a, net.b, mark, dst="255.255.255.255"), dst="ff:ff:ff:ff:ff:ff")
-    assert_silence(net, mark)
+    dropped(net, "host_broadcast", udp4(net.a, net.b, mark, dst="255.255.255.255"), mark=mark, dst="ff:ff:ff:ff:ff:ff")
 
 
 @requirement("RFC 1812 5.3.4: a link-layer broadcast or multicast with a unicast destination is not forwarded")
@@ -170,9 +169,10 @@ def test_frame_for_another_mac(net, make, family):
 @requirement("RFC 1812 5.2.3: multicast is not forwarded as if it were unicast")
 def test_multicast_is_not_forwarded(net):
     marks = token()
-    net.a.send(udp4(net.a, net.b, marks, dst="239.1.2.3"), dst="01:00:5e:01:02:03")
-    net.a.send(udp6(net.a, net.b, marks, dst="ff0e::1:2"), dst="33:33:00:01:00:02")
-    assert_silence(net, marks)
+    with counted(net, "host_multicast", 2, or_more=True):
+        net.a.send(udp4(net.a, net.b, marks, dst="239.1.2.3"), dst="01:00:5e:01:02:03")
+        net.a.send(udp6(net.a, net.b, marks, dst="ff0e::1:2"), dst="33:33:00:01:00:02")
+        assert_silence(net, marks)
 
 
 @requirement("an EtherType that is neither IPv4 nor IPv6 is not forwarded")
@@ -291,14 +291,17 @@ def test_ipv6_link_local_destination(net):
 def test_truncated_frames(net, make, family):
     mark = token()
     whole = net.a.frame(make(net.a, net.b, mark))
-    for length in range(15, len(whole)):
-        net.a.wire.send(whole[:length])
-    assert_silence(net, mark, family)
+    headers = 14 + (20 if family == 4 else 40)
+    with counted(net, "drop_truncated", headers - 15), counted(net, f"drop_ipv{family}_length", len(whole) - headers):
+        for length in range(15, len(whole)):
+            net.a.wire.send(whole[:length])
+        assert_silence(net, mark, family)
 
 
 @requirement("RFC 791: truncated options and unknown garbage behind a valid start are no way through either")
 def test_ipv4_options_beyond_the_frame(net):
     mark = token()
     packet = raw_ipv4(udp4(net.a, net.b, mark), b"\x01" * 36)
-    net.a.send(*[packet[:length] for length in range(20, len(packet))])
-    assert_silence(net, mark)
+    with counted(net, "drop_ipv4_header_length", 36), counted(net, "drop_ipv4_length", len(packet) - 56):
+        net.a.send(*[packet[:length] for length in range(20, len(packet))])
+        assert_silence(net, mark)

@@ -404,7 +404,7 @@ def test_a_port_that_is_taken(build_net):
         assert told["pktpit_config_last_reload_successful"][""] == 0 and told["pktpit_config_reloads_total"]['result="refused"'] == 1
         net.router.kill()
         net.router.launch()
-        assert net.router.process.wait(20) != 0
+        assert net.router.process.wait(60) == 1
         assert "/metrics/listen" in net.router.log()
     net.router.start()
     assert scrape(net).status == 200
