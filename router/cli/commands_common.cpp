@@ -39,8 +39,11 @@ int print_refusal(const Session& session, const Reply& reply) {
         session.terminal.print_error(
             {"", "the daemon refused: HTTP " + std::to_string(reply.status), "", ""});
     }
-    // 5xx: the daemon could not; 404 and 405: it is of another version than this program.
-    return reply.status >= 500 || reply.status == 404 || reply.status == 405 ? exit_unusable : exit_wrong;
+    // A path that the daemon does not know: it is of another version than this program.
+    const bool no_such_path =
+        reply.status == 405 ||
+        (reply.status == 404 && (errors.empty() || text_of(errors[0], "where", "").starts_with("/v1/")));
+    return reply.status >= 500 || no_such_path ? exit_unusable : exit_wrong;
 }
 
 tl::expected<nlohmann::json, int> fetch(const Session& session, const std::string& path,

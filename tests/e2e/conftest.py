@@ -115,6 +115,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=f"says_who_decides: {mark.args[0]}"))
         if PATIENCE != 1 and (mark := item.get_closest_marker("timeout")):
             item.add_marker(pytest.mark.timeout(mark.args[0] * PATIENCE), append=False)
+    if config.getoption("gate") and (idle := gate.left_out(items, names)):
+        raise pytest.UsageError(f"gate.py names tests for this way that are skipped in it: {', '.join(idle)}")
     if config.getoption("router") != "kernel":
         return
     for item in items:

@@ -2,7 +2,7 @@
 """Tables that are full: the route is refused and named, and everything else goes on."""
 
 import pytest
-from lib.packets import token, udp4
+from lib.packets import goes_to, token, udp4
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -61,13 +61,18 @@ def test_groups_full(net):
 
 
 @requirement("traffic to more neighbours than there are adjacencies costs the new ones, never the router")
-def test_adjacencies_full(net):
+def test_adjacencies_full(build_net):
+    net = build_net(config={"fib": {"adjacencies": 32}})
+    addresses = [f"10.2.0.{number}" for number in range(100, 160)]
+    for address in addresses:
+        net.b.namespace.ip("address", "add", f"{address}/24", "dev", "eth0")
+
     def are_full():
-        for number in range(100, 200):
-            net.a.send(udp4(net.a, net.b, token(), dst=f"10.2.0.{number}"))
+        net.a.send(*[udp4(net.a, net.b, token(), dst=address) for address in addresses])
         [part] = [part for part in net.router.json("show", "memory")["fib"]["parts"] if part["part"] == "adjacencies"]
-        return part["used"] == part["capacity"]
+        return part["used"] == part["capacity"] - 1  # adjacency 0 is nobody's
 
     wait_for(are_full, what="all adjacencies are taken")
     assert crosses(net)
-    assert net.router.cli("show", "neighbours").returncode == 0
+    for address in addresses:
+        assert goes_to(net, address) == "b"

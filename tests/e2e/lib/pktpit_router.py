@@ -211,7 +211,7 @@ class PktpitRouter:
         parts = [f"--- log of {self.instance}\n" + "\n".join(self.log().splitlines()[-60:])]
         for what in ("ports", "neighbours", "counters"):
             try:
-                shown = self.cli("show", what, check=False, timeout=60)
+                shown = run(TOOL, "--socket", self.socket, "show", what, check=False, timeout=60)
                 parts.append(f"--- show {what}\n{shown.stdout}{shown.stderr}")
             except (OSError, subprocess.TimeoutExpired) as error:
                 parts.append(f"--- show {what}: {error}")

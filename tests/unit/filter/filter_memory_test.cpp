@@ -69,6 +69,27 @@ TEST(FilterMemory, ARuleOfOneFamilyLeavesTheOtherAlone) {
     EXPECT_EQ(action_at(filters, 1, tcp_to(1, "2001:db8::7")), PP_FILTER_ACCEPT);
 }
 
+// Flags and types are those of a header that is seen. A byte elsewhere that is like them is another thing:
+// the number of the protocol (6, 1), which stands there for a later fragment and for what is cut short.
+TEST(FilterMemory, WhatShowsNoHeaderHasNoFlagsAndNoType) {
+    const HeapFilters filters(config_with(
+        {{{.action = drop, .protocol = config::protocol_tcp, .tcp_flags = {{2, 2}}},
+          {.action = drop, .protocol = config::protocol_icmp, .icmp_type = config::protocol_icmp}}}));
+    FilteredPacket packet = tcp_to(1);
+    packet.tcp_flags = 2;
+    packet.icmp_type = config::protocol_icmp;
+    for (const uint8_t protocol : {config::protocol_tcp, config::protocol_icmp}) {
+        packet.protocol = protocol;
+        packet.fragment = packet.cut_short = false;
+        EXPECT_EQ(action_at(filters, 1, packet), PP_FILTER_DROP) << int{protocol};
+        packet.fragment = true;
+        EXPECT_EQ(action_at(filters, 1, packet), PP_FILTER_ACCEPT) << int{protocol};
+        packet.fragment = false;
+        packet.cut_short = true;
+        EXPECT_EQ(action_at(filters, 1, packet), PP_FILTER_ACCEPT) << int{protocol};
+    }
+}
+
 TEST(FilterMemory, SetsThatDoNotFitAreKnown) {
     const HeapFilters filters(dropping_port(22));
     Engine engine(7);

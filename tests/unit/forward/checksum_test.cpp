@@ -56,6 +56,19 @@ TEST(Checksum, BothUpdatesAreWhatRecomputingGivesForEveryChecksumAndTtl) {
     }
 }
 
+// RFC 1624 eqn. 3, where one carry brings about another, too.
+TEST(Checksum, AnyWordIsReplaced) {
+    for (const unsigned checksum : {0x0000, 0x0001, 0x8000, 0xfffe, 0xffff})
+        for (const unsigned before : {0x0000, 0x0001, 0x7fff, 0xfffe, 0xffff})
+            for (const unsigned after : {0x0000, 0x0001, 0x8000, 0xfffe, 0xffff}) {
+                const uint64_t sum = uint64_t{0xffff} - checksum + 0xffff - before + after;
+                EXPECT_EQ(updated_checksum(static_cast<uint16_t>(checksum), static_cast<uint16_t>(before),
+                                           static_cast<uint16_t>(after)),
+                          static_cast<uint16_t>(~pp_checksum_fold(sum)))
+                    << checksum << ' ' << before << ' ' << after;
+            }
+}
+
 // A checksum of 0xffff verifies as 0x0000 does; no one computes it, but it may arrive.
 TEST(Checksum, AReceivedFfffEndsAsZeroWould) {
     EXPECT_EQ(updated_checksum(0xffff, 0x4011, 0x3f11), updated_checksum(0x0000, 0x4011, 0x3f11));
