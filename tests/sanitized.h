@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <iostream>
+#include <random>
 #include <string_view>
 
 namespace pktpit::test {
@@ -26,6 +29,17 @@ inline bool few_rounds() {
 template <class Count>
 Count rounds_of(Count all) {
     return few_rounds() ? std::max<Count>(1, all / 8) : all;
+}
+
+/// Where a test of random input begins: PKTPIT_SEED, which is printed. Else with few rounds the same each
+/// time, so that the gate judges a change and not its luck, and with all rounds another one each time.
+inline uint64_t seed_of_run() {
+    const char* given = std::getenv("PKTPIT_SEED");
+    const uint64_t seed = given          ? std::strtoull(given, nullptr, 0)
+                          : few_rounds() ? 20260101
+                                         : std::random_device{}();
+    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    return seed;
 }
 
 /// Of many things that are tried one after the other: every eighth, where rounds are few.

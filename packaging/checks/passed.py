@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which steps have passed, and on what: so that `make test-all` can be cut off and taken up again. A step is known by the hash of
-all files of the checkout, committed or not, and of the machine's kernel, compilers and routes. Pages count only where a step
-reads them."""
+all files of the checkout, committed or not, and of the machine's kernel, compilers and routes. Pages, and folders of tests, count
+only where a step has to do with them; packaging/linted, which lint writes, nowhere."""
 
 import hashlib
 import json
@@ -13,11 +13,19 @@ from pathlib import Path
 COMPILERS = ("c++", "clang++")
 
 
-def tree(root, with_docs):
+def counts(name, step):
+    """Whether a step's verdict can depend on the file."""
+    if name == "packaging/linted":
+        return False
+    if name.startswith("docs/") or name.endswith(".md"):
+        return step.reads_docs
+    folder = name.split("/")[1] if name.startswith("tests/") and name.count("/") > 1 else None
+    return folder is None or step.tests is None or folder in step.tests
+
+
+def tree(root, step):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True)
-    names = sorted({name for name in listed.stdout.split("\0") if name and (root / name).is_file()})
-    if not with_docs:
-        names = [name for name in names if not name.startswith("docs/") and not name.endswith(".md")]
+    names = sorted({name for name in listed.stdout.split("\0") if name and (root / name).is_file() and counts(name, step)})
     hashes = subprocess.run(["git", "hash-object", "--stdin-paths"], cwd=root, input="\n".join(names), capture_output=True, text=True, check=True)
     modes = "".join("x" if os.access(root / name, os.X_OK) else "-" for name in names)
     return hashlib.sha256("\n".join([*names, hashes.stdout, modes]).encode()).hexdigest()
@@ -35,7 +43,7 @@ class Passed:
 
     def of(self, step):
         """What a step's verdict depends on."""
-        return hashlib.sha256((tree(self.root, step.reads_docs) + self.around + step.target + str(step.settings)).encode()).hexdigest()
+        return hashlib.sha256((tree(self.root, step) + self.around + step.target + str(step.settings)).encode()).hexdigest()
 
     def recall(self, step, now):
         """The result that the step had on this tree; None: none."""

@@ -10,13 +10,15 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Step:
     """`counted`: the runner's closing line tells how many tests it ran; else the step counts as one.
-    `settings`: environment variables, None removes one. `reads_docs`: a change of a page can change what comes out."""
+    `settings`: environment variables, None removes one. `reads_docs`: a change of a page can change what comes out. `tests`: folders
+    of tests/ that it has to do with; None: all of them."""
 
     name: str
     target: str
     counted: bool = True
     settings: tuple = ()
     reads_docs: bool = False
+    tests: tuple | None = None
     builds: bool = False  # never remembered: what it makes has to be there
 
 
@@ -36,13 +38,17 @@ def build(what, target):
     return Step(f"build: {what}", target, counted=False, builds=True)
 
 
+COMPILED = ("unit", "property", "fuzz", "differential", "system", "p2p")  # unit tests use p2p's peer device
+END_TO_END = ("e2e",)
 FORMATTING = Step("formatting", "check-format", counted=False)
 PROGRAMS = build("the programs", "build-programs")
 TESTS = build("the tests", "build-tests")
-UNIT = Step("unit tests", "test-unit", reads_docs=True)
-REPLAY = Step("fuzz targets on their corpora", "test-replay")
-DIFFERENTIAL = Step("differential tests: eBPF and C++ on the same packets", "test-differential")
-SYSTEM = Step("system tests: netlink and the data path", "test-system")
+UNIT = Step("unit tests", "test-unit", reads_docs=True, tests=COMPILED)
+REPLAY = Step("fuzz targets on their corpora", "test-replay", tests=COMPILED)
+DIFFERENTIAL = Step("differential tests: eBPF and C++ on the same packets", "test-differential", tests=COMPILED)
+SYSTEM = Step("system tests: netlink and the data path", "test-system", tests=COMPILED)
+EVERY_WAY = {"inline": "test-e2e", "split": "test-e2e-split", "auto": "test-e2e-auto", "dpdk": "test-e2e-dpdk",
+             "model, the packet path": "test-e2e-model"}
 ALL_ROUNDS = (("PKTPIT_ROUNDS", "all"),)
 
 
@@ -58,32 +64,30 @@ def gate(root, data):
 
 
 def everything(root, data):
-    computing = [UNIT, Step("property tests, all rounds", "test-property", settings=ALL_ROUNDS), REPLAY,
+    computing = [UNIT, Step("property tests, all rounds", "test-property", settings=ALL_ROUNDS, tests=COMPILED), REPLAY,
                  build("AddressSanitizer and UndefinedBehaviorSanitizer", "build-asan"),
-                 Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", reads_docs=True),
+                 Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", reads_docs=True, tests=COMPILED),
                  build("ThreadSanitizer", "build-tsan"),
-                 Step("what has threads, with ThreadSanitizer", "test-tsan"),
-                 build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz"),
-                 Step("lint", "lint", counted=False), Step("what lint looks at", "test-lint")]
-    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p")
+                 Step("what has threads, with ThreadSanitizer", "test-tsan", tests=COMPILED),
+                 build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz", tests=COMPILED),
+                 Step("lint", "lint", counted=False), Step("what lint looks at", "test-lint", tests=("lint",))]
+    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", tests=("p2p",))
     first = [FORMATTING, build("release, all programs, benchmarks and tests", "build-all")]
     if not root:
         return Tier(first, [computing, [p2p]])
-    waiting = [Step(DIFFERENTIAL.name + ", all rounds", DIFFERENTIAL.target, settings=ALL_ROUNDS), SYSTEM,
-               Step("end to end: inline", "test-e2e"), Step("end to end: split", "test-e2e-split"),
-               Step("end to end: auto", "test-e2e-auto"), Step("end to end: dpdk", "test-e2e-dpdk"),
-               Step("end to end: model, the packet path", "test-e2e-model"),
-               Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),)),
+    waiting = [Step(DIFFERENTIAL.name + ", all rounds", DIFFERENTIAL.target, settings=ALL_ROUNDS, tests=COMPILED), SYSTEM,
+               *(Step(f"end to end: {way}", target, tests=END_TO_END) for way, target in EVERY_WAY.items()),
+               Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),), tests=("e2e", "faults")),
                p2p,
-               Step("the benchmarks' machinery", "test-bench"),
-               Step("packages, in a fresh Debian root", "test-packages", reads_docs=True),
+               Step("the benchmarks' machinery", "test-bench", tests=("unit", "bench")),
+               Step("packages, in a fresh Debian root", "test-packages", reads_docs=True, tests=("e2e", "packages")),
                build("programs with AddressSanitizer and UndefinedBehaviorSanitizer", "build-e2e-asan"),
-               Step("end to end, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan"),
+               Step("end to end, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan", tests=END_TO_END),
                build("programs with ThreadSanitizer", "build-e2e-tsan"),
-               Step("end to end, with ThreadSanitizer", "test-e2e-tsan")]
+               Step("end to end, with ThreadSanitizer", "test-e2e-tsan", tests=END_TO_END)]
     if data:
         waiting.append(Step("what depends on recorded routes, without them", "test-without-data", settings=(("PKTPIT_DATA", None),)))
-    return Tier(first, [computing, waiting], [Step("what measures time, alone", "test-measure")])
+    return Tier(first, [computing, waiting], [Step("what measures time, alone", "test-measure", tests=END_TO_END)])
 
 
 TIERS = {"gate": gate, "all": everything}

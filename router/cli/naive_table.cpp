@@ -21,7 +21,7 @@ IpAddress neighbour(IpAddress address, int step) {
     return address;
 }
 
-std::string text_of(const std::optional<std::pair<Prefix, uint32_t>>& found) {
+std::string words_of(const std::optional<std::pair<Prefix, uint32_t>>& found) {
     return found ? found->first.to_string() + " by next hop " + std::to_string(found->second) : "nothing";
 }
 
@@ -82,8 +82,8 @@ CheckResult compare(const TableImage& image, const NaiveTable& naive) {
         // lookup() is what packets meet, match() what people see.
         const fib::GroupId group = image.fib().lookup(address);
         if (found != expected || group != (expected ? image.group_of(expected->second) : 0))
-            wrong(address.to_string() + " finds " + text_of(found) + " (group " + std::to_string(group) +
-                  "), not " + text_of(expected));
+            wrong(address.to_string() + " finds " + words_of(found) + " (group " + std::to_string(group) +
+                  "), not " + words_of(expected));
     };
     for (const Route& route : naive.sorted()) {
         result.prefixes++;

@@ -116,6 +116,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     transaction.on_commit("kernel routes", [this] { refresh_kernel_routes(); });
     transaction.on_commit("next hops of FPM", [this] { fpm_routes_.refresh(); });
     transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
+    // Nothing of a reload can be refused any more, so limits have no way back.
     slow_path_.set_limits(wanted.icmp, wanted.neighbour_queue, wanted.neighbours_unresolved);
     // The last step: from here on there is no way back to what an earlier daemon has left.
     return first ? take_over(wanted, transaction) : Result<void>();
@@ -155,9 +156,6 @@ void ControlPlane::refresh_views() {
 void ControlPlane::apply_routing(const config::Config& wanted, Transaction& transaction) {
     transaction.on_rollback("/routing", [this, before = routing_.resolve_via_default()] {
         routing_.set_resolve_via_default(before);
-    });
-    transaction.on_rollback("/icmp", [this] {
-        slow_path_.set_limits(config_.icmp, config_.neighbour_queue, config_.neighbours_unresolved);
     });
     routing_.set_resolve_via_default(wanted.routing.resolve_via_default);
     if (const uint64_t seed = wanted.hash_seed ? spread(*wanted.hash_seed) : own_hash_seed_;

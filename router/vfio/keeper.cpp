@@ -71,11 +71,14 @@ bool Keeper::listen() {
 }
 
 void Keeper::keep(const std::string& port, const offload::VfioDevice& device, int removal) {
-    if (!lives()) return;
-    const auto space = device.config_space();
     const auto [container, group] = device.container()->descriptors();
     const std::array<int, 4> all{device.descriptor(), removal, container, group};
-    if (space && ask({KeeperMessage::What::device, port, *space}, all))
+    keep(port, device.config_space(), all);
+}
+
+void Keeper::keep(const std::string& port, Result<uint64_t> config_space, std::span<const int> descriptors) {
+    if (!lives()) return;
+    if (config_space && ask({KeeperMessage::What::device, port, *config_space}, descriptors))
         kept_.insert(port);
     else
         spdlog::warn("{}: is not kept: it forwards no more when the daemon is killed", port);

@@ -33,6 +33,9 @@ class Keeper {
                uint32_t patience_ms);
     /// A device whose NIC runs. `removal`: readable when the kernel wants it back.
     void keep(const std::string& port, const offload::VfioDevice& device, int removal);
+    /// `descriptors`: the device's, that of its removal, then what else it needs. `config_space`: its offset
+    /// in the first.
+    void keep(const std::string& port, Result<uint64_t> config_space, std::span<const int> descriptors);
     /// Before the device is closed. Nothing happens if it is not kept.
     void drop(const std::string& port);
 

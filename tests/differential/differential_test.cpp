@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -18,11 +17,6 @@ namespace {
 
 constexpr uint32_t fibs = 16;  // each with a FIB of its own
 const uint32_t frames_per_fib = rounds_of(16'000U);
-
-uint64_t first_seed() {
-    if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
-    return std::random_device{}();
-}
 
 /// Verdicts that neither side can come to with the devmap complete, rings open and headroom as the kernel
 /// gives.
@@ -41,8 +35,7 @@ TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     fib::Capacity capacity = router::test::small_capacity();
     capacity.buckets = 65536;  // uneven weights take many
     LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.vrfs = GetParam() > 1});
-    const uint64_t seed = first_seed();
-    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    const uint64_t seed = seed_of_run();
 
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
     uint64_t counted = 0;

@@ -3,7 +3,6 @@
 // same rules.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -19,11 +18,6 @@ namespace {
 
 constexpr uint16_t filtered_interfaces = 8;  // all that a random FIB has
 constexpr uint32_t filter_count = 4;
-
-uint64_t first_filter_seed() {
-    if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
-    return std::random_device{}();
-}
 
 /// A filter that the frames of a random FIB meet: of its prefixes, and of what random frames carry.
 config::Filter filter_for(const RandomFib& fib, size_t rules, Random& random, Engine& engine) {
@@ -84,8 +78,7 @@ TEST_P(FilterStage, PortStageAndForwardLetTheSamePacketsPass) {
     shape.counters = 65536;
     LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.filters = shape});
     std::cout << stage.program_facts(1) << "\n";
-    const uint64_t seed = first_filter_seed();
-    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    const uint64_t seed = seed_of_run();
 
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
     uint64_t passed_both = 0;

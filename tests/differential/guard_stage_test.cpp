@@ -5,7 +5,6 @@
 #include <linux/bpf.h>
 
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -21,11 +20,6 @@ namespace pktpit::test {
 namespace {
 
 constexpr uint16_t guarded_interfaces = 8;  // all that a random FIB has
-
-uint64_t first_guard_seed() {
-    if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
-    return std::random_device{}();
-}
 
 fib::Capacity capacity() {
     fib::Capacity capacity = router::test::small_capacity();
@@ -47,8 +41,7 @@ TEST_P(GuardStage, SourcesAreCheckedAlike) {
     LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
                           {.vrfs = GetParam() > 1, .guards = PP_GUARD_RPF});
     std::cout << stage.program_facts(1) << "\n";
-    const uint64_t seed = first_guard_seed();
-    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    const uint64_t seed = seed_of_run();
     const router::ImageView unguarded{stage.memory().data(), &stage.geometry()};
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
     std::array<uint32_t, PP_VERDICT_COUNT> else_seen{};
@@ -146,8 +139,7 @@ TEST(GuardStage, RatesAreKeptToAlike) {
     LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
                           {.guards = PP_GUARD_RPF | PP_GUARD_POLICE | PP_GUARD_HOST | PP_GUARD_GIVEN_CLOCK});
     std::cout << stage.program_facts(1) << "\n";
-    const uint64_t seed = first_guard_seed();
-    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    const uint64_t seed = seed_of_run();
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};
     Twin twin;
     router::GuardSet running;

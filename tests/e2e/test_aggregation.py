@@ -113,7 +113,7 @@ def test_worker_is_killed_and_started_again(build_net, jobs):
     epochs = [one["epoch"] for one in job.running[0].of("joined")]
     assert epochs[1] == (epochs[0] + 1) % 65536
     before = len(job.running[0].of("round"))
-    wait_for(lambda: len(job.running[0].of("round")) > before + 3, 20, "rounds go on")
+    wait_for(lambda: len(job.running[0].of("round")) > before + 3, "rounds go on")
     assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
     # One that is started anew before anybody has missed it.
     joined = [len(worker.of("joined")) for worker in job.running]
@@ -122,7 +122,7 @@ def test_worker_is_killed_and_started_again(build_net, jobs):
     for worker, count in zip(job.running[:3], joined):
         worker.wait("joined", count + 1)
     before = len(job.running[0].of("round"))
-    wait_for(lambda: len(job.running[0].of("round")) > before + 3, 20, "rounds go on")
+    wait_for(lambda: len(job.running[0].of("round")) > before + 3, "rounds go on")
     assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
 
 
@@ -210,14 +210,14 @@ def test_strangers(build_net, jobs):
     stranger.bind((net.workers[0][1], 0))
     for bytes_ in sent.values():
         stranger.sendto(bytes_, (host.router_ip4, PORT))
-    wait_for(lambda: all(shown(net)["drops"][why] >= 1 for why in sent), 5, "each is counted")
+    wait_for(lambda: all(shown(net)["drops"][why] >= 1 for why in sent), "each is counted")
     stranger.close()
     with host.namespace.entered():
         stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stranger.bind((host.ip4, 0))  # no worker's address
     before = shown(net)["drops"]["source"]
     stranger.sendto(datagram(), (host.router_ip4, PORT))
-    wait_for(lambda: shown(net)["drops"]["source"] == before + 1, 5, "it is counted")
+    wait_for(lambda: shown(net)["drops"]["source"] == before + 1, "it is counted")
     stranger.close()
     assert net.router.counters()["drop_aggregation"] >= 7
     job.finish()
@@ -250,7 +250,7 @@ def test_worker_that_does_not_come(build_net, jobs):
     net = build(build_net, count=2)
     job = Job(net.workers[:1])
     try:
-        wait_for(lambda: shown(net)["workers"][0]["joined"], 5, "it has joined")
+        wait_for(lambda: shown(net)["workers"][0]["joined"], "it has joined")
         text = net.router.cli("show", "aggregation").stdout
         assert "waits for workers" in text and "missing" in text
     finally:

@@ -83,7 +83,7 @@ def test_connections_of_one_user_are_limited(build_net, clients):
     refused = net.router.cli("show", "version", check=False)
     assert refused.returncode == 1 and "too many connections" in refused.stderr, refused.stderr
     held[0].close()
-    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, 30, "there is room again")
+    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, "there is room again")
 
 
 @requirement("/api/group: the socket is its, mode 0660, in a folder that others cannot open; state files are nobody else's")

@@ -308,7 +308,7 @@ class KernelUpdates:
         self.batches += 1
         lines.append(f"route replace {last}/32 via {next_hop_address(FIRST_NEXT_HOP)} dev p2 proto bird")
         self.net.topology.router_namespace.batch(lines)
-        wait_for(lambda: self.api.prefix_of(last) == f"{last}/32", 10, "the router has followed the kernel", 0.002)
+        wait_for(lambda: self.api.prefix_of(last) == f"{last}/32", "the router has followed the kernel", interval=0.002)
 
 
 SECONDS = 150  # of the updates, a tenth of which the replay takes
@@ -415,7 +415,7 @@ def test_churn(build_net, sinks, internet, tmp_path):
     }], kernel_routes={"enabled": True, "protocols": ["bird"], "preference": 5}, icmp={"rate": 1000}))
     log = tmp_path / "log"
     traffic = sinks(net, [(address, 0) for address in addresses], kind="uniform", rate=20_000, window=10**9, log=log)
-    wait_for(lambda: offload(net)["entries"] > 500, 10, "busy destinations are promoted")
+    wait_for(lambda: offload(net)["entries"] > 500, "busy destinations are promoted")
     kernel = KernelUpdates(net)
     began = time.monotonic()
     for when, batch in itertools.groupby(updates, key=lambda update: update[0]):
@@ -457,7 +457,7 @@ def blocks_of(net):
 def test_stream(build_net, stream, family):
     net = start(build_net, {})
     running = stream(net.a, net.b, family=family, rate=20000)
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.95, 10, "nearly all is inline")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.95, "nearly all is inline")
     behind = "198.18.2." if family == 4 else "2001:db8:2:100::"
     assert any(block.startswith(behind) for block in blocks_of(net))
     running.flows_again(5000)
@@ -484,7 +484,7 @@ def test_reload(build_net, stream):
 def test_budget(build_net, stream):
     net = start(build_net, {})
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: offload(net)["entries"] > 0, 5, "something is promoted")
+    wait_for(lambda: offload(net)["entries"] > 0, "something is promoted")
     net.router.config["offload"] = {"fib_entries": 0}
     net.router.write()
     net.router.reload()
@@ -499,14 +499,14 @@ def test_budget(build_net, stream):
 def test_kill_and_restart(build_net, stream):
     net = start(build_net, {})
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, "nearly all is inline")
     net.router.kill()
     running.flows_again(3000)
     for make in (udp4, udp6):
         wait_for_crossing(net.b, net.a, make)  # hardly hot
     net.router.start()
     running.flows_again(3000)
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline again")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, "nearly all is inline again")
     result = running.finish()
     assert result["lost"] <= 1024, f"more than what lay in the dead daemon's rings: {result}"
 
@@ -515,7 +515,7 @@ def test_kill_and_restart(build_net, stream):
 def test_stopped_daemon(build_net, stream):
     net = start(build_net, {})
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, 10, "all is inline")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, "all is inline")
     net.router.process.send_signal(signal.SIGSTOP)
     try:
         running.flows_again(5000)
@@ -529,7 +529,7 @@ def test_stopped_daemon(build_net, stream):
 @pytest.mark.parametrize("family", [4, 6])
 def test_whole_table(build_net, stream, family):
     net = start(build_net, {"offload": {"fib_entries": 64}})
-    wait_for(lambda: offload(net)["whole_table"], 2, "the whole table is held")
+    wait_for(lambda: offload(net)["whole_table"], "the whole table is held")
     port = next(port for port in offload(net)["ports"] if port["name"] == "p1")
     before = port["split_packets"]
     running = stream(net.a, net.b, family=family, rate=20000)
@@ -543,12 +543,12 @@ def test_whole_table(build_net, stream, family):
     net.router.config["routes"] = few + [{"prefix": f"100.64.{number}.0/24", "type": "blackhole"} for number in range(64)]
     net.router.write()
     net.router.reload()
-    wait_for(lambda: not offload(net)["whole_table"], 2, "it is held whole no more")
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, 10, "what is busy is held")
+    wait_for(lambda: not offload(net)["whole_table"], "it is held whole no more")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, "what is busy is held")
     net.router.config["routes"] = few
     net.router.write()
     net.router.reload()
-    wait_for(lambda: offload(net)["whole_table"], 2, "it is held whole again")
+    wait_for(lambda: offload(net)["whole_table"], "it is held whole again")
     running.flows_again(5000)
     assert_nothing_lost(running.finish())
 
@@ -557,12 +557,12 @@ def test_whole_table(build_net, stream, family):
 def test_whole_table_by_reload(build_net, stream):
     net = start(build_net, {}, whole=True)
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: offload(net)["whole_table"] and offload(net)["hit_rate"] == 1, 5, "all is decided by the stage")
+    wait_for(lambda: offload(net)["whole_table"] and offload(net)["hit_rate"] == 1, "all is decided by the stage")
     for whole, entries, held in ((False, 16384, False), (True, 16384, True), (True, 0, False)):
         net.router.config["offload"] = {"whole_table": whole, "fib_entries": entries}
         net.router.write()
         net.router.reload()
-        wait_for(lambda: offload(net)["whole_table"] == held, 2, f"whole table: {held}")  # noqa: B023
+        wait_for(lambda: offload(net)["whole_table"] == held, f"whole table: {held}")  # noqa: B023
         running.flows_again(3000)
     assert running.finish()["lost"] == 0
 
@@ -575,7 +575,7 @@ def test_counted_route(build_net, stream):
     net.router.write()
     net.router.reload()
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, 10, "nearly all is inline")
+    wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, "nearly all is inline")
     result = running.finish()
     assert_nothing_lost(result)
     counted = next(route for route in net.router.json("show", "counters")["routes"] if route["prefix"] == "198.18.2.0/24")
@@ -592,7 +592,7 @@ def test_routes_under_a_block(build_net, stream):
     net.router.start()
     net.topology.settle(net.router)
     running = stream(net.a, net.b, rate=10000)
-    wait_for(lambda: any(block.startswith("198.18.2.") for block in blocks_of(net)), 10, "the stream's block is installed")
+    wait_for(lambda: any(block.startswith("198.18.2.") for block in blocks_of(net)), "the stream's block is installed")
     for _ in range(20):
         net.router.route("add", "198.18.2.9/32", "via", net.c.ip4)
         mark = token()

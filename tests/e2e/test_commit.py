@@ -46,7 +46,7 @@ def test_goes_back_by_itself(net):
     said = net.router.cli("commit", "--confirm", 2).stdout
     assert "goes back by itself in 2 s" in said and blackholes(net) == ["203.0.113.0/24"]
     assert configs(net)["confirm_by"] and not configs(net)["configs"][0]["confirmed"]
-    wait_for(lambda: blackholes(net) == [], 10, "it has gone back")
+    wait_for(lambda: blackholes(net) == [], "it has gone back")
     assert configs(net)["confirm_by"] is None
     late = net.router.cli("confirm", check=False)
     assert late.returncode == 1 and "no configuration waits" in late.stderr
@@ -63,7 +63,7 @@ def test_confirmed_stays(net):
     # Another one that goes back meanwhile shows that its time is over.
     write(net, "198.51.100.0/24")
     net.router.cli("commit", "--confirm", 3)
-    wait_for(lambda: blackholes(net) == ["203.0.113.0/24"], 10, "the later one has gone back, to the confirmed one")
+    wait_for(lambda: blackholes(net) == ["203.0.113.0/24"], "the later one has gone back, to the confirmed one")
 
 
 @requirement("a second commit that waits goes back to what was confirmed last, not to the first; a signal confirms nothing")
@@ -75,9 +75,9 @@ def test_two_that_wait(net):
     write(net, "203.0.113.0/24", "198.51.100.0/24")
     net.router.cli("commit", "--confirm", 3)
     net.router.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: "reloaded" in net.router.log().split("goes back to the one before")[-1], 5, "the signal is heard")
+    wait_for(lambda: "reloaded" in net.router.log().split("goes back to the one before")[-1], "the signal is heard")
     assert configs(net)["confirm_by"]
-    wait_for(lambda: blackholes(net) == [], 10, "the one before both")
+    wait_for(lambda: blackholes(net) == [], "the one before both")
 
 
 @requirement("an applied reload, asked for by a client, ends the wait: somebody reaches the router")
@@ -126,7 +126,7 @@ def test_rollback(net):
     assert gone.returncode == 1 and "no such configuration" in gone.stderr and "show configs" in gone.stderr
     net.router.cli("rollback", 1, "--confirm", 2)
     assert blackholes(net) == ["203.0.113.0/24"]
-    wait_for(lambda: blackholes(net) == [], 10, "a rollback goes back, too")
+    wait_for(lambda: blackholes(net) == [], "a rollback goes back, too")
 
 
 @requirement("the last 20 are kept, over restarts, in a file that is nobody else's")
@@ -177,9 +177,9 @@ def test_show_interfaces(build_net, stream):
     running.finish()
     assert re.search(rf"{net.a.port} +up .* never +0 +to host a <b>", net.router.cli("show", "interfaces", "--interval", 0.1).stdout)
     net.b.namespace.ip("link", "set", "eth0", "down")
-    wait_for(lambda: net.router.json("show", "interfaces", "--interval", 0.1)["ports"][1]["link_changes"]["count"] == 1, 5, "a flap")
+    wait_for(lambda: net.router.json("show", "interfaces", "--interval", 0.1)["ports"][1]["link_changes"]["count"] == 1, "a flap")
     net.b.namespace.ip("link", "set", "eth0", "up")
-    wait_for(lambda: net.router.json("show", "interfaces", "--interval", 0.1)["ports"][1]["link_changes"]["count"] == 2, 5, "and back")
+    wait_for(lambda: net.router.json("show", "interfaces", "--interval", 0.1)["ports"][1]["link_changes"]["count"] == 2, "and back")
     del net.router.config["interfaces"][net.a.port]["description"]
     net.router.write()
     assert 'description: "to host a <b>" → none' in net.router.reload().stdout

@@ -79,8 +79,8 @@ def test_switches_after_a_kill(build_net, kills):
     del net.router.config["interfaces"]["p2"]
     net.router.write()
     net.router.launch()
-    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, 20, "the daemon is ready", 0.05)
-    wait_for(lambda: switches(net, "w2") == before["w2"], 5, "what is no port any more speaks again")
+    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, "the daemon is ready", interval=0.05)
+    wait_for(lambda: switches(net, "w2") == before["w2"], "what is no port any more speaks again")
     assert switches(net, "w1") == SILENT
     both_ways(net.a, net.c)
     assert end(net.router.process) == 0
@@ -131,7 +131,7 @@ def test_pcap_to_null(build_net, tmp_path):
         shown = net.router.json("show", "counters")["ports"]
         return shown["in"]["verdicts"].get("forwarded", 0) > 50000 and shown["out"]["tx_packets"] > 50000
 
-    wait_for(forwarded, 10, "packets of the file cross")
+    wait_for(forwarded, "packets of the file cross")
     both_ways(net.a, net.b)
 
 

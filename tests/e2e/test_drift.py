@@ -17,14 +17,14 @@ def drift(net):
 
 def mended(net, item, line):
     """The drift is shown and warned of; a reload of the unchanged file says that it mends it, and does."""
-    wait_for(lambda: item in drift(net), 3, f"{item} in `show drift`, which has {drift(net)}")
+    wait_for(lambda: item in drift(net), f"{item} in `show drift`, which has {drift(net)}")
     shown = net.router.cli("show", "drift").stdout
     assert item[0] in shown and item[3] in shown
-    wait_for(lambda: line in net.router.log(), 5, f"{line!r} in the log")
+    wait_for(lambda: line in net.router.log(), f"{line!r} in the log")
     assert item[0] in net.router.reload("--dry-run").stdout
     assert item in drift(net), "a dry run changes nothing"
     assert item[0] in net.router.reload().stdout
-    wait_for(lambda: not drift(net), 3, "nothing is left")
+    wait_for(lambda: not drift(net), "nothing is left")
 
 
 @requirement("no drift while nobody interferes")
@@ -66,7 +66,7 @@ def test_turned_switch(net):
 @requirement("a kernel route of ours that somebody removes comes back with a reload")
 def test_removed_kernel_route(net):
     router = net.topology.router_namespace
-    wait_for(lambda: "198.18.2.0/24" in router.ip("route", "show", "proto", "112").stdout, 5, "the route is installed")
+    wait_for(lambda: "198.18.2.0/24" in router.ip("route", "show", "proto", "112").stdout, "the route is installed")
     router.ip("route", "del", "198.18.2.0/24", "proto", "112")
     mended(net, ("198.18.2.0/24", "kernel route", "installed", "removed by somebody else"), "198.18.2.0/24: kernel route")
     assert "198.18.2.0/24" in router.ip("route", "show", "proto", "112").stdout
@@ -89,8 +89,8 @@ def test_renamed_device(build_net):
     router = net.topology.router_namespace
     router.ip("link", "set", "p2", "down")
     router.ip("link", "set", "p2", "name", "other0")
-    wait_for(lambda: ("p2", "device", "there", "renamed to other0") in drift(net), 3, "the new name")
+    wait_for(lambda: ("p2", "device", "there", "renamed to other0") in drift(net), "the new name")
     router.ip("link", "set", "other0", "name", "p2")
     router.ip("link", "set", "p2", "up")
     wait_for_crossing(net.a, net.b)
-    wait_for(lambda: not drift(net), 5, "its switches are the port's again: the kernel has them later than the name")
+    wait_for(lambda: not drift(net), "its switches are the port's again: the kernel has them later than the name")

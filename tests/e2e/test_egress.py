@@ -109,7 +109,7 @@ def test_veth_that_takes_no_redirects(build_net, gro):
     # The host turns GRO on while it is up, or the router's end goes down and up: from then on by redirect.
     net.b.namespace.run("ethtool", "-K", "eth0", "gro", "off")
     net.b.namespace.run("ethtool", "-K", "eth0", "gro", "on")
-    wait_for(lambda: port(net, "p2")["sent_by"] == "redirect", 3, "redirects reach p2")
+    wait_for(lambda: port(net, "p2")["sent_by"] == "redirect", "redirects reach p2")
     assert port(net, "p2")["not_redirected"] is None
     all_cross(net.a, net.b)
     json.dumps(port(net, "p2"))
@@ -126,7 +126,7 @@ def test_goes_on_without_the_daemon(build_net, stream, family):
     no_redirects_to(net, net.a, net.b)
     net.router.start()
     net.topology.settle(net.router)
-    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", 3, "the stack sends to p2")
+    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", "the stack sends to p2")
     running = stream(net.a, net.b, family=family, rate=5000)
     net.router.kill()
     running.flows_again(2000)
@@ -149,11 +149,11 @@ def test_detached_by_somebody(build_net):
     no_redirects_to(net, net.b)
     net.router.start()
     net.topology.settle(net.router)
-    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", 3, "the stack sends to p2")
+    wait_for(lambda: port(net, "p2")["sent_by"] == "stack", "the stack sends to p2")
     for name in stacks(net):
         net.topology.router_namespace.run("bpftool", "link", "detach", "pinned", net.router.pins / name)
-    wait_for(lambda: net.router.log().count("had been detached: it is put on again") == 3, 10, "all three are put on again")
-    wait_for(lambda: len(stacks(net)) == 3, 3, "their pins")
+    wait_for(lambda: net.router.log().count("had been detached: it is put on again") == 3, "all three are put on again")
+    wait_for(lambda: len(stacks(net)) == 3, "their pins")
     all_cross(net.a, net.b)
 
 
@@ -190,7 +190,7 @@ def test_losses_have_names(build_net, stream, way, tmp_path):
     with Crowd(net.router.namespace, ["p1", "p2", "p3"] if way == "daemon" else [], tmp_path):
         net.router.start()
         net.topology.settle(net.router)
-        wait_for(lambda: port(net, "p2")["sent_by"] == way, 3, f"p2 is sent to by the {way}")
+        wait_for(lambda: port(net, "p2")["sent_by"] == way, f"p2 is sent to by the {way}")
         before = account(net)
         running = stream(net.a, net.b, rate=200000, window=0)  # more than the machine sends
         running.flows_again(10000)

@@ -32,7 +32,7 @@ def passes(net, receiver=None, make=udp4, **fields):
             return "arrived"
         return verdict(net, "drop_filter") > before and "counted"
 
-    return wait_for(decided, 30.0, "the packet arrives, or is counted") == "arrived"
+    return wait_for(decided, "the packet arrives, or is counted") == "arrived"
 
 
 def rule_of(net, name, number):

@@ -50,11 +50,11 @@ def shown(net):
 
 
 def connected(net):
-    wait_for(lambda: shown(net)["peer"], 15, "zebra has connected")
+    wait_for(lambda: shown(net)["peer"], "zebra has connected")
 
 
 def disconnected(net):
-    wait_for(lambda: not shown(net)["peer"], 15, "the connection is gone")
+    wait_for(lambda: not shown(net)["peer"], "the connection is gone")
 
 
 def routes(net, source="fpm"):
@@ -79,14 +79,14 @@ def test_routes_come_and_go(net, frr, groups):
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
     arrives(net.a, net.c, "203.0.113.5")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.c.ip4}", f"no ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
-    wait_for(lambda: not routes(net), 5, "both routes are gone")
+    wait_for(lambda: not routes(net), "both routes are gone")
 
 
 @requirement("connected nets of zebra's are the router's own already, and are not taken over a second time")
 def test_connected_nets_are_not_repeated(net, frr):
     frr(net)
     connected(net)
-    wait_for(lambda: shown(net)["counters"]["ignored"] >= 2 * len(net.hosts), 5, "zebra repeats its connected nets")
+    wait_for(lambda: shown(net)["counters"]["ignored"] >= 2 * len(net.hosts), "zebra repeats its connected nets")
     assert not routes(net)
 
 
@@ -96,13 +96,13 @@ def test_next_hop_groups(net, frr, groups):
     zebra = frr(net, groups=groups)
     connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
-    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "two members")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, "two members")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}")
-    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, 5, "one is left")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, "one is left")
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
-    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "it is back")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, "it is back")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}", f"no ip route 203.0.113.0/24 {net.c.ip4}")
-    wait_for(lambda: not routes(net), 5, "gone")
+    wait_for(lambda: not routes(net), "gone")
 
 
 @requirement("blackhole routes of zebra's discard")
@@ -111,11 +111,11 @@ def test_blackhole(net, frr, groups):
     zebra = frr(net, groups=groups)
     connected(net)
     zebra.configure("ip route 203.0.113.0/24 blackhole")
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route is there")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "the route is there")
     verdict = net.router.json("show", "route", "203.0.113.5")["verdict"]
     assert "blackhole" in verdict
     zebra.configure("no ip route 203.0.113.0/24 blackhole")
-    wait_for(lambda: not routes(net), 5, "gone")
+    wait_for(lambda: not routes(net), "gone")
 
 
 @requirement("a route that moves to another next hop loses no packet")
@@ -146,7 +146,7 @@ def test_zebra_is_killed_and_comes_back(net, frr, stream):
     running.flows_again(500)
     frr(net, config={"staticd": f"ip route 203.0.113.0/24 {net.b.ip4}\n"})
     connected(net)
-    wait_for(lambda: set(routes(net)) == {"203.0.113.0/24"}, 15, "what was not repeated is gone")
+    wait_for(lambda: set(routes(net)) == {"203.0.113.0/24"}, "what was not repeated is gone")
     assert shown(net)["stale"] == 0
     running.flows_again(500)
     assert_nothing_lost(running.finish())
@@ -159,13 +159,13 @@ def test_pktpitd_is_killed(build_net, frr, stream):
     connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
     arrives(net.a, net.b, "203.0.113.5")
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "by FPM")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "by FPM")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
     net.router.kill()
     running.flows_again(500)
     net.router.start()
     running.flows_again(500)
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 15, "zebra has connected and sent it again")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "zebra has connected and sent it again")
     running.flows_again(500)
     assert_nothing_lost(running.finish())
 
@@ -181,9 +181,9 @@ def test_fpm_before_the_kernel(build_net, frr):
         found = net.router.json("show", "route", "203.0.113.5", check=False)["candidates"]
         return [(one["source"], one["best"]) for one in found]
 
-    wait_for(lambda: candidates() == [("fpm", True), ("kernel", False)], 5, "both are there, FPM's is best")
+    wait_for(lambda: candidates() == [("fpm", True), ("kernel", False)], "both are there, FPM's is best")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}")
-    wait_for(lambda: not candidates(), 5, "both are gone")
+    wait_for(lambda: not candidates(), "both are gone")
 
 
 class Sender:
@@ -264,7 +264,7 @@ def test_only_the_kernel_can_do(net):
     sender.frame(route4(NEWROUTE, "203.0.0.0/16", gateway=net.b.ip4, ifindex=ifindex(net, net.b)),
                  route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), encap=5),
                  route4(NEWROUTE, "203.0.114.0/24", gateway="10.9.9.9", ifindex=4000))
-    wait_for(lambda: set(routes(net)) == {"203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24"}, 5, "all three")
+    wait_for(lambda: set(routes(net)) == {"203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24"}, "all three")
     shown = {one["prefix"]: one["type"] for one in net.router.json("show", "routes", "--source", "fpm")["routes"]}
     assert shown == {"203.0.0.0/16": "unicast", "203.0.113.0/24": "kernel", "203.0.114.0/24": "kernel"}
     before = net.router.counters().get("host_kernel_route", 0)
@@ -272,7 +272,7 @@ def test_only_the_kernel_can_do(net):
     assert net.router.counters()["host_kernel_route"] > before
     assert net.router.log().count("FPM: route 203.0.113.0/24 encapsulates, which Pktpit does not") == 1
     sender.frame(*(route4(DELROUTE, prefix) for prefix in ("203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24")))
-    wait_for(lambda: not routes(net), 5, "removed")
+    wait_for(lambda: not routes(net), "removed")
     sender.close()
     disconnected(net)
     router.ip("route", "del", "203.0.113.0/24")
@@ -283,15 +283,14 @@ def test_mtu_of_a_route(net):
     sender = Sender(net)
     for mtu in (1400, 1300):
         sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), mtu=mtu))
-        wait_for(lambda mtu=mtu: [one for one in net.router.json("show", "routes", "--within", "203.0.113.0/24")["routes"] if one["mtu"] == mtu],
-                 5, f"the MTU {mtu}")
+        wait_for(lambda mtu=mtu: [one for one in net.router.json("show", "routes", "--within", "203.0.113.0/24")["routes"] if one["mtu"] == mtu], f"the MTU {mtu}")
         arrives(net.a, net.b, "203.0.113.9")
         mark = token()
         net.a.send(udp4(net.a, net.b, mark + bytes(1450), dst="203.0.113.9", flags="DF"))
         error = bytes(icmp_answer(net.a, mark))
         assert error[34:36] == b"\x03\x04" and struct.unpack("!H", error[40:42])[0] == mtu
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
-    wait_for(lambda: not routes(net), 5, "removed")
+    wait_for(lambda: not routes(net), "removed")
     sender.close()
     disconnected(net)
 
@@ -306,9 +305,9 @@ def test_routes_of_several_mtus_follow_their_next_hop(net):
     types = lambda: {prefix: (route["type"], route["mtu"]) for prefix, route in routes(net).items()}  # noqa: E731
     for kind in ("unicast", "blackhole", "unicast"):
         sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index) if kind == "unicast" else next_hop4(7, blackhole=True))
-        wait_for(lambda kind=kind: types() == {prefix: (kind, mtu) for prefix, mtu in prefixes.items()}, 5, f"all are of type {kind}")
+        wait_for(lambda kind=kind: types() == {prefix: (kind, mtu) for prefix, mtu in prefixes.items()}, f"all are of type {kind}")
     sender.frame(*(route4(DELROUTE, prefix) for prefix in prefixes))
-    wait_for(lambda: not routes(net), 5, "removed")
+    wait_for(lambda: not routes(net), "removed")
     sender.close()
     disconnected(net)
 
@@ -326,14 +325,14 @@ def test_routes_of_several_mtus_follow_their_next_hop(net):
 def test_wrong_frames(net, wrong, told):
     sender = Sender(net)
     sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "what was right before is taken")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "what was right before is taken")
     wrong(sender)
     assert sender.is_closed()
-    wait_for(lambda: told in (shown(net)["last_error"] or ""), 5, f"{told} is told")
+    wait_for(lambda: told in (shown(net)["last_error"] or ""), f"{told} is told")
     assert "203.0.113.0/24" in routes(net)
     again = Sender(net)
     again.frame(route4(DELROUTE, "203.0.113.0/24"))
-    wait_for(lambda: not routes(net), 5, "removed by the next connection")
+    wait_for(lambda: not routes(net), "removed by the next connection")
     again.close()
     disconnected(net)
 
@@ -344,7 +343,7 @@ def test_a_truncated_frame(net):
     whole = route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b))
     sender.frame(whole[:20], length=len(whole) + 4)
     sender.close()
-    wait_for(lambda: "the connection ended after 24 bytes of it" in (shown(net)["last_error"] or ""), 5, "it is told")
+    wait_for(lambda: "the connection ended after 24 bytes of it" in (shown(net)["last_error"] or ""), "it is told")
     assert not routes(net)
 
 
@@ -356,13 +355,13 @@ def test_large_and_slow_frames(net):
     count = (65535 - 4) // len(one)
     sender.frame(*(route4(NEWROUTE, f"100.{64 + i // 256}.{i % 256}.0/24", gateway=gateway, ifindex=index) for i in range(count)))
     total = lambda: net.router.json("show", "routes", "--source", "fpm", "--limit", "1")["total"]  # noqa: E731
-    wait_for(lambda: total() == count, 5, f"{count} routes of one frame")
+    wait_for(lambda: total() == count, f"{count} routes of one frame")
     raw = struct.pack("!BBH", 1, 1, len(one) + 4) + one
     for byte in raw:
         sender.socket.sendall(bytes([byte]))
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route that came byte by byte")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "the route that came byte by byte")
     sender.frame(*(route4(DELROUTE, f"100.{64 + i // 256}.{i % 256}.0/24") for i in range(count)), route4(DELROUTE, "203.0.113.0/24"))
-    wait_for(lambda: total() == 0, 5, "all are gone")
+    wait_for(lambda: total() == 0, "all are gone")
     sender.close()
     disconnected(net)
 
@@ -373,18 +372,18 @@ def test_out_of_order(net):
     b, c = ifindex(net, net.b), ifindex(net, net.c)
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
     sender.frame(route4(NEWROUTE, "203.0.113.0/24", nexthop_id=9))
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "the route is there")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "the route is there")
     assert not routes(net)["203.0.113.0/24"]["best"]
     sender.frame(next_hop4(9, group=(7, 8)))
     sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=b))
-    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1}, 5, "the first member")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1}, "the first member")
     sender.frame(next_hop4(8, gateway=net.c.ip4, ifindex=c))
-    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, 5, "both members")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, "both members")
     sender.frame(next_hop4(9, gateway=net.c.ip4, ifindex=c))
-    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, 5, "the group is one next hop now")
+    wait_for(lambda: members(net, "203.0.113.5") == {net.c.ip4: 1}, "the group is one next hop now")
     arrives(net.a, net.c, "203.0.113.5")
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
-    wait_for(lambda: not routes(net), 5, "gone")
+    wait_for(lambda: not routes(net), "gone")
     sender.close()
     disconnected(net)
 
@@ -406,7 +405,7 @@ def test_reload(build_net):
     net = build_net(config={"fpm": FPM})
     sender = Sender(net)
     sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
-    wait_for(lambda: "203.0.113.0/24" in routes(net), 5, "taken")
+    wait_for(lambda: "203.0.113.0/24" in routes(net), "taken")
 
     def reload(fpm, **keywords):
         net.router.config = {key: value for key, value in net.router.config.items() if key != "fpm"} | ({"fpm": fpm} if fpm else {})
@@ -414,7 +413,7 @@ def test_reload(build_net):
         return net.router.reload(**keywords)
 
     reload({**FPM, "preference": 7})
-    wait_for(lambda: routes(net)["203.0.113.0/24"]["preference"] == 7, 5, "the routes have the new preference")
+    wait_for(lambda: routes(net)["203.0.113.0/24"]["preference"] == 7, "the routes have the new preference")
     refused = reload({**FPM, "listen": "192.0.2.99:2620", "from": ["192.0.2.0/24"]}, check=False)
     assert refused.returncode == 1 and "/fpm/listen" in refused.stderr + refused.stdout
     assert shown(net)["peer"]
@@ -424,6 +423,6 @@ def test_reload(build_net):
     assert "203.0.113.0/24" in routes(net)
     reload({**FPM, "listen": "127.0.0.1:2621"})
     Sender(net, 2621).frame(route4(NEWROUTE, "198.51.100.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
-    wait_for(lambda: "198.51.100.0/24" in routes(net), 5, "by the new port")
+    wait_for(lambda: "198.51.100.0/24" in routes(net), "by the new port")
     reload(None)
-    wait_for(lambda: not routes(net), 5, "without FPM there are none of its routes")
+    wait_for(lambda: not routes(net), "without FPM there are none of its routes")

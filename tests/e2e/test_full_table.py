@@ -73,7 +73,7 @@ def followed(net, change, there):
         asking = pool.submit(ask_on)
         try:
             change()
-            wait_for(lambda: settled(net, there), PATIENCE, "the change has been followed", 0.05)
+            wait_for(lambda: settled(net, there), "the change has been followed", deadline=PATIENCE, interval=0.05)
         finally:
             over.set()
         return asking.result()
@@ -108,7 +108,7 @@ def test_how_long_answers_take(net):
         with Asking(net.router.socket) as asking:
             began = time.monotonic()
             add(net)
-            wait_for(lambda: settled(net, True), PATIENCE, "the table is there", 0.05)
+            wait_for(lambda: settled(net, True), "the table is there", deadline=PATIENCE, interval=0.05)
             took = time.monotonic() - began
         turns = ask_json(net.router.socket, "/v1/counters")["kernel_routes"]["turns"] - turns
         print(f"\n{ROUTES} routes in {took:.2f} s, {turns} turns; {asking}; idle: {idle}")
@@ -141,7 +141,7 @@ def test_link_goes_before_routes(net):
             add(net, 0, many)
             ip("route", "add", "192.0.2.0/24", "tos", "4", "via", net.b.ip4)
             ip("link", "set", net.c.port, "down")
-        wait_for(lambda: matched(net, many - 1) and progress(net)["waiting"] == 0, PATIENCE, "the routes have been followed", 0.05)
+        wait_for(lambda: matched(net, many - 1) and progress(net)["waiting"] == 0, "the routes have been followed", deadline=PATIENCE, interval=0.05)
         down, handled = happened_at(net, f"{net.c.port}: down", before), logged_at(net, "kernel route 192.0.2.0/24")
         print(f"\nthe link's event {handled - down:.3f} s before the last route's")
         assert down < handled
@@ -158,18 +158,18 @@ def test_lost_messages_are_told_and_made_up_for(net):
     with standing_still(net.router):
         add(net)
     began = time.monotonic()
-    wait_for(lambda: settled(net, True), PATIENCE, "all routes are there", 0.05)
+    wait_for(lambda: settled(net, True), "all routes are there", deadline=PATIENCE, interval=0.05)
     print(f"\nresync of {ROUTES} routes: {time.monotonic() - began:.2f} s")
     after = ask_json(net.router.socket, "/v1/counters")["kernel_routes"]
     print(f"\n{after}")
     assert after["overflows"] > before["overflows"] and after["drops"] > before["drops"]
     assert after["resyncs"] > before["resyncs"]
-    wait_for(lambda: "kernel routes: complete again" in net.router.log(), 5, "the end of the resync is in the log")
+    wait_for(lambda: "kernel routes: complete again" in net.router.log(), "the end of the resync is in the log")
     assert net.router.log().count("messages of the kernel were lost") == told + 1
     assert all(matched(net, number) for number in range(0, ROUTES, ROUTES // 500))
     assert "drops" in net.router.cli("show", "counters").stdout
     flush(net)
-    wait_for(lambda: not matched(net, ROUTES - 1), PATIENCE, "all are gone")
+    wait_for(lambda: not matched(net, ROUTES - 1), "all are gone", deadline=PATIENCE)
 
 
 def start_with_a_full_table(build_net):
@@ -189,15 +189,15 @@ def assert_the_whole_table(net):
     assert all(matched(net, number) for number in [*range(0, ROUTES, ROUTES // 500), ROUTES - 1])
     assert not matched(net, ROUTES)
     for number in (0, ROUTES // 2, ROUTES - 1):
-        arrives(net.a, net.b, address(number), 30.0)
+        arrives(net.a, net.b, address(number))
 
 
 @requirement("a start forwards before the kernel's table has been read, and ends with all of it")
 @pytest.mark.xdp("a tap, and every route over it, is there only while its daemon runs")
 def test_start_with_a_full_table(build_net):
     net = start_with_a_full_table(build_net)
-    wait_for_crossing(net.a, net.c, deadline=30.0)
-    wait_for(lambda: settled(net, True), PATIENCE, "the whole table", 0.02)
+    wait_for_crossing(net.a, net.c)
+    wait_for(lambda: settled(net, True), "the whole table", deadline=PATIENCE, interval=0.02)
     begun, read = logged_at(net, "forwards; API at"), happened_at(net, "the table has been read")
     print(f"\n{ROUTES} routes: read {read - begun:.2f} s after it had begun to forward")
     assert begun < read
@@ -211,13 +211,13 @@ def test_start_with_a_full_table(build_net):
 @inline_only
 def test_takeover_with_a_full_table(build_net, stream):
     net = start_with_a_full_table(build_net)
-    wait_for(lambda: settled(net, True), PATIENCE, "the whole table", 0.02)
-    arrives(net.a, net.b, address(7), 30.0)
+    wait_for(lambda: settled(net, True), "the whole table", deadline=PATIENCE, interval=0.02)
+    arrives(net.a, net.b, address(7))
     running = stream(net.a, net.b, destination=address(7))
     net.router.kill()
-    arrives(net.a, net.b, address(ROUTES - 1), 30.0)
+    arrives(net.a, net.b, address(ROUTES - 1))
     net.router.launch()
-    first = wait_for(lambda: progress(net), PATIENCE, "the daemon answers again", 0.002)
+    first = wait_for(lambda: progress(net), "the daemon answers again", deadline=PATIENCE, interval=0.002)
     assert first["state"] == "complete" and first["routes"] >= ROUTES, first
     assert "took over the running port stage" in net.router.log()
     running.flows_again()

@@ -31,7 +31,7 @@ def paths(net):
                 taken[int.from_bytes(frame[34:36], "big") - 20000] = host.label
         return len(taken) == FLOWS
 
-    wait_for(arrived, 5, f"all {FLOWS} flows arrive")
+    wait_for(arrived, f"all {FLOWS} flows arrive")
     return taken
 
 

@@ -81,7 +81,7 @@ def test_host_unreachable_after_arp_failure(net):
     net.a.send(packet)
     asked = net.b.wire.receive(lambda frame: frame[12:14] == b"\x08\x06" and frame[38:42] == bytes([10, 2, 0, 99]))
     assert asked[:6] == b"\xff" * 6 and asked[20:22] == b"\0\1" and asked[28:32] == bytes([10, 2, 0, 1])
-    assert_well_formed(icmp_answer(net.a, mark, 6), net.a, bytes(packet), 3, 1)
+    assert_well_formed(icmp_answer(net.a, mark), net.a, bytes(packet), 3, 1)
 
 
 @requirement("RFC 1191 4: DF set and too large: fragmentation needed (code 4) with the next hop's MTU; not forwarded")

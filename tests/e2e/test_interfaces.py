@@ -44,12 +44,12 @@ def test_carrier_lost_and_back(net):
         return next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == "p2")["up"]
 
     net.b.namespace.ip("link", "set", "eth0", "down")
-    wait_for(lambda: state() is False, 3, "p2 is seen down")
+    wait_for(lambda: state() is False, "p2 is seen down")
     net.b.namespace.ip("link", "set", "eth0", "up")
     net.b.namespace.ip("route", "replace", "default", "via", net.b.router_ip4)
     net.b.namespace.ip("address", "replace", f"{net.b.ip6}/64", "dev", "eth0", "nodad")
     net.b.namespace.ip("-6", "route", "replace", "default", "via", net.b.router_ip6)
-    wait_for(lambda: state() is True, 3, "p2 is seen up")
+    wait_for(lambda: state() is True, "p2 is seen up")
     for make in (udp4, udp6):
         wait_for_crossing(net.a, net.b, make)
 
@@ -67,7 +67,7 @@ def test_group_goes_on_without_a_member(net):
         except NothingReceived:
             return None
 
-    wait_for(all_at_c, 5, "all flows take the path that is up")
+    wait_for(all_at_c, "all flows take the path that is up")
     router_ip(net, "link", "set", "p2", "up")
     if net.router.name == "kernel":
         router_ip(net, "route", "replace", "198.51.100.0/24", "nexthop", "via", net.b.ip4, "nexthop", "via", net.c.ip4)
@@ -92,7 +92,7 @@ def test_mtu_change_is_followed(net):
                     return None
             return True
 
-        wait_for(says_1300, 5, "errors name 1300")
+        wait_for(says_1300, "errors name 1300")
     finally:
         router_ip(net, "link", "set", "p3", "mtu", 1500)
 
@@ -107,13 +107,13 @@ def test_port_mac_change_is_followed(net):
             net.a.send(udp4(net.a, net.b, mark))
             return net.b.receive(mark).src == new
 
-        wait_for(from_new, 5, "frames leave from the new MAC address")
+        wait_for(from_new, "frames leave from the new MAC address")
         mark = token()
         net.b.send(udp4(net.b, net.a, mark), dst=new)
         net.a.receive(mark)
     finally:
         router_ip(net, "link", "set", "p2", "address", net.b.router_mac)
-    wait_for(lambda: wait_for_crossing(net.a, net.b).src == net.b.router_mac, 5, "and from the old one again")
+    wait_for(lambda: wait_for_crossing(net.a, net.b).src == net.b.router_mac, "and from the old one again")
 
 
 @requirement("an address that is added to a port in the kernel is the router's, and its net is connected")
@@ -123,7 +123,7 @@ def test_address_added_and_removed(net):
     def pings():
         return net.a.namespace.run("ping", "-c", "1", "-W", "1", "10.99.0.1", check=False).returncode == 0
 
-    wait_for(pings, 5, "the new address answers")
+    wait_for(pings, "the new address answers")
     mark = token()
     net.a.send(udp4(net.a, net.b, mark, dst="10.99.0.5"))
     net.b.wire.receive(lambda frame: frame[12:14] == b"\x08\x06" and frame[38:42] == bytes([10, 99, 0, 5]))
@@ -137,7 +137,7 @@ def test_address_added_and_removed(net):
         except NothingReceived:
             return None
 
-    wait_for(unreachable, 5, "the net is unreachable again")
+    wait_for(unreachable, "the net is unreachable again")
 
 
 @requirement("a port that vanishes under load hurts no other, and works again when it is back")

@@ -61,8 +61,8 @@ def test_leaves_to_the_ipv6_neighbour(net, prefix, destination, label):
 def test_installed_in_the_kernel(net):
     b, c = net.b, net.c
     for prefix in ("203.0.113.0/24", "198.51.100.0/24", "192.88.0.0/16", "198.51.101.0/24"):  # a port whose link comes up late: its routes, too
-        wait_for(lambda prefix=prefix: in_kernel(net, prefix), 5, f"{prefix} in the kernel")
-    wait_for(lambda: len(in_kernel(net, "198.51.101.0/24").get("nexthops", [])) == 2, 5, "both next hops in the kernel")
+        wait_for(lambda prefix=prefix: in_kernel(net, prefix), f"{prefix} in the kernel")
+    wait_for(lambda: len(in_kernel(net, "198.51.101.0/24").get("nexthops", [])) == 2, "both next hops in the kernel")
     assert in_kernel(net, "203.0.113.0/24")["via"] == {"family": "inet6", "host": link_local(b)}
     assert in_kernel(net, "198.51.100.0/24")["via"] == {"family": "inet6", "host": c.ip6}
     assert in_kernel(net, "192.88.0.0/16")["via"] == {"family": "inet6", "host": c.ip6}, "as what it resolves to"
@@ -81,13 +81,13 @@ def test_own_traffic(net):
 def test_by_hand(net):
     net.router.route("add", "100.64.0.0/10", "via", "inet6", link_local(net.c), "dev", net.c.port)
     arrives(net.a, net.c, "100.64.0.1")
-    wait_for(lambda: (in_kernel(net, "100.64.0.0/10") or {}).get("via") == {"family": "inet6", "host": link_local(net.c)}, 5, "in the kernel")
+    wait_for(lambda: (in_kernel(net, "100.64.0.0/10") or {}).get("via") == {"family": "inet6", "host": link_local(net.c)}, "in the kernel")
     net.router.reload()
     assert goes_to(net, "100.64.0.1") == "c"
     net.router.route("replace", "100.64.0.0/10", "via", net.b.ip6)
     arrives(net.a, net.b, "100.64.0.1")
     net.router.route("del", "100.64.0.0/10")
-    wait_for(lambda: in_kernel(net, "100.64.0.0/10") is None, 5, "gone from the kernel")
+    wait_for(lambda: in_kernel(net, "100.64.0.0/10") is None, "gone from the kernel")
     assert goes_to(net, "100.64.0.1") is None
 
 

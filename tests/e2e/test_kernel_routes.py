@@ -31,7 +31,7 @@ def unreachable(net, destination):
         except NothingReceived:
             return None
 
-    return wait_for(once, 3, f"packets to {destination} are answered with an error")
+    return wait_for(once, f"packets to {destination} are answered with an error")
 
 
 @requirement("`ip route add`, `replace` and `del` are followed live")
@@ -58,16 +58,16 @@ def test_multipath(net, prefix, via):
         group = net.router.json("show", "route", address, check=False)["group"]
         return group and {member["via"]: member["weight"] for member in group["members"]}
 
-    wait_for(lambda: members() == {getattr(net.b, via): 3, getattr(net.c, via): 1}, 3, "both next hops with their weights")
+    wait_for(lambda: members() == {getattr(net.b, via): 3, getattr(net.c, via): 1}, "both next hops with their weights")
     ip_route(net, "del", prefix)
-    wait_for(lambda: not members(), 3, "the group is gone")
+    wait_for(lambda: not members(), "the group is gone")
 
 
 @requirement("blackhole, unreachable and prohibit routes of the kernel keep their meaning")
 def test_route_types(net):
     for kind, code in (("unreachable", 1), ("prohibit", 13)):
         ip_route(net, "add", kind, "203.0.113.0/24", "proto", "static")
-        wait_for(lambda code=code: bytes(unreachable(net, "203.0.113.5"))[35] == code, 3, f"code {code} for {kind}")
+        wait_for(lambda code=code: bytes(unreachable(net, "203.0.113.5"))[35] == code, f"code {code} for {kind}")
         ip_route(net, "del", kind, "203.0.113.0/24", "proto", "static")
 
 
@@ -98,10 +98,10 @@ def test_many_routes_at_once(net):
     lines = [f"route add 100.{64 + i // 256}.{i % 256}.0/24 via {net.b.ip4} proto static" for i in range(5000)]
     net.topology.router_namespace.batch(lines)
     total = lambda: net.router.json("show", "routes", "--source", "kernel", "--limit", "1")["total"]  # noqa: E731
-    wait_for(lambda: total() == 5000, 10, "5000 routes of the kernel in the RIB")
+    wait_for(lambda: total() == 5000, "5000 routes of the kernel in the RIB")
     arrives(net.a, net.b, "100.83.135.9")
     net.topology.router_namespace.batch([line.replace("add", "del") for line in lines])
-    wait_for(lambda: total() == 0, 10, "all are gone again")
+    wait_for(lambda: total() == 0, "all are gone again")
 
 
 @requirement("a resilient group keeps its flows where they are until its idle timer has run out, when a member comes; one that "
@@ -138,11 +138,11 @@ def test_resilient_group_keeps_idle_timer(net):
     while time.monotonic() - began < idle - 0.7:
         moved = where("c")  # for longer than expected where there is no CPU for it
         assert not moved or time.monotonic() - began >= idle, "flows moved at once"
-    wait_for(lambda: 16 <= len(where("c")) <= 48, 5, "about half of the flows go to the member that came")
+    wait_for(lambda: 16 <= len(where("c")) <= 48, "about half of the flows go to the member that came")
     assert time.monotonic() - began >= idle
     stays = where("b")
     group("1")
-    wait_for(lambda: not where("c"), 1, "all go back at once")
+    wait_for(lambda: not where("c"), "all go back at once")
     assert stays <= where("b")
     router.ip("route", "del", "203.0.113.0/24")
     router.ip("nexthop", "flush")
@@ -161,14 +161,14 @@ def test_reload_of_kernel_routes_beside_a_route(net, by):
             ip_route(net, "replace", f"203.0.{120 + turn}.0/24", "via", net.c.ip4, "proto", "static")
             asking = subprocess.Popen([TOOL, "--instance", router.instance, "reload"], stdout=subprocess.DEVNULL) if by == "api" else None
             if asking:
-                wait_for(lambda: waits_for_an_answer(asking.pid), 5, "the reload has been asked for")
+                wait_for(lambda: waits_for_an_answer(asking.pid), "the reload has been asked for")
             else:
                 os.kill(pid, signal.SIGHUP)
         finally:
             os.kill(pid, signal.SIGCONT)
         if asking:
             assert asking.wait(60) == 0
-        wait_for(lambda: router.json("show", "config")["kernel_routes"]["preference"] == 30 + turn, 10, "the reload is done")
+        wait_for(lambda: router.json("show", "config")["kernel_routes"]["preference"] == 30 + turn, "the reload is done")
         assert router.process.poll() is None
         arrives(net.a, net.c, f"203.0.{120 + turn}.5")
     for turn in range(3):

@@ -24,8 +24,8 @@ def linux(net):
     arrives(net.a, net.b, "2001:db8:e99::1")
     # Linux finds the hosts itself, whatever the order in which links, addresses and routes have come.
     for there in (net.c.ip6, net.c.ip4):
-        wait_for(lambda: router.run("ping", "-c", "1", "-W", "1", there, check=False).returncode == 0, 15, f"Linux reaches {there}")  # noqa: B023
-    wait_for(lambda: net.c.ip6 in router.ip("-6", "route", "get", net.c.behind6, check=False).stdout, 5, "Linux has the route to the segment")
+        wait_for(lambda: router.run("ping", "-c", "1", "-W", "1", there, check=False).returncode == 0, f"Linux reaches {there}")  # noqa: B023
+    wait_for(lambda: net.c.ip6 in router.ip("-6", "route", "get", net.c.behind6, check=False).stdout, "Linux has the route to the segment")
     return router
 
 
@@ -34,7 +34,7 @@ def kind_of(net, destination):
 
 
 def becomes(net, destination, kind):
-    wait_for(lambda: kind_of(net, destination) == kind, 5, f"{destination} is of type {kind}")
+    wait_for(lambda: kind_of(net, destination) == kind, f"{destination} is of type {kind}")
 
 
 def host_kernel_route(net):
@@ -47,7 +47,7 @@ def sent_by_linux(net, host, destination, wire=None):
     mark = token()
     net.a.send((udp6 if ":" in destination else udp4)(net.a, host, mark, dst=destination))
     frame = bytes((wire or host.wire).receive(lambda frame: mark in frame, 5, f"a packet to {destination}"))
-    wait_for(lambda: host_kernel_route(net) == before + 1, 2, "counted")
+    wait_for(lambda: host_kernel_route(net) == before + 1, "counted")
     return frame
 
 
@@ -94,7 +94,7 @@ def test_another_device(net, linux):
     finally:
         wire.close()
         linux.ip("link", "del", "t0")
-    wait_for(lambda: goes_to(net, "203.0.115.9") == "b", 5, "the shorter prefix, when the kernel has dropped the route")
+    wait_for(lambda: goes_to(net, "203.0.115.9") == "b", "the shorter prefix, when the kernel has dropped the route")
 
 
 @requirement("`throw`: the lookup goes on in the table of the next rule, which the kernel alone knows")
@@ -132,7 +132,7 @@ def test_forwarding_off(net, linux):
     before = host_kernel_route(net)
     mark = token()
     net.a.send(udp4(net.a, net.b, mark, dst="203.0.117.9"))
-    wait_for(lambda: host_kernel_route(net) == before + 1, 2, "counted")
+    wait_for(lambda: host_kernel_route(net) == before + 1, "counted")
     fence(net)
     assert not [host for host in (net.b, net.c) if host.wire.waiting(lambda frame: mark in frame)]
     linux.sysctl({"net/ipv4/ip_forward": 1})
@@ -148,7 +148,7 @@ def test_listed(net, linux):
     def listed():
         return {(one["prefix"], one["kind"]): one for one in net.router.json("show", "routes", "--ignored")["routes"]}
 
-    wait_for(lambda: {("203.0.118.0/24", "encap"), ("203.0.119.0/24", "throw"), ("203.0.119.0/24", "tos")} <= set(listed()), 5, "listed")
+    wait_for(lambda: {("203.0.118.0/24", "encap"), ("203.0.119.0/24", "throw"), ("203.0.119.0/24", "tos")} <= set(listed()), "listed")
     assert listed()["203.0.118.0/24", "encap"]["to_kernel"] and listed()["203.0.119.0/24", "throw"]["to_kernel"]
     assert not listed()["203.0.119.0/24", "tos"]["to_kernel"]
     counts = net.router.json("show", "routes", "--ignored")["counts"]
@@ -159,4 +159,4 @@ def test_listed(net, linux):
     linux.ip("route", "del", "203.0.118.0/24")
     linux.ip("route", "del", "throw", "203.0.119.0/24")
     linux.ip("route", "del", "203.0.119.0/24", "tos", "0x10")
-    wait_for(lambda: not [prefix for prefix, kind in listed() if kind != "rule"], 5, "none is left")
+    wait_for(lambda: not [prefix for prefix, kind in listed() if kind != "rule"], "none is left")

@@ -60,7 +60,7 @@ def test_ipv4_link_local_destination_beside_the_kernels_forwarding(build_net):
         mark = token()
         dropped(net, "drop_link_local", udp4(net.a, net.b, mark, src=source, dst="169.254.1.2"), mark=mark)
     router.ip("address", "add", "169.254.9.1/16", "dev", "p1")  # the router's own are its kernel's, as ever
-    wait_for(lambda: "1 received" in net.a.namespace.run("ping", "-c", "1", "-W", "1", "169.254.9.1", check=False).stdout, 5,
+    wait_for(lambda: "1 received" in net.a.namespace.run("ping", "-c", "1", "-W", "1", "169.254.9.1", check=False).stdout,
              "the router answers by its link-local address")
 
 
@@ -124,11 +124,11 @@ def test_an_address_that_goes_is_a_source_again(build_net):
     net = build_net()
     net.topology.router_namespace.ip("address", "add", "10.7.0.1/24", "dev", "p1")
     for source, name in (("10.7.0.1", "drop_own_source"), ("10.7.0.255", "drop_broadcast_source")):
-        wait_for(lambda: net.router.json("lookup", source)["results"][0]["prefix"] == f"{source}/32", 5, "the address is the router's")
+        wait_for(lambda: net.router.json("lookup", source)["results"][0]["prefix"] == f"{source}/32", "the address is the router's")
         mark = token()
         dropped(net, name, udp4(net.a, net.b, mark, src=source), mark=mark)
     net.topology.router_namespace.ip("address", "del", "10.7.0.1/24", "dev", "p1")
-    wait_for(lambda: net.router.json("lookup", "10.7.0.1")["results"][0]["prefix"] is None, 5, "the address is gone")
+    wait_for(lambda: net.router.json("lookup", "10.7.0.1")["results"][0]["prefix"] is None, "the address is gone")
     for source in ("10.7.0.1", "10.7.0.255"):
         mark = token()
         net.a.send(udp4(net.a, net.b, mark, src=source))

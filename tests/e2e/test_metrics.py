@@ -84,7 +84,7 @@ def test_the_numbers_are_the_daemons(net):
         after = samples(scrape(net).text)
         return after if by_labels(after["pktpit_port_verdicts_total"], port=port, verdict="no_route") else None
 
-    after = wait_for(grown, 5, "the packet without a route is counted")
+    after = wait_for(grown, "the packet without a route is counted")
     shown = net.router.json("show", "counters")["ports"][port]
     for name, member in (("receive_packets", "rx_packets"), ("receive_bytes", "rx_bytes"), ("transmit_packets", "tx_packets")):
         assert by_labels(after[f"pktpit_port_{name}_total"], port=port) <= shown[member]
@@ -113,7 +113,7 @@ def test_sums_are_counted(net):
         found = samples(scrape(net).text)
         return found if by_labels(found["pktpit_aggregation_chunks_total"], group="job1") == 150 else None
 
-    found = wait_for(told, 5, "a reading that is younger than the job")  # they are a quarter of a second old at most
+    found = wait_for(told, "a reading that is younger than the job")  # they are a quarter of a second old at most
     for worker in shown["workers"]:
         labels = {"group": "job1", "worker": worker["address"]}
         assert by_labels(found["pktpit_aggregation_worker_packets_total"], **labels) == worker["packets"] >= 150
@@ -136,7 +136,7 @@ def test_latencies_are_histograms(net):
         found = samples(scrape(net).text)
         return found if by_labels(found["pktpit_port_latency_seconds_count"], port=port) >= 20 else None
 
-    found = wait_for(told, 5, "the worker's packets are counted")
+    found = wait_for(told, "the worker's packets are counted")
     buckets = [value for labels, value in found["pktpit_port_latency_seconds_bucket"].items() if f'port="{port}"' in labels]
     assert buckets == sorted(buckets) and buckets[-1] == by_labels(found["pktpit_port_latency_seconds_count"], port=port)
     assert 0 < by_labels(found["pktpit_port_latency_seconds_sum"], port=port) < 10
@@ -243,7 +243,7 @@ scrape_configs:
         return reply.json["data"]
 
     try:
-        wait_for(lambda: request(namespace, "127.0.0.1", 9090, "/-/ready", Connection="close").status == 200, 60, "Prometheus is ready", 0.2)
+        wait_for(lambda: request(namespace, "127.0.0.1", 9090, "/-/ready", Connection="close").status == 200, "Prometheus is ready", interval=0.2)
         yield ask_prometheus
     finally:
         end(process)
@@ -272,7 +272,7 @@ def test_prometheus_answers_the_dashboard(net, prometheus):
 
     for expression, labels in wanted:
         asked = expression.replace("$__rate_interval", "30s").replace("$instance", ".*").replace("$port", ".*")
-        answered = wait_for(lambda: answer(asked), 30, f"an answer to {asked}", 0.2)
+        answered = wait_for(lambda: answer(asked), f"an answer to {asked}", interval=0.2)
         assert all(labels <= metric.keys() for metric in answered), (asked, labels, answered)
 
 
@@ -291,7 +291,7 @@ def test_prometheus_alerts(net, prometheus):
         return connect(net.topology.router_namespace, "127.0.0.1", 2620)
 
     with zebra():
-        wait_for(lambda: answer_to(prometheus, 'up{job="pktpit"} == 1'), 30, "up is 1", 0.2)
+        wait_for(lambda: answer_to(prometheus, 'up{job="pktpit"} == 1'), "up is 1", interval=0.2)
         before = rules()
         assert before.keys() == ALERTS.keys()
 
@@ -299,7 +299,7 @@ def test_prometheus_alerts(net, prometheus):
             now = rules()
             return not active() and all(rule["health"] == "ok" and rule["lastEvaluation"] != before[name]["lastEvaluation"]
                                         for name, rule in now.items())
-        wait_for(healthy, 60, f"all are evaluated, and none is active: {rules()}", 0.2)
+        wait_for(healthy, f"all are evaluated, and none is active: {rules()}", interval=0.2)
     namespace = net.c.namespace
     namespace.ip("link", "set", "eth0", "down")
     net.router.write({**net.router.config, "routes": "none"})
@@ -310,13 +310,13 @@ def test_prometheus_alerts(net, prometheus):
         return active() >= {"PktpitPortDown", "PktpitReloadRefused", "PktpitDrops", "PktpitFpmDisconnected"}
 
     try:
-        wait_for(all_active, 60, "the alerts are active", 0.2)
+        wait_for(all_active, "the alerts are active", interval=0.2)
     finally:
         namespace.ip("link", "set", "eth0", "up")
         net.router.write()
         net.router.reload()
     with zebra():
-        wait_for(lambda: not active() & {"PktpitPortDown", "PktpitReloadRefused", "PktpitFpmDisconnected"}, 60, "they are no longer active", 0.2)
+        wait_for(lambda: not active() & {"PktpitPortDown", "PktpitReloadRefused", "PktpitFpmDisconnected"}, "they are no longer active", interval=0.2)
 
 
 @requirement("100 clients that ask and never read, and 100 that say nothing: nothing is lost, the API answers, and Prometheus again soon")
@@ -338,7 +338,7 @@ def test_clients_that_never_read(net, stream, said):
         def answered():
             with contextlib.suppress(OSError, AssertionError, IndexError):
                 return scrape(net).status == 200
-        wait_for(answered, 30, "a client that reads is answered beside them", 0.2)
+        wait_for(answered, "a client that reads is answered beside them", interval=0.2)
     assert_nothing_lost(running.finish())
 
 
@@ -369,7 +369,7 @@ def test_who_may_ask(build_net):
     net.router.config["metrics"] = {"listen": f"0.0.0.0:{PORT}", "from": [f"{net.a.ip4}/32"], "hosts": ["router.example.net"]}
     net.router.write()
     net.router.reload()
-    wait_for(lambda: ask_from_a().status == 200, 5, "a may ask")
+    wait_for(lambda: ask_from_a().status == 200, "a may ask")
     assert ask_from_a(Host="Router.example.net:9100").status == 200
     assert ask_from_a(Host="other.example.net").status == 421
     assert request(net.b.namespace, net.b.router_ip4, PORT, "/metrics").status == 403
@@ -382,7 +382,7 @@ def test_who_may_ask(build_net):
             ask_from_a()
         except ConnectionRefusedError:
             return True
-    wait_for(closed, 5, "the port is closed")
+    wait_for(closed, "the port is closed")
 
 
 @requirement("a port that somebody has: the reload is refused, says where and what, and changes nothing; at the start, too")

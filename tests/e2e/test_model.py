@@ -61,7 +61,7 @@ def start(build_net, directory, name, transfer, sent):
     net.router.config = config
     net.router.write()
     net.router.launch()
-    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, 20, "the router is ready", 0.05)
+    wait_for(lambda: net.router.cli("show", "version", check=False).returncode == 0, "the router is ready", interval=0.05)
     wanted = {n: sum(egress == f"out{n}" for _, egress in sent) for n in (1, 2)}
 
     def ports():
@@ -71,7 +71,7 @@ def start(build_net, directory, name, transfer, sent):
         shown = ports()
         return shown["in"]["rx_packets"] == len(sent) and all(shown[f"out{n}"]["tx_packets"] == wanted[n] for n in wanted)
 
-    wait_for(done, 20, "all frames of the file have been through the model")
+    wait_for(done, "all frames of the file have been through the model")
     shown, latency = ports(), net.router.json("show", "latency")["ports"]["in"]
     assert end(net.router.process, signal.SIGTERM) == 0
     return {n: (directory / f"{name}-out{n}.pcap").read_bytes() for n in (1, 2)}, shown, latency

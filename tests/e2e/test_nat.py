@@ -97,7 +97,7 @@ def test_stateful(net):
     with outside:
         outside.setblocking(False)
         outside.connect_ex((net.a.ip4, port))
-        wait_for(dropped, 30, "it asks, and comes to the policy")
+        wait_for(dropped, "it asks, and comes to the policy")
         with pytest.raises(OSError, match="not connected"):
             outside.getpeername()
     # The same server is reached as soon as the filter says so.

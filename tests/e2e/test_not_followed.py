@@ -10,7 +10,7 @@ NET = {"config": {"kernel_routes": {"enabled": True}}}
 
 
 def said(net, text):
-    wait_for(lambda: text in net.router.log(), 3, f"{text!r} in the log")
+    wait_for(lambda: text in net.router.log(), f"{text!r} in the log")
     assert net.router.log().count(text) == 1
 
 
@@ -66,18 +66,18 @@ def test_tables_that_rules_lead_to(build_net):
     ip("route", "add", "203.0.113.0/24", "via", b.ip4, "table", "100")
     ip("route", "add", "203.0.114.0/24", "via", b.ip4, "table", "101")
     net.router.start()
-    wait_for(lambda: listed(net) == {stands("203.0.113.0/24", 100)}, 5, "what was there before")
+    wait_for(lambda: listed(net) == {stands("203.0.113.0/24", 100)}, "what was there before")
     said(net, "kernel route 203.0.113.0/24: stands in table 100")
     ip("route", "add", "203.0.115.0/24", "tos", "0x10", "via", c.ip4, "table", "100")
     ip("route", "add", "203.0.116.0/24", "via", c.ip4, "table", "101")
     ip("route", "add", "blackhole", "203.0.117.0/24", "table", "100")
-    wait_for(lambda: {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)} <= listed(net), 5, "what has come")
+    wait_for(lambda: {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)} <= listed(net), "what has come")
     ip("route", "del", "203.0.113.0/24", "table", "100")
-    wait_for(lambda: listed(net) == {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)}, 5, "what has gone")
+    wait_for(lambda: listed(net) == {stands("203.0.115.0/24", 100), stands("203.0.117.0/24", 100)}, "what has gone")
     ip("rule", "add", "from", "10.9.0.0/16", "lookup", "101", "priority", "6")
-    wait_for(lambda: {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)} <= listed(net), 5, "a table that a rule leads to now")
+    wait_for(lambda: {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)} <= listed(net), "a table that a rule leads to now")
     ip("rule", "del", "priority", "5")
-    wait_for(lambda: listed(net) == {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)}, 5, "one that none does any more")
+    wait_for(lambda: listed(net) == {stands("203.0.114.0/24", 101), stands("203.0.116.0/24", 101)}, "one that none does any more")
     assert net.router.log().count("stands in table") == 1
 
 
@@ -90,9 +90,9 @@ def test_a_large_table_that_a_rule_leads_to(build_net):
     ip("-batch", file)
     ip("rule", "add", "from", "10.9.0.0/16", "lookup", "100", "priority", "5")
     counts = lambda: net.router.json("show", "routes", "--ignored")  # noqa: E731
-    wait_for(lambda: counts()["counts"]["table"] > 9_000, 10, "as many as are kept are listed")
+    wait_for(lambda: counts()["counts"]["table"] > 9_000, "as many as are kept are listed")
     assert counts()["more"] and counts()["counts"]["table"] <= 10_000
     ip("route", "add", "203.0.113.0/24", "via", b.ip4)
-    wait_for(lambda: net.router.json("show", "route", "203.0.113.9")["prefix"] == "203.0.113.0/24", 5, "what comes is followed")
+    wait_for(lambda: net.router.json("show", "route", "203.0.113.9")["prefix"] == "203.0.113.0/24", "what comes is followed")
     ip("rule", "del", "priority", "5")
-    wait_for(lambda: counts()["counts"]["table"] == 0, 5, "and gone with the rule")
+    wait_for(lambda: counts()["counts"]["table"] == 0, "and gone with the rule")

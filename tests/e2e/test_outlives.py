@@ -81,7 +81,7 @@ def test_start_refused_for_a_busy_port_leaves_the_data_path(build_net, stream, t
         net.router.write(two)
         net.router.start()
         net.b.hurry_neighbours("p2")
-        wait_for(lambda: crosses(net), 30, "packets cross")
+        wait_for(lambda: crosses(net), "packets cross")
         running = stream(net.a, net.b)
         net.router.kill()
         before, pins = programs(net), sorted(pin.name for pin in net.router.pins.iterdir())
@@ -227,7 +227,7 @@ def stopped_while_it_starts(net):
     trace = net.router.directory / "trace"
     process = net.router.launch(before=("strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=bpf",
                                         "-e", "inject=bpf:delay_exit=40ms:when=1+"))
-    wait_for(loads, 30, "the daemon loads its programs", 0.02)
+    wait_for(loads, "the daemon loads its programs", interval=0.02)
     process.send_signal(signal.SIGTERM)
     return process.wait(60)
 
@@ -294,7 +294,7 @@ def test_port_that_moved_away_is_forgotten(build_net, stream):
         net.router.start()
         assert "moved to another network namespace" in net.router.log()
         assert not (net.router.pins / f"port_{index}").exists()
-        wait_for(lambda: program(elsewhere, "p3") is None, 5, "its port stage is gone")
+        wait_for(lambda: program(elsewhere, "p3") is None, "its port stage is gone")
         running.flows_again(5000)
         assert_nothing_lost(running.finish())
     finally:
@@ -340,7 +340,7 @@ def test_switches_are_put_back_after_a_kill(build_net, meanwhile):
     assert switches(net, "p3") != before
     if meanwhile == "renamed while it runs":
         rename(namespace, "p3", "q3")
-        wait_for(lambda: switches(net, "q3") == before, 5, "its switches are put back with its name")
+        wait_for(lambda: switches(net, "q3") == before, "its switches are put back with its name")
     net.router.kill()
     if meanwhile == "renamed while nobody runs":
         rename(namespace, "p3", "q3")
@@ -371,7 +371,7 @@ def test_detach_refuses_what_is_not_left(build_net):
     net = build_net()
     done = detach(net, "--yes")
     assert done.returncode == 1 and "another pktpitd runs" in done.stderr
-    wait_for(lambda: crosses(net), 30, "packets cross")
+    wait_for(lambda: crosses(net), "packets cross")
     assert end(net.router.process) == 0
     done = detach(net, "--yes")
     assert done.returncode == 1 and "nothing of this instance is pinned" in done.stderr
@@ -414,7 +414,7 @@ def test_detach_asks_where_packets_flow(build_net, stream):
     running.abort()
 
     net.router.start()
-    wait_for(lambda: crosses(net), 30, "packets cross")
+    wait_for(lambda: crosses(net), "packets cross")
     running = stream(net.a, net.b)
     net.router.kill()
     done = detach(net, "--yes", "--json")

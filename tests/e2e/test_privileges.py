@@ -204,7 +204,7 @@ def test_trace_and_capture_as_an_unprivileged_user(unprivileged, tmp_path):
     for words in (("trace", "--count", 1), ("capture", "--count", 1, "--write", tmp_path / "capture.pcapng")):
         before = net.router.log().count("packets are observed: ")
         process = net.topology.router_namespace.start(TOOL, "--socket", net.router.socket, *words)
-        wait_for(lambda: net.router.log().count("packets are observed: ") > before, 5.0, "the daemon observes")  # noqa: B023
+        wait_for(lambda: net.router.log().count("packets are observed: ") > before, "the daemon observes")  # noqa: B023
         wait_for_crossing(net.a, net.b)
         assert process.wait(60) == 0
 

@@ -77,14 +77,14 @@ def crosses_or_counts(net, receiver, mark, send, name="drop_rpf"):
             return "arrived"
         return net.router.counters().get(name, 0) > before and "counted"
 
-    return wait_for(decided, 30.0, f"the packet arrives, or is counted as {name}") == "arrived"
+    return wait_for(decided, f"the packet arrives, or is counted as {name}") == "arrived"
 
 
 @contextlib.contextmanager
 def counted(net, name, by=1):
     before = net.router.counters().get(name, 0)
     yield
-    wait_for(lambda: net.router.counters().get(name, 0) - before == by, 30.0, f"{by} more are counted as {name}")
+    wait_for(lambda: net.router.counters().get(name, 0) - before == by, f"{by} more are counted as {name}")
 
 
 @pytest.fixture(autouse=True)
@@ -225,16 +225,16 @@ def test_burst(net, make):
         forwarded, dropped = (now.get(name, 0) - before.get(name, 0) for name in ("forwarded", "drop_police"))
         return (forwarded, dropped) if forwarded + dropped >= frames else None
 
-    forwarded, dropped = wait_for(counted, 30.0, "all are counted")
+    forwarded, dropped = wait_for(counted, "all are counted")
     seconds = time.monotonic() - began
     print(f"{forwarded} of {frames} frames of {len(frame)} bytes within {seconds:.2f} s")
     # docs/protection.md: a sixteenth less, and a sixteenth more for each CPU.
     assert 15 / 16 * burst - len(frame) <= forwarded * len(frame) <= (1 + os.cpu_count() / 16) * burst + rate * seconds
     assert forwarded + dropped == frames
-    assert len(net.b.wire.receive_many(forwarded, lambda arrived: mark in arrived, 30.0)) == forwarded
+    assert len(net.b.wire.receive_many(forwarded, lambda arrived: mark in arrived)) == forwarded
     configure(net)
     net.a.wire.send(*[frame] * frames)
-    net.b.wire.receive_many(frames, lambda arrived: mark in arrived, 30.0)
+    net.b.wire.receive_many(frames, lambda arrived: mark in arrived)
 
 
 @requirement("of twice the rate the rate arrives, and what is above it is counted")
@@ -251,7 +251,7 @@ def test_rate(net, stream, record_property, family):
         return time.monotonic(), counters.get("forwarded", 0), counters.get("drop_police", 0)
 
     began = now()
-    running.flows_again(4000, 60.0)
+    running.flows_again(4000)
     seconds, forwarded, dropped = (after - before for after, before in zip(now(), began))
     offered, share = (forwarded + dropped) / seconds, forwarded / seconds / rate
     print(f"offered {offered:.0f} frames a second, rate {rate}, passed {share:.3f} of it")
@@ -265,11 +265,11 @@ def test_neighbours_pass_above_the_rate(net, stream):
     configure(net, net.a, police_in="8 kbit/s", police_burst=2000)
     before = net.router.counters().get("drop_police", 0)
     with flooding(net.a, udp4(net.a, net.b, b"x" * 100)):
-        wait_for(lambda: net.router.counters().get("drop_police", 0) > before + 1000, 20.0, "packets are above the rate")
+        wait_for(lambda: net.router.counters().get("drop_police", 0) > before + 1000, "packets are above the rate")
         for address in (net.a.router_ip4, net.a.router_ip6):
             net.a.namespace.ip("neigh", "del", address, "dev", "eth0", check=False)
             net.a.namespace.run("ping", "-c", "1", "-W", "1", address, check=False)
-            wait_for(lambda: net.a.router_mac in net.a.namespace.ip("neigh", "show", address, "dev", "eth0").stdout, 20.0,
+            wait_for(lambda: net.a.router_mac in net.a.namespace.ip("neigh", "show", address, "dev", "eth0").stdout,
                      f"the neighbour {address} is found")
 
 
@@ -298,7 +298,7 @@ def test_bgp_goes_on_while_icmp_floods(net, family):
     before, echoes, began = net.router.counters(), echo_requests(net, family), time.monotonic()
     try:
         with connect(net.b.namespace, net.b.router_ip4, 179) as client, flooding(net.a, echo / Raw(b"x" * 50)):
-            wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000, 30.0,
+            wait_for(lambda: net.router.counters().get("drop_host_icmp", 0) - before.get("drop_host_icmp", 0) > 1000,
                      "echo requests are above the rate")
             for number in range(300):
                 message = f"keepalive {number:6d}".encode()
@@ -337,6 +337,6 @@ def test_classes(net):
     def more(name):
         return net.router.counters().get(name, 0) - before.get(name, 0)
 
-    wait_for(lambda: more("host_local") + more("drop_host_other") >= 400 and more("drop_host_other") > 100, 30.0, "UDP is above the rate")
+    wait_for(lambda: more("host_local") + more("drop_host_other") >= 400 and more("drop_host_other") > 100, "UDP is above the rate")
     assert more("host_local") >= 200 and more("drop_host_icmp") == 0
     assert more("drop_host_bgp") == 0

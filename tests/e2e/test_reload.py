@@ -114,7 +114,7 @@ def test_dry_run(net):
 def test_sighup(net):
     net.router.write(changed(net, bad_route(prefix="203.0.113.0/24", via="10.2.0.2")))
     net.router.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: goes_to(net, "203.0.113.5") == "b", 5, "the new route works")
+    wait_for(lambda: goes_to(net, "203.0.113.5") == "b", "the new route works")
 
 
 @requirement("SIGHUP with a bad file: the daemon says so and goes on as it was")
@@ -122,7 +122,7 @@ def test_sighup_with_a_bad_file(net):
     net.router.file.write_text("{")
     size = len(net.router.log())
     net.router.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: "line 1" in net.router.log()[size:], 5, "the log names the place")
+    wait_for(lambda: "line 1" in net.router.log()[size:], "the log names the place")
     assert net.router.process.poll() is None and goes_to(net, net.b.behind4) == "b"
 
 

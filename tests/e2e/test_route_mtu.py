@@ -143,13 +143,13 @@ def test_by_hand(routes):
         found = json.loads(net.topology.router_namespace.ip("-j", "route", "show", prefix, "proto", "112").stdout)
         return found and found[0].get("metrics", [{}])[0].get("mtu")
 
-    wait_for(lambda: of_kernel() == 1400, 5, "the MTU in the kernel")
+    wait_for(lambda: of_kernel() == 1400, "the MTU in the kernel")
     for mtu in (1300, 1200):
         net.router.route("replace", prefix, "via", net.c.ip4, "mtu", mtu)
         packet, mark = sized4(net, destination, 1400, flags="DF")
         net.a.send(packet)
         assert struct.unpack("!H", bytes(icmp_answer(net.a, mark))[40:42])[0] == mtu
-        wait_for(lambda mtu=mtu: of_kernel() == mtu, 5, "the MTU in the kernel")
+        wait_for(lambda mtu=mtu: of_kernel() == mtu, "the MTU in the kernel")
     net.router.route("del", prefix)
 
 
@@ -161,17 +161,16 @@ def test_kernel_changes_it(routes):
     def told(size=1500):
         packet, mark = sized4(net, "198.51.102.9", size, flags="DF")
         net.a.send(packet)
-        frame = bytes(wait_for(lambda: net.a.wire.waiting(lambda frame: mark in frame) or net.c.wire.waiting(lambda frame: mark in frame),
-                               2, "an error, or the packet")[0])
+        frame = bytes(wait_for(lambda: net.a.wire.waiting(lambda frame: mark in frame) or net.c.wire.waiting(lambda frame: mark in frame), "an error, or the packet")[0])
         return struct.unpack("!H", frame[40:42])[0] if frame[23] == 1 else None
 
     router.ip("route", "add", "198.51.102.0/24", "via", net.c.ip4, "mtu", "1400")
     arrives(net.a, net.c, "198.51.102.9")
     assert told() == 1400
     router.ip("route", "replace", "198.51.102.0/24", "via", net.c.ip4, "mtu", "1300")
-    wait_for(lambda: told() == 1300, 5, "the new MTU")
+    wait_for(lambda: told() == 1300, "the new MTU")
     router.ip("route", "replace", "198.51.102.0/24", "via", net.c.ip4)
-    wait_for(lambda: told() is None, 5, "the link's MTU")
+    wait_for(lambda: told() is None, "the link's MTU")
     router.ip("route", "del", "198.51.102.0/24")
 
 

@@ -30,7 +30,7 @@ def ours(net, *words, family="-4", table="main"):
 
 def wait_for_route(net, prefix, gateway, **where):
     family = "-6" if ":" in prefix else "-4"
-    wait_for(lambda: ours(net, family=family, **where).get(prefix, {}).get("gateway") == gateway, 5, f"{prefix} via {gateway} in the kernel")
+    wait_for(lambda: ours(net, family=family, **where).get(prefix, {}).get("gateway") == gateway, f"{prefix} via {gateway} in the kernel")
 
 
 @requirement("a host behind a configured static route can ping the router, and the router it")
@@ -48,15 +48,15 @@ def test_routes_given_by_hand(net):
     wait_for_route(net, "198.51.100.0/24", net.b.ip4)
     net.router.route("replace", "198.51.100.0/24", "nexthop", "via", net.b.ip4, "weight", "3", "nexthop", "via", net.c.ip4)
     hops = lambda: {hop["gateway"]: hop["weight"] for hop in ours(net).get("198.51.100.0/24", {}).get("nexthops", [])}  # noqa: E731
-    wait_for(lambda: hops() == {net.b.ip4: 3, net.c.ip4: 1}, 3, "both next hops")
+    wait_for(lambda: hops() == {net.b.ip4: 3, net.c.ip4: 1}, "both next hops")
     net.router.route("replace", "unreachable", "198.51.100.0/24")
-    wait_for(lambda: ours(net).get("198.51.100.0/24", {}).get("type") == "unreachable", 3, "an unreachable route")
+    wait_for(lambda: ours(net).get("198.51.100.0/24", {}).get("type") == "unreachable", "an unreachable route")
     net.router.route("del", "198.51.100.0/24")
-    wait_for(lambda: "198.51.100.0/24" not in ours(net), 3, "no route")
+    wait_for(lambda: "198.51.100.0/24" not in ours(net), "no route")
     net.router.route("add", "2001:db8:e2::/48", "via", net.c.ip6)
     wait_for_route(net, "2001:db8:e2::/48", net.c.ip6)
     net.router.route("del", "2001:db8:e2::/48")
-    wait_for(lambda: "2001:db8:e2::/48" not in ours(net, family="-6"), 3, "no route")
+    wait_for(lambda: "2001:db8:e2::/48" not in ours(net, family="-6"), "no route")
 
 
 @requirement("a gateway behind another route is installed as what it resolves to")
@@ -71,7 +71,7 @@ def test_routes_come_back_with_the_link(net):
     for words in (("down",), ("up",)):
         net.topology.router_namespace.ip("link", "set", "p3", *words)
         if words == ("down",):
-            wait_for(lambda: "198.18.3.0/24" not in ours(net), 5, "the route goes with its link")
+            wait_for(lambda: "198.18.3.0/24" not in ours(net), "the route goes with its link")
     wait_for_route(net, "198.18.3.0/24", net.c.ip4)
     wait_for_route(net, "2001:db8:3:100::/56", net.c.ip6)
     wait_for_crossing(net.a, net.c)
@@ -102,7 +102,7 @@ def test_own_routes_are_not_taken_over(build_net, protocols):
     wait_for_route(net, "198.18.2.0/24", net.b.ip4)
     net.topology.router_namespace.ip("route", "add", "203.0.113.0/24", "via", net.b.ip4, "proto", "static")
     of_kernel = lambda: [route["prefix"] for route in net.router.json("show", "routes", "--source", "kernel")["routes"]]  # noqa: E731
-    wait_for(lambda: "203.0.113.0/24" in of_kernel(), 3, "the foreign route is taken over")
+    wait_for(lambda: "203.0.113.0/24" in of_kernel(), "the foreign route is taken over")
     assert not [prefix for prefix in of_kernel() if prefix.startswith("198.18.")]
 
 
@@ -117,7 +117,7 @@ def test_stop_and_kill(build_net):
     net.router.config["routes"] = [route for route in net.router.config["routes"] if route["prefix"] != "198.18.3.0/24"]
     net.router.write()
     net.router.start()
-    wait_for(lambda: "198.18.3.0/24" not in ours(net), 5, "what is wanted no more is gone")
+    wait_for(lambda: "198.18.3.0/24" not in ours(net), "what is wanted no more is gone")
     assert {"198.18.1.0/24", "198.18.2.0/24", "198.51.100.0/24"} <= set(ours(net))
     net.router.stop()
     assert not ours(net) and not ours(net, family="-6")
@@ -145,7 +145,7 @@ def test_install_can_be_turned_off(build_net):
     net.router.config["kernel_routes"] = {"install": False}
     net.router.write()
     net.router.reload()
-    wait_for(lambda: not ours(net, table="100"), 3, "none is left")
+    wait_for(lambda: not ours(net, table="100"), "none is left")
 
 
 @requirement("two routers in one network namespace leave each other's routes alone")

@@ -170,8 +170,8 @@ def test_every_pair(net):
     for sender in net.hosts:
         for receiver in net.hosts:
             if sender is not receiver:
-                wait_for_crossing(sender, receiver, udp4, 2)
-                wait_for_crossing(sender, receiver, udp6, 2)
+                wait_for_crossing(sender, receiver, udp4)
+                wait_for_crossing(sender, receiver, udp6)
 
 
 @pytest.mark.pktpit("Linux has no routes by hand of its own")

@@ -103,12 +103,12 @@ def test_bgp_with_frr_and_fpm(build_net, closing):
     frr.start()
     peer = closing(Bird(net.a.namespace, PEER.format(session=BGP)))
     peer.start()
-    wait_for(lambda: prefixes(net, "fpm") == FAR, 40, "BGP's routes by FPM")
+    wait_for(lambda: prefixes(net, "fpm") == FAR, "BGP's routes by FPM")
     assert {route["protocol"] for route in net.router.json("show", "routes", "--source", "fpm")["routes"]} == {"bgp"}
     arrives(net.b, net.a, "203.0.113.9")
     arrives(net.b, net.a, "2001:db8:bbbb::9")
     peer.ctl("disable", "far4")
-    wait_for(lambda: prefixes(net, "fpm") == {"2001:db8:bbbb::/48"}, 20, "withdrawn")
+    wait_for(lambda: prefixes(net, "fpm") == {"2001:db8:bbbb::/48"}, "withdrawn")
 
 
 @requirement("docs/examples/bird-bgp-kernel: BGP's routes come by way of the kernel, and are forwarded by; withdrawn ones go")
@@ -117,11 +117,11 @@ def test_bgp_with_bird_and_the_kernel(build_net, closing):
     closing(Bird(net.topology.router_namespace, example("bird-bgp-kernel.conf"))).start()
     peer = closing(Bird(net.a.namespace, PEER.format(session=BGP)))
     peer.start()
-    wait_for(lambda: prefixes(net, "kernel") == FAR, 40, "BGP's routes from the kernel")
+    wait_for(lambda: prefixes(net, "kernel") == FAR, "BGP's routes from the kernel")
     arrives(net.b, net.a, "203.0.113.9")
     arrives(net.b, net.a, "2001:db8:bbbb::9")
     peer.ctl("disable", "far4")
-    wait_for(lambda: prefixes(net, "kernel") == {"2001:db8:bbbb::/48"}, 20, "withdrawn")
+    wait_for(lambda: prefixes(net, "kernel") == {"2001:db8:bbbb::/48"}, "withdrawn")
 
 
 @requirement("docs/examples/frr-ospf-bfd: OSPF's routes come by FPM; BFD notices a neighbour that has gone long before OSPF's own 40 s")
@@ -135,13 +135,13 @@ def test_ospf_with_bfd(build_net, closing):
     frr.start()
     peer = closing(Bird(net.a.namespace, PEER.format(session=OSPF)))
     peer.start()
-    wait_for(lambda: FAR <= prefixes(net, "fpm"), 60, "OSPF's routes by FPM")
+    wait_for(lambda: FAR <= prefixes(net, "fpm"), "OSPF's routes by FPM")
     arrives(net.b, net.a, "203.0.113.9")
     arrives(net.b, net.a, "2001:db8:bbbb::9")
-    wait_for(lambda: '"status":"up"' in frr.vtysh("show bfd peers json").stdout.replace(" ", ""), 20, "BFD is up")
+    wait_for(lambda: '"status":"up"' in frr.vtysh("show bfd peers json").stdout.replace(" ", ""), "BFD is up")
     peer.process.send_signal(signal.SIGSTOP)  # silent, as a machine that has hung
     try:
-        wait_for(lambda: not FAR & prefixes(net, "fpm"), 20, "its routes are gone")
+        wait_for(lambda: not FAR & prefixes(net, "fpm"), "its routes are gone")
     finally:
         peer.process.send_signal(signal.SIGCONT)
 
@@ -152,11 +152,11 @@ def test_vrrp(build_net, closing):
     words = lambda it: ["-n", "-P", "-l", "-f", it.file, "-p", it.directory / "pid", "-r", it.directory / "vrrp.pid"]  # noqa: E731
     daemon = closing(Process(net.topology.router_namespace, "keepalived", example("keepalived-vrrp.conf"), words))
     ping = lambda: net.a.namespace.run("ping", "-c1", "-W1", "10.1.0.254", check=False).returncode == 0  # noqa: E731
-    wait_for(ping, 30, "the virtual address answers")
+    wait_for(ping, "the virtual address answers")
     net.a.namespace.ip("route", "replace", "default", "via", "10.1.0.254")
     assert net.a.namespace.run("ping", "-c1", "-W2", net.b.ip4, check=False).returncode == 0
     end(daemon.process, signal.SIGTERM)
-    wait_for(lambda: not ping(), 10, "it has gone with its router")
+    wait_for(lambda: not ping(), "it has gone with its router")
 
 
 @requirement("docs/examples/radvd: hosts take an address and the router for their default gateway, and packets pass")
@@ -167,7 +167,7 @@ def test_router_advertisements(build_net, closing):
     closing(Process(net.topology.router_namespace, "radvd", example("radvd.conf"),
                     lambda it: ["-n", "-C", it.file, "-p", it.directory / "pid", "-m", "stderr"]))
     default = lambda: "proto ra" in net.a.namespace.ip("-6", "route", "show", "default").stdout  # noqa: E731
-    wait_for(default, 30, "a default route by router advertisement")
+    wait_for(default, "a default route by router advertisement")
     addresses = lambda: net.a.namespace.ip("-6", "address", "show", "dev", "eth0", "dynamic").stdout  # noqa: E731
-    wait_for(lambda: "2001:db8:1:" in addresses(), 10, "an address of the prefix")
-    wait_for(lambda: net.a.namespace.run("ping", "-6", "-c1", "-W1", net.b.ip6, check=False).returncode == 0, 20, "packets pass")
+    wait_for(lambda: "2001:db8:1:" in addresses(), "an address of the prefix")
+    wait_for(lambda: net.a.namespace.run("ping", "-6", "-c1", "-W1", net.b.ip6, check=False).returncode == 0, "packets pass")

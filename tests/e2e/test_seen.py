@@ -31,7 +31,7 @@ def test_ignored_routes(net):
     ip("route", "add", "203.0.114.0/24", "tos", "0x10", "via", net.b.ip4)
     ip("route", "add", "throw", "203.0.115.0/24")
     ip("-6", "route", "add", "2001:db8:eee::/48", "from", "2001:db8:1::/64", "via", net.b.ip6, "dev", net.b.port)
-    wait_for(lambda: left_out(net, "2001:db8:eee::/48"), 3, "the last of them is listed")
+    wait_for(lambda: left_out(net, "2001:db8:eee::/48"), "the last of them is listed")
     now = ignored(net)
     assert {kind: now["counts"][kind] - before[kind] for kind in ("tos", "throw", "from")} == {"tos": 2, "throw": 1, "from": 1}
     assert left_out(net, "203.0.113.0/24")[0]["kind"] == "tos" and "TOS 0x10" in left_out(net, "203.0.113.0/24")[0]["reason"]
@@ -41,7 +41,7 @@ def test_ignored_routes(net):
     assert "203.0.114.0/24" in net.router.cli("show", "routes", "--ignored").stdout
     ip("route", "del", "203.0.113.0/24", "tos", "0x10")
     ip("route", "del", "throw", "203.0.115.0/24")
-    wait_for(lambda: not left_out(net, "203.0.113.0/24") and not left_out(net, "203.0.115.0/24"), 3, "they are gone from the list")
+    wait_for(lambda: not left_out(net, "203.0.113.0/24") and not left_out(net, "203.0.115.0/24"), "they are gone from the list")
     assert left_out(net, "203.0.114.0/24"), "the other of the kind stays"
 
 
@@ -50,9 +50,9 @@ def test_ignored_rule(net):
     ip = net.topology.router_namespace.ip
     ip("rule", "add", "from", "10.9.0.0/24", "lookup", "177", "priority", "9")
     rules = lambda: [route for route in ignored(net)["routes"] if route["kind"] == "rule" and "table 177" in route["reason"]]  # noqa: E731
-    wait_for(rules, 3, "the rule is listed")
+    wait_for(rules, "the rule is listed")
     ip("rule", "del", "priority", "9")
-    wait_for(lambda: not rules(), 3, "the rule is not listed any more")
+    wait_for(lambda: not rules(), "the rule is not listed any more")
 
 
 def events(net, kind, text):
@@ -66,19 +66,19 @@ def test_events(net):
     begun = time.time()
     assert events(net, "port", f"{net.b.port}: port stage attached") and events(net, "kernel_routes", "has been read")
     ip("link", "set", net.c.port, "down")
-    wait_for(lambda: events(net, "link", f"{net.c.port}: down"), 3, "the link's event")
+    wait_for(lambda: events(net, "link", f"{net.c.port}: down"), "the link's event")
     ip("link", "set", net.c.port, "up")
-    wait_for(lambda: events(net, "link", f"{net.c.port}: up"), 3, "the link's event")
+    wait_for(lambda: events(net, "link", f"{net.c.port}: up"), "the link's event")
     ip("address", "add", "192.0.2.77/32", "dev", net.b.port)
-    wait_for(lambda: events(net, "address", "192.0.2.77/32 added"), 3, "the address's event")
+    wait_for(lambda: events(net, "address", "192.0.2.77/32 added"), "the address's event")
     ip("address", "del", "192.0.2.77/32", "dev", net.b.port)
-    wait_for(lambda: events(net, "address", "192.0.2.77/32 removed"), 3, "the address's event")
+    wait_for(lambda: events(net, "address", "192.0.2.77/32 removed"), "the address's event")
     net.router.reload()
     assert events(net, "reload", "changes")
     good = net.router.file.read_text()
     net.router.file.write_text("{")
     net.router.reload(check=False)
-    wait_for(lambda: events(net, "reload", "refused"), 3, "the refusal's event")
+    wait_for(lambda: events(net, "reload", "refused"), "the refusal's event")
     net.router.file.write_text(good)
     everything = net.router.json("show", "events")
     assert [event["id"] for event in everything["events"]] == list(range(1, everything["last"] + 1))
@@ -118,7 +118,7 @@ def test_memory(net):
     many = 20_000
     batch.write_text("".join(f"route add 20.{n >> 8 & 255}.{n & 255}.{n >> 16 << 7}/25 via {net.b.ip4}\n" for n in range(many)))
     net.topology.router_namespace.ip("-batch", batch, timeout=60)
-    wait_for(lambda: net.router.json("show", "version")["kernel_routes"]["routes"] >= many, 60, "the routes are followed")
+    wait_for(lambda: net.router.json("show", "version")["kernel_routes"]["routes"] >= many, "the routes are followed")
     after = parts()
     for part in ("rib", "kernel_table"):
         grown = after[part]["bytes"] - before[part]["bytes"]

@@ -112,7 +112,7 @@ def test_flow_samples(net, collector, tmp_path):
         flows = of_tests(collector.samples(tmp_path)[0]) if collector.take() else []
         return flows if len(flows) >= len(sent) else None
 
-    flows = wait_for(arrived, 30.0, "all samples arrive", 0.2)
+    flows = wait_for(arrived, "all samples arrive", interval=0.2)
     assert len(flows) == len(sent)
     a, b = str(ifindex(net, net.a)), str(ifindex(net, net.b))
     for flow in flows:
@@ -147,7 +147,7 @@ def interfaces_of(flow):
 def test_counter_samples(net, collector, tmp_path):
     configure(net, [net.c.ip4], counters_s=1)
     net.a.send(udp4(net.a, net.b, b"counted"))
-    wait_for(lambda: len(collector.take()) >= 3, 30.0, "counters arrive")
+    wait_for(lambda: len(collector.take()) >= 3, "counters arrive")
     _, counters = collector.samples(tmp_path)
     assert len(counters) >= 2
     ports = {str(port["ifindex"]): port for port in net.router.json("show", "ports")["ports"]}
@@ -168,7 +168,7 @@ def test_rate(net, collector, tmp_path):
     frame = net.a.frame(udp4(net.a, net.b, mark))
     for _ in range(0, packets, burst):  # no queue on the way holds fewer
         net.a.wire.send(*[frame] * burst)
-        net.b.wire.receive_many(burst, lambda arrived: mark in arrived, 30.0)
+        net.b.wire.receive_many(burst, lambda arrived: mark in arrived)
         collector.take()
 
     mark = token()
@@ -178,9 +178,9 @@ def test_rate(net, collector, tmp_path):
         net.a.send(udp4(net.a, net.b, mark, dport=9))
         return any(mark in datagram for datagram in collector.take())
 
-    wait_for(later_one, 30.0, "all samples have been taken")
+    wait_for(later_one, "all samples have been taken")
     told = {name: count - before[name] for name, count in net.router.json("show", "counters")["sflow"].items()}
-    wait_for(lambda: len(collector.take()) >= told["datagrams"], 30.0, "each datagram that was sent is here")
+    wait_for(lambda: len(collector.take()) >= told["datagrams"], "each datagram that was sent is here")
     flows = collector.samples(tmp_path)[0]
     numbers = [int(flow["sflow.flow_sample.sequence_number"][0]) for flow in flows]
     assert sorted(numbers) == list(range(min(numbers), min(numbers) + len(flows))), "no two have the same number, and none is missing"
@@ -199,14 +199,14 @@ def test_collectors_that_are_gone(net, collector, tmp_path):
     def is_seen():
         mark = token()
         net.a.send(udp4(net.a, net.b, mark))
-        net.b.receive(mark, 30.0)
+        net.b.receive(mark)
         collector.take()
         return net.router.json("show", "counters")["sflow"]["not_sent"] > before
 
-    wait_for(is_seen, 30.0, "what cannot be sent is counted")
+    wait_for(is_seen, "what cannot be sent is counted")
     mark = token()
     net.a.send(udp4(net.a, net.b, mark))
-    wait_for(lambda: any(mark in datagram for datagram in collector.take()), 30.0, "the other one has its samples")
+    wait_for(lambda: any(mark in datagram for datagram in collector.take()), "the other one has its samples")
 
 
 @requirement("samples end with the configuration, and programs are as before")
@@ -218,7 +218,7 @@ def test_off(net, collector):
     assert program_of(net.router, net.a.port)[0] == "port_observed"
     net.router.write()
     net.router.reload(net.router.file)
-    wait_for(lambda: program_of(net.router, net.a.port)[0] == "port_stage", 5.0, "the port has its program again")
+    wait_for(lambda: program_of(net.router, net.a.port)[0] == "port_stage", "the port has its program again")
 
 
 @requirement("samples for nobody, of VLANs, and collectors that are none are refused with their place")

@@ -43,7 +43,7 @@ def standing_still(net):
     pid = net.router.process.pid
     net.router.process.send_signal(signal.SIGSTOP)
     try:
-        wait_for(lambda: stopped(pid), 2.0, "the daemon stands still")
+        wait_for(lambda: stopped(pid), "the daemon stands still")
         yield
     finally:
         net.router.process.send_signal(signal.SIGCONT)
@@ -79,7 +79,7 @@ def test_hung_daemon(build_net, stream, forwarding, family, observed):
     if observed:
         trace = subprocess.Popen([str(TOOL), "--instance", net.router.instance, "trace", "--sample", "1000", "--json"],
                                  stdout=subprocess.DEVNULL, start_new_session=True)
-        wait_for(lambda: "packets are observed: " in net.router.log(), 5.0, "the daemon observes")
+        wait_for(lambda: "packets are observed: " in net.router.log(), "the daemon observes")
     try:
         before = dropped_by_name(net)
         running = stream(net.a, net.b, family=family)
@@ -91,11 +91,11 @@ def test_hung_daemon(build_net, stream, forwarding, family, observed):
         if trace:
             end(trace)
     assert port_of(net)["stand_in"]["packets"] >= FRAMES
-    wait_for(lambda: not port_of(net)["stand_in"]["now"], 2.0, "the worker has the packets again")
+    wait_for(lambda: not port_of(net)["stand_in"]["now"], "the worker has the packets again")
     split = net.router.json("show", "offload")["ports"][0]["split_packets"]
     wait_for_crossing(net.a, net.b)
-    wait_for(lambda: net.router.json("show", "offload")["ports"][0]["split_packets"] > split, 2.0, "the worker decides")
-    wait_for(lambda: "port p1: its worker stood still" in net.router.log(), 2.0, "the log says so")
+    wait_for(lambda: net.router.json("show", "offload")["ports"][0]["split_packets"] > split, "the worker decides")
+    wait_for(lambda: "port p1: its worker stood still" in net.router.log(), "the log says so")
 
 
 @requirement("SIGSTOP again and again, and only for moments: none comes twice, none late")
@@ -119,7 +119,7 @@ def test_hung_workers(build_net, stream):
         running.flows_again(FRAMES)
     running.flows_again(FRAMES)
     assert_lost_on_the_way(net, running, before)
-    wait_for(lambda: not port_of(net)["stand_in"]["now"], 2.0, "the workers have the packets again")
+    wait_for(lambda: not port_of(net)["stand_in"]["now"], "the workers have the packets again")
 
 
 @requirement("inline ports lose nothing while the daemon stands still")
@@ -200,8 +200,8 @@ def test_kernel_takes_over(build_net, stream, forwarding, family):
     with standing_still(net):
         crosses_by_the_kernel_alone(net, family)
         running.flows_again(FRAMES)
-    wait_for(lambda: to_kernel(net) >= FRAMES, 3.0, "Linux has forwarded")
-    wait_for(lambda: "stood still for" in net.router.log(), 2.0, "the log says so")
+    wait_for(lambda: to_kernel(net) >= FRAMES, "Linux has forwarded")
+    wait_for(lambda: "stood still for" in net.router.log(), "the log says so")
     wait_for_the_stage(net, running)
     result = running.finish()
     assert result["duplicated"] == 0, result

@@ -75,7 +75,7 @@ def test_the_watchdog_is_fed_by_the_loop(build_net, tmp_path, monkeypatch):
         pid = net.router.json("show", "version")["pid"]
         run("kill", "-STOP", str(pid))
         try:
-            wait_for(lambda: "T (stopped)" in open(f"/proc/{pid}/status").read(), 5.0, "the daemon stands still")
+            wait_for(lambda: "T (stopped)" in open(f"/proc/{pid}/status").read(), "the daemon stands still")
             manager.setblocking(False)
             with pytest.raises(BlockingIOError):
                 while True:

@@ -31,8 +31,7 @@ class Observation:
         self.process = subprocess.Popen([str(TOOL), "--instance", router.instance, *map(str, words)],
                                         stdout=stdout, stderr=subprocess.PIPE, text=True,
                                         start_new_session=True)
-        wait_for(lambda: router.log().count("packets are observed: ") > before or self.process.poll() is not None,
-                 5.0, "the daemon observes")
+        wait_for(lambda: router.log().count("packets are observed: ") > before or self.process.poll() is not None, "the daemon observes")
 
     def finish(self, signal_number=None, status=0):
         if signal_number:
@@ -79,16 +78,16 @@ def program_of(router, port):
             return WITH_TAGS.get(shown["name"], shown["name"]), shown["bytes_xlated"] // 8
 
 
-def wait_for_end(router, deadline=10.0):
+def wait_for_end(router):
     def told_last():
         return next(line for line in reversed(router.log().splitlines())
                     if "packets are observed" in line or "forwards; API at" in line)
 
-    wait_for(lambda: "packets are observed:" not in told_last(), deadline, "the daemon sees the last client gone")
+    wait_for(lambda: "packets are observed:" not in told_last(), "the daemon sees the last client gone")
     if DATAPLANE != "xdp":  # nothing but workers, which have no programs
         return
     wait_for(lambda: all(program_of(router, port)[0] == "port_stage" for port in router.config["interfaces"]
-                         if "parent" not in router.config["interfaces"][port]), deadline, "the plain programs are back")
+                         if "parent" not in router.config["interfaces"][port]), "the plain programs are back")
 
 
 def tshark(path, *fields):
@@ -220,7 +219,7 @@ def test_capture_drops_to_a_pipe(net, observe, tmp_path):
     net.a.send(udp4(net.a, net.b, bytes(500)))
     net.a.wire.send(frame)
     net.b.wire.send(net.b.frame(udp4(net.b, net.a, bytes(500), dst="203.0.113.9")))  # another port's
-    wait_for(lambda: path.stat().st_size > 200, 5.0, "a frame is in the file")
+    wait_for(lambda: path.stat().st_size > 200, "a frame is in the file")
     assert capture.finish(signal.SIGINT)[1] == "1 packet captured, 0 lost on the way here\n"
     (packet,) = list(PcapNgReader(str(path)))
     assert bytes(packet) == frame[:60] and packet.wirelen == len(frame)

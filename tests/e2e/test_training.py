@@ -41,7 +41,7 @@ def test_same_weights_as_without_a_router(build_net, tmp_path, kind):
         "--weights", tmp_path / f"{number}.npz", stdout=-1, text=True)
         for number, (host, address) in enumerate(workers)]
     alone = by_itself(kind)
-    wait_for(lambda: all(process.poll() is not None for process in processes), 50, "all workers have trained")
+    wait_for(lambda: all(process.poll() is not None for process in processes), "all workers have trained")
     trained = [process.stdout.read().split() for process in processes]
     assert all(process.returncode == 0 for process in processes)
     assert float(alone[2]) < float(alone[1]), "it learns"

@@ -149,11 +149,11 @@ def test_untagged_and_observed(apart):
     tool = subprocess.Popen([TOOL, "--instance", apart.router.instance, "trace", "--port", "p2", "--json"],
                             stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        wait_for(lambda: program_of(apart.router, "p2") == "port_watch_tags", 5, "p2 is observed")
+        wait_for(lambda: program_of(apart.router, "p2") == "port_watch_tags", "p2 is observed")
         both_ways()
     finally:
         end(tool)
-    wait_for(lambda: program_of(apart.router, "p2") == "port_stage_tags", 5, "p2 is observed no more")
+    wait_for(lambda: program_of(apart.router, "p2") == "port_stage_tags", "p2 is observed no more")
     both_ways()
 
 
@@ -178,7 +178,7 @@ def test_leaves_by_the_stack(apart):
     for host in (apart.a, apart.b):
         host.namespace.run("ethtool", "-K", "eth0", "gro", "off")
     try:
-        wait_for(lambda: sent_by("stack"), 5, "p1 and p2 take no redirects")
+        wait_for(lambda: sent_by("stack"), "p1 and p2 take no redirects")
         mark = token()
         apart.b.send(udp4(apart.b, apart.a, mark, tos=VLAN100))
         frame = apart.a.wire.receive(lambda frame: mark in frame)
@@ -197,7 +197,7 @@ def test_leaves_by_the_stack(apart):
     finally:
         for host in (apart.a, apart.b):
             host.namespace.run("ethtool", "-K", "eth0", "gro", "on")
-        wait_for(lambda: sent_by("redirect"), 5, "p1 and p2 take redirects again")
+        wait_for(lambda: sent_by("redirect"), "p1 and p2 take redirects again")
 
 
 @requirement("in generic mode nobody sees such tags: the port is refused with the reason, at the start and by a reload")

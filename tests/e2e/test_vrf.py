@@ -56,7 +56,7 @@ def configure(net):
     net.router.write()
 
 
-def reaches(sender, receiver, destination, deadline=5.0, **fields):
+def reaches(sender, receiver, destination, **fields):
     """Sends until a packet to the address arrives at `receiver`; the frame."""
     def once():
         mark = token()
@@ -66,10 +66,10 @@ def reaches(sender, receiver, destination, deadline=5.0, **fields):
         except NothingReceived:
             return None
 
-    return wait_for(once, deadline, f"packets from {sender.label} to {destination} arrive at {receiver.label}")
+    return wait_for(once, f"packets from {sender.label} to {destination} arrive at {receiver.label}")
 
 
-def error_at(sender, destination, deadline=5.0, **fields):
+def error_at(sender, destination, **fields):
     """The ICMP error that comes back."""
     def once():
         mark = token()
@@ -79,7 +79,7 @@ def error_at(sender, destination, deadline=5.0, **fields):
         except NothingReceived:
             return None
 
-    return wait_for(once, deadline, f"an error comes back to {sender.label} about {destination}")
+    return wait_for(once, f"an error comes back to {sender.label} about {destination}")
 
 
 def settle(net):
@@ -88,7 +88,7 @@ def settle(net):
         for one, other in (pair, pair[::-1]):
             sender, receiver = getattr(net, one), getattr(net, other)
             for destination in (receiver.behind4, receiver.behind6):
-                reaches(sender, receiver, destination, 20)
+                reaches(sender, receiver, destination)
     for host in net.hosts:
         host.wire.drain()
 
@@ -196,7 +196,7 @@ def test_ping_of_the_router(net):
 def test_vlan_interface_in_a_vrf(net):
     mark = token()
     net.c.send(udp4(net.c, net.b, mark, dst="198.51.100.9"))
-    frame = net.b.wire.receive(lambda frame: mark in frame, 5)
+    frame = net.b.wire.receive(lambda frame: mark in frame)
     assert frame[12:16] == TAG
     error_at(net.a, "198.51.100.9")
     # What comes in by it is looked up in blue; what comes by its port in red.
@@ -291,15 +291,15 @@ def test_installed_in_the_vrfs_table(net):
     expected = {"1001": ("198.18.1.0/24", "192.0.2.0/24"), "1002": ("198.18.3.0/24",), "main": ("198.18.5.0/24",)}
     for table, prefixes in expected.items():
         for prefix in prefixes:
-            wait_for(lambda table=table, prefix=prefix: kernel_has(net, table, prefix), 5, f"{prefix} is in table {table}")
+            wait_for(lambda table=table, prefix=prefix: kernel_has(net, table, prefix), f"{prefix} is in table {table}")
     assert not kernel_has(net, "main", "198.18.3.0/24") and not kernel_has(net, "1001", "198.18.3.0/24")
     changed(net, lambda config: config["vrfs"]["blue"].update(table=1003))
     net.router.reload()
-    wait_for(lambda: kernel_has(net, "1003", "198.18.3.0/24") and not kernel_has(net, "1002", "198.18.3.0/24"), 5,
+    wait_for(lambda: kernel_has(net, "1003", "198.18.3.0/24") and not kernel_has(net, "1002", "198.18.3.0/24"),
              "the routes have moved to the VRF's new table")
     net.router.write()
     net.router.reload()
-    wait_for(lambda: kernel_has(net, "1002", "198.18.3.0/24") and not kernel_has(net, "1003", "198.18.3.0/24"), 5, "and back")
+    wait_for(lambda: kernel_has(net, "1002", "198.18.3.0/24") and not kernel_has(net, "1003", "198.18.3.0/24"), "and back")
 
 
 @requirement("routes by hand are of the VRF that they name, are counted there, and survive kill -9")
@@ -320,7 +320,7 @@ def test_routes_by_hand(own_net):
     before = counts()
     assert before["red"] >= 1 and before["blue"] >= 1
     reaches(net.c, net.d, "100.65.1.9")
-    wait_for(lambda: counts()["blue"] > before["blue"], 3, "the route of VRF blue has counted")
+    wait_for(lambda: counts()["blue"] > before["blue"], "the route of VRF blue has counted")
     assert counts()["red"] == before["red"]
     net.router.kill()
     net.router.start()
@@ -355,7 +355,7 @@ def test_fpm_of_vrfs(own_net):
     reaches(net.e, net.f, "100.67.1.9")
     assert net.router.json("show", "route", "100.67.1.9", "--vrf", "blue")["candidates"][0]["source"] == "fpm"
     say(sender, "100.68.0.0/16", net.b, 1004)  # nobody's
-    wait_for(lambda: net.router.json("show", "fpm")["counters"]["ignored"] == 1, 5, "it was ignored")
+    wait_for(lambda: net.router.json("show", "fpm")["counters"]["ignored"] == 1, "it was ignored")
     net.router.write({**net.router.config, "fpm": FPM, "vrfs": {**net.router.config["vrfs"], "green": {"table": 1004}}})
     net.router.reload()
     assert sender.is_closed()
@@ -363,7 +363,7 @@ def test_fpm_of_vrfs(own_net):
     again = Sender(net)
     say(again, "100.68.0.0/16", net.f, 1004)
     wait_for(lambda: net.router.json("show", "vrfs") and any(vrf["name"] == "green" and vrf["routes"]["ipv4"] for vrf in
-                                                            net.router.json("show", "vrfs")["vrfs"]), 5, "VRF green has the route")
+                                                            net.router.json("show", "vrfs")["vrfs"]), "VRF green has the route")
     again.close()
 
 
@@ -374,10 +374,10 @@ def test_rule_is_drift(net):
 
     assert rules() == []
     net.topology.router_namespace.ip("rule", "add", "from", "10.1.0.0/24", "lookup", "1002", "priority", "77")
-    [rule] = wait_for(rules, 3, "the rule is in show drift")
+    [rule] = wait_for(rules, "the rule is in show drift")
     assert "rule 77: lookup of table 1002" in rule["found"] and not rule["mended_by_reload"]
     net.topology.router_namespace.ip("rule", "del", "priority", "77")
-    wait_for(lambda: not rules(), 3, "the rule is gone from show drift")
+    wait_for(lambda: not rules(), "the rule is gone from show drift")
 
 
 @requirement("a reload adds a VRF, moves interfaces into it and out again, and removes it; nothing of others is lost")

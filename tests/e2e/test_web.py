@@ -61,7 +61,7 @@ def page(browser):
     browser.look_like(1280)
     browser.go("about:blank")
     browser.go(f"http://127.0.0.1:{PORT}/")
-    wait_for(lambda: browser.text("#live-text") == "live", 30, f"the page is live; it says {browser.complaints}")
+    wait_for(lambda: browser.text("#live-text") == "live", f"the page is live; it says {browser.complaints}")
     yield browser
     assert not browser.complaints, browser.complaints
     assert all(url.startswith((f"http://127.0.0.1:{PORT}/", "about:")) for url in browser.asked), set(browser.asked)
@@ -77,27 +77,27 @@ def test_it_shows_what_the_daemon_says(net, page, stream):
     back = stream(net.c, net.a, rate=500)
     net.a.send(udp4(net.a, net.b, token(), dst="10.99.0.1"))
     for host in net.hosts:
-        wait_for(lambda: f"{host.port}" in page.text("#ports"), 30, "each port is there")
-    wait_for(lambda: re.search(r"[1-9][\d.]* k?pps", page.text("#total-rx")), 30, "a rate")
-    wait_for(lambda: "drop_blackhole" in page.text("#verdicts"), 30, "a drop has its row")
+        wait_for(lambda: f"{host.port}" in page.text("#ports"), "each port is there")
+    wait_for(lambda: re.search(r"[1-9][\d.]* k?pps", page.text("#total-rx")), "a rate")
+    wait_for(lambda: "drop_blackhole" in page.text("#verdicts"), "a drop has its row")
     shown = page.text("#verdicts")
     assert "forwarded" in shown
     assert "rewritten and redirected to the egress port" in shown and "a `blackhole` route matches" in shown
     curves = lambda: page.js("[...document.querySelectorAll('.chart .rx')].map((path) => path.getAttribute('d').split('L').length)")  # noqa: E731
-    wait_for(lambda: curves() and max(curves()) > 5, 30, f"curves grow: {curves()}")
+    wait_for(lambda: curves() and max(curves()) > 5, f"curves grow: {curves()}")
     labels = page.js("[...document.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label'))")
     assert any("bit/s received" in label and net.a.port in label for label in labels), labels
     assert "next-hop groups" in page.text("#fib") and "table memory" in page.text("#fib") and "MiB" in page.text("#fib")
-    wait_for(lambda: re.search(rf"{net.a.port} \(inline\)\s+100\.0 % port stage", page.text("#shares")), 30, f"shares: {page.text('#shares')}")
+    wait_for(lambda: re.search(rf"{net.a.port} \(inline\)\s+100\.0 % port stage", page.text("#shares")), f"shares: {page.text('#shares')}")
     for host, kind in ((net.a, "inline"), (net.b, "split"), (net.c, "auto")):
         assert f"{host.port} ({kind})" in page.text("#shares")
     net.c.namespace.ip("link", "set", "eth0", "down")
     try:
-        wait_for(lambda: f"{net.c.port}: down" in page.text("#events"), 30, "an event of the link")
-        wait_for(lambda: "down" in page.text("#ports"), 30, "the port is shown as down")
+        wait_for(lambda: f"{net.c.port}: down" in page.text("#events"), "an event of the link")
+        wait_for(lambda: "down" in page.text("#ports"), "the port is shown as down")
     finally:
         net.c.namespace.ip("link", "set", "eth0", "up")
-    wait_for(lambda: "down" not in page.text("#ports"), 30, "the port is up")
+    wait_for(lambda: "down" not in page.text("#ports"), "the port is up")
     running.finish()
     back.finish()
 
@@ -105,7 +105,7 @@ def test_it_shows_what_the_daemon_says(net, page, stream):
 @requirement("the path of a packet to an address that is typed in, in the words of `pktpit show route`")
 def test_the_path_of_a_packet(net, page):
     page.type("#path-address", "203.0.113.7")
-    wait_for(lambda: "203.0.113.0/24" in page.text("#path"), 30, "the path is shown")
+    wait_for(lambda: "203.0.113.0/24" in page.text("#path"), "the path is shown")
     shown = page.text("#path")
     said = net.router.cli("show", "route", "203.0.113.7").stdout
     found = re.findall(r"via \S+ dev \S+ weight \d|port \S+, MTU \d+|\S+ → \S+|\d+, 2 next hops", said)
@@ -116,11 +116,11 @@ def test_the_path_of_a_packet(net, page):
         assert label in shown.lower(), label
     assert page.js("location.hash") == "#to=203.0.113.7"
     page.type("#path-address", "10.99.1.1")
-    wait_for(lambda: "drop_blackhole" in page.text("#path"), 30, "a blackhole")
+    wait_for(lambda: "drop_blackhole" in page.text("#path"), "a blackhole")
     page.type("#path-address", "192.88.99.1")
-    wait_for(lambda: "none: no route" in page.text("#path"), 30, "no route")
+    wait_for(lambda: "none: no route" in page.text("#path"), "no route")
     page.type("#path-address", "not an <b>address</b>")
-    wait_for(lambda: "expected" in page.text("#path"), 30, "what was expected instead")
+    wait_for(lambda: "expected" in page.text("#path"), "what was expected instead")
     assert page.js("document.querySelectorAll('#path b').length") == 0
     page.complaints[:] = [one for one in page.complaints if "status of 400" not in one]  # the browser notes the refusal
 
@@ -128,15 +128,15 @@ def test_the_path_of_a_packet(net, page):
 @requirement("routes are searched by prefix, in pages, and by address")
 def test_routes_are_searched(net, page):
     page.type("#routes-within", "172.16.0.0/15")
-    wait_for(lambda: "200 routes" in page.text("#routes"), 30, "200 routes")
+    wait_for(lambda: "200 routes" in page.text("#routes"), "200 routes")
     rows = lambda: page.js("[...document.querySelectorAll('#routes tbody tr td:first-child')].map((cell) => cell.innerText)")  # noqa: E731
     first = rows()
     assert len(first) == 50 and first[0] == "172.16.0.0/24"
     page.js("document.querySelector('#routes button').click()")
-    wait_for(lambda: rows() and rows()[0] != first[0], 30, "the next page")
+    wait_for(lambda: rows() and rows()[0] != first[0], "the next page")
     assert rows()[0] == "172.16.50.0/24"
     page.type("#routes-within", "203.0.113.9")
-    wait_for(lambda: rows() == ["203.0.113.0/24"], 30, "those of an address")
+    wait_for(lambda: rows() == ["203.0.113.0/24"], "those of an address")
 
 
 def overflowing(page):
@@ -153,7 +153,7 @@ def test_screenshots(net, page, stream, name, how):
     page.type("#path-address", "203.0.113.7")
     page.type("#routes-within", "203.0.112.0/20")
     points = "Math.max(0, ...[...document.querySelectorAll('.chart .rx')].map((path) => path.getAttribute('d').split('L').length))"
-    wait_for(lambda: page.js(points) > 8, 30, "a curve")
+    wait_for(lambda: page.js(points) > 8, "a curve")
     assert not overflowing(page), "nothing is wider than the screen"
     page.js("scrollTo(0, 0)")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
@@ -199,9 +199,9 @@ def test_it_is_accessible(net, page, dark):
 @requirement("the daemon goes and comes back: the page says so, and goes on")
 def test_a_restart_is_seen(net, page):
     net.router.kill()
-    wait_for(lambda: "no answer since" in page.text("#live-text"), 30, "the page says that nobody answers")
+    wait_for(lambda: "no answer since" in page.text("#live-text"), "the page says that nobody answers")
     net.router.start()
-    wait_for(lambda: page.text("#live-text") == "live", 30, "it goes on")
+    wait_for(lambda: page.text("#live-text") == "live", "it goes on")
     page.complaints[:] = [one for one in page.complaints if "ERR_CONNECTION" not in one and "ERR_EMPTY" not in one]
 
 
@@ -243,7 +243,7 @@ def test_a_flood(net, stream):
         for thread in threads:
             thread.start()
         try:
-            wait_for(lambda: statuses[429] >= 100, 60, "100 clients are turned away")
+            wait_for(lambda: statuses[429] >= 100, "100 clients are turned away")
             for _ in range(5):
                 net.router.cli("show", "version")
             running.flows_again()
@@ -254,4 +254,4 @@ def test_a_flood(net, stream):
     answered, seconds = sum(statuses.values()), time.monotonic() - begin
     assert answered <= 100 + 50 * seconds, f"{statuses} within {seconds:.1f} s"
     assert_nothing_lost(running.finish())
-    wait_for(lambda: get(net, "/").status == 200, 30, "afterwards the page is there again")
+    wait_for(lambda: get(net, "/").status == 200, "afterwards the page is there again")

@@ -110,7 +110,7 @@ class Tracer:
 
     def __init__(self, namespace, pid, log, *expressions):
         self.process = namespace.start("strace", "-qq", "-s", "256", "-o", log, "-p", pid, *words(expressions))
-        wait_for(lambda: "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text(), 60, "strace is attached")
+        wait_for(lambda: "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text(), "strace is attached")
 
     def close(self):
         end(self.process)
@@ -122,13 +122,13 @@ def outcome(router):
     def event():
         if (status := router.process.poll()) is not None:
             return (status,)
-        if router.cli("show", "version", check=False).returncode == 0:
+        if router.answers():
             return (None,)
         if kernel_seconds(router.process.pid) > MOST_KERNEL_SECONDS:
             router.kill()
             return (TOO_SLOW,)
 
-    return wait_for(event, 600, "the daemon is ready or has ended")[0]
+    return wait_for(event, "the daemon is ready or has ended", deadline=600)[0]
 
 
 def kernel_seconds(pid):

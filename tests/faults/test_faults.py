@@ -79,7 +79,7 @@ class Bench:
         config = self.router.json("show", "config")
         via = next(route for route in config["routes"] if route["prefix"] == MOVING)["next_hops"][0]["via"]
         host = {host.ip4: host for host in self.net.hosts}[via]
-        wait_for(lambda: self.arrives("203.0.113.5", host), 60, f"packets to {MOVING} reach {host.label}, as `show config` says")
+        wait_for(lambda: self.arrives("203.0.113.5", host), f"packets to {MOVING} reach {host.label}, as `show config` says")
 
     def stream(self):
         self.streams.append(Stream(compiled("traffic"), self.directory, self.net.a, self.net.b, rate=3000))
@@ -96,7 +96,7 @@ class Bench:
         try:
             self.agrees()
         except CommandFailed:
-            wait_for(lambda: self.router.process.poll() is not None, 60, "the daemon that does not answer has ended")
+            wait_for(lambda: self.router.process.poll() is not None, "the daemon that does not answer has ended")
         return self.router.process.poll()
 
     # The ways, each with a fault: back to where it began.

@@ -70,7 +70,7 @@ class Machine:
         self.first = self.topology.router_namespace.start(
             "unshare", "--mount", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "--kill-child=KILL", "sh", "-c", SETUP, "setup", *first,
             stdin=subprocess.DEVNULL, stdout=open(self.place / "first.log", "wb"), stderr=subprocess.STDOUT, env=environment)
-        self.pid = wait_for(self._inner, 60, "the machine's first process is there")
+        self.pid = wait_for(self._inner, "the machine's first process is there")
 
     def _inner(self):
         """Process 1 of the machine, once it is what it is to be."""
@@ -80,8 +80,8 @@ class Machine:
 
     def boot(self):
         self.begin(systemd=True)
-        wait_for(lambda: self.sh("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded"), 120,
-                 "systemd has booted the machine", 0.2)
+        wait_for(lambda: self.sh("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded"),
+                 "systemd has booted the machine", deadline=120, interval=0.2)
 
     def command(self, *words):
         return ["nsenter", "-t", str(self.pid), "-m", "-p", "-n", "-u", "-i", "-C", f"--root=/proc/{self.pid}/root",

@@ -112,7 +112,7 @@ def test_life_under_systemd(machine, packages, next_packages, stream):
     before, users = machine.files(), machine.users()
     machine.install(packages["pktpit"])
     assert "/usr/sbin/pktpitd" in machine.files() - before and machine.users() != users
-    wait_for(lambda: version(machine), 60, "the daemon answers after its installation")
+    wait_for(lambda: version(machine), "the daemon answers after its installation")
     assert machine.sh("systemctl is-enabled pktpitd; systemctl is-active pktpitd").stdout.split() == ["enabled", "active"]
     assert machine.sh("stat -c %U /proc/$(systemctl show -P MainPID pktpitd)").stdout.strip() == "pktpit"
     assert json.loads(pktpit(machine, "show", "ports", "--json").stdout)["ports"] == [] and stage(machine) is None
@@ -120,7 +120,7 @@ def test_life_under_systemd(machine, packages, next_packages, stream):
     configure(machine)
     assert pktpit(machine, "check", "/etc/pktpit/pktpit.json").returncode == 0
     machine.run("systemctl", "reload", "pktpitd")
-    wait_for(lambda: stage(machine), 60, "the ports have their stages")
+    wait_for(lambda: stage(machine), "the ports have their stages")
     crosses(machine)
 
     running = stream(machine.a, machine.b)
@@ -128,7 +128,7 @@ def test_life_under_systemd(machine, packages, next_packages, stream):
     earlier = stage(machine)
     machine.install(next_packages["pktpit"])
     assert installed_version(machine).endswith(NEXT)
-    wait_for(lambda: (now := version(machine)) and now["pid"] != first, 60, "another daemon answers", 0.05)
+    wait_for(lambda: (now := version(machine)) and now["pid"] != first, "another daemon answers", interval=0.05)
     running.flows_again(5000)
     assert_nothing_lost(running.finish())
     assert machine.sh("systemctl is-active pktpitd").stdout.strip() == "active"
@@ -158,7 +158,7 @@ def test_life_without_systemd(machine, packages, next_packages, stream):
     def start():
         log = open(machine.place / "daemon.log", "ab")
         daemon = machine.start("pktpitd", "--config", "/etc/pktpit/pktpit.json", "--user", "pktpit", stdout=log, stderr=log)
-        wait_for(lambda: version(machine), 60, "the daemon answers")
+        wait_for(lambda: version(machine), "the daemon answers")
         return daemon
 
     start()
@@ -168,7 +168,7 @@ def test_life_without_systemd(machine, packages, next_packages, stream):
     machine.install(next_packages["pktpit"])
     assert version(machine)["pid"] == first and installed_version(machine).endswith(NEXT)
     machine.kill("USR2", first)
-    wait_for(lambda: version(machine) is None, 60, "the daemon has ended")
+    wait_for(lambda: version(machine) is None, "the daemon has ended")
     running.flows_again(5000)
     start()
     running.flows_again(5000)
@@ -198,7 +198,7 @@ def test_dpdk_is_a_package_of_its_own(machine, packages):
     log = open(machine.place / "daemon.log", "wb")
     daemon = machine.start("pktpitd", "--config", "/etc/pktpit/pktpit.json", stdout=log, stderr=log)
     try:
-        wait_for(lambda: version(machine), 60, "the daemon answers", 0.1)
+        wait_for(lambda: version(machine), "the daemon answers", interval=0.1)
     except AssertionError as error:
         raise AssertionError(f"{error}\n{(machine.place / 'daemon.log').read_text()}") from error
     ports = json.loads(pktpit(machine, "show", "ports", "--json").stdout)["ports"]

@@ -84,7 +84,7 @@ class Browser:
 
     def go(self, url):
         self.call("Page.navigate", url=url)
-        wait_for(lambda: self.js("document.readyState") == "complete", 60, f"{url} is loaded")
+        wait_for(lambda: self.js("document.readyState") == "complete", f"{url} is loaded")
 
     def js(self, expression):
         """An expression's value, in the page."""

@@ -56,7 +56,7 @@ class Frr:
             self.processes[name] = self.namespace.start(
                 FRR / name, "-f", file, "-z", self.directory / "zserv.api", "-i", self.directory / f"{name}.pid",
                 "--vty_socket", self.directory, "-A", "127.0.0.1", "-P", "0", *module, stdout=out, stderr=out)
-        wait_for(lambda: self._answers(name), 20, f"{name} answers (its log: {self.log(name)})", 0.05)
+        wait_for(lambda: self._answers(name), f"{name} answers (its log: {self.log(name)})", interval=0.05)
 
     def _answers(self, name):
         if self.processes[name].poll() is not None:
@@ -106,7 +106,7 @@ class Bird:
         with open(self.directory / "out", "ab") as out:
             self.process = self.namespace.start("/usr/sbin/bird", "-f", "-c", self.file, "-s", self.directory / "bird.ctl",
                                                 "-P", self.directory / "bird.pid", stdout=out, stderr=out)
-        wait_for(lambda: self.ctl("show", "status", check=False).returncode == 0, 20, "BIRD answers", 0.05)
+        wait_for(lambda: self.ctl("show", "status", check=False).returncode == 0, "BIRD answers", interval=0.05)
         return self
 
     def ctl(self, *words, check=True):

@@ -45,10 +45,10 @@ class Stream:
         """Frames so far, of all receivers or of one by its place."""
         return sum(struct.unpack("=Q", progress.read_bytes()[:8])[0] for progress in self.progress[slice(at, None if at is None else at + 1)])
 
-    def flows_again(self, frames=2000, deadline=120.0, at=None):
+    def flows_again(self, frames=2000, at=None):
         """Returns when `frames` more have arrived."""
         goal = self.received(at) + frames
-        wait_for(lambda: self.received(at) >= goal, deadline, f"{frames} more frames of the stream arrive")
+        wait_for(lambda: self.received(at) >= goal, f"{frames} more frames of the stream arrive", deadline=120)
 
     def finish(self):
         sent = _end(self.sender)

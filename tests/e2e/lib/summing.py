@@ -52,8 +52,8 @@ class SummingWorker:
         return [one for one in self.events if one["event"] == event]
 
     def wait(self, event, count=1, deadline=120):
-        wait_for(lambda: len(self.of(event)) >= count or self.process.poll() is not None, deadline,
-                 f"worker {self.number}: {event}; so far {self.events[-3:]}")
+        wait_for(lambda: len(self.of(event)) >= count or self.process.poll() is not None,
+                 f"worker {self.number}: {event}; so far {self.events[-3:]}", deadline=deadline)
         self.reader.join(0.2)
         assert len(self.of(event)) >= count, f"worker {self.number} ended: {self.events[-3:]}"
         return self.of(event)[-1]

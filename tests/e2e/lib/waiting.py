@@ -12,10 +12,9 @@ class DeadlineExceeded(AssertionError):
     pass
 
 
-def wait_for(event, deadline=60.0, what=None, interval=0.01):
+def wait_for(event, what=None, deadline=60.0, interval=0.01):
     """Calls `event` until it returns something true, which is handed back. A deadline ends a hang, and says nothing of how
-    fast something is: none is shorter than 60 seconds."""
-    deadline = max(60.0, deadline)
+    fast something is."""
     end = time.monotonic() + deadline * PATIENCE
     last = None
     while True:

@@ -4,6 +4,7 @@
 /// may be made to fail (faults.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -63,6 +64,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     Result<Attachment> attach(uint16_t port, uint32_t ifindex, const config::Interface& settings) override {
         if (auto allowed = faults_.call("attach " + settings.name); !allowed)
             return tl::unexpected(allowed.error());
+        if (attaching) attaching();
         const bool generic_alone = generic_devices.contains(settings.name);
         if (generic_alone && settings.xdp_mode == config::XdpMode::native)
             return fail(settings.name, "the driver knows no native mode");
@@ -128,7 +130,7 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     // PortStages.
     void set_port_table(fib::TableId table) override { port_table = table; }
     void set_hot_table(fib::TableId) override {}
-    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override { return previous_; }
+    [[nodiscard]] const std::map<uint32_t, uint16_t>& previous_ports() const override { return previous; }
     Result<std::vector<uint32_t>> commit() override {
         if (auto allowed = faults_.call("commit"); !allowed) return tl::unexpected(allowed.error());
         return std::vector<uint32_t>{};
@@ -178,13 +180,14 @@ class MemoryDataplane : public Dataplane, public PortStages, public OwnDevices {
     std::map<std::string, std::string> devices;  ///< of its own: what each stands for
     std::set<std::string> generic_devices;       ///< whose drivers know no native mode
     fib::TableId port_table = PP_FIB_DEFAULT_TABLE;
+    std::map<uint32_t, uint16_t> previous;  ///< ports of an earlier daemon, by interface index
+    std::function<void()> attaching;        ///< is called before each port
 
   private:
     Host& host_;
     Faults& faults_;
     bool with_own_devices_;
     FaultyCounters counts_;
-    const std::map<uint32_t, uint16_t> previous_;
     uint32_t node_bytes_;
     pp_fib_geometry geometry_ = fib::plan_geometry({.ports = PP_MAX_PORTS,
                                                     .vlans = 64,

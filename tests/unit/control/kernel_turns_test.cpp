@@ -103,6 +103,21 @@ TEST_F(KernelTurnsInRib, ports_forward_before_the_table_has_been_read_and_status
     EXPECT_FALSE(loop.has_turns()) << "turns are asked for though nothing is to be done";
 }
 
+// It forwards by its own table until its programs are swapped.
+TEST_F(KernelTurnsInRib, ports_of_an_earlier_daemon_are_taken_over_when_the_table_has_been_read) {
+    for (unsigned i = 0; i < many; ++i)
+        host.routes.push_back(route(i, "eth0"));
+    dataplane.previous = {{host.device("eth0")->link.ifindex, 1}};
+    size_t ports = 0;
+    dataplane.attaching = [&] {
+        ports++;
+        EXPECT_EQ(in_rib(), many);
+    };
+    start();
+    EXPECT_EQ(ports, 2U);
+    EXPECT_TRUE(status().complete);
+}
+
 TEST_F(KernelTurnsInRib, a_link_is_down_at_once_and_its_routes_go_in_turns) {
     for (unsigned i = 0; i < many; ++i)
         host.routes.push_back(route(i, "eth0"));

@@ -2,19 +2,11 @@
 // Compiled filters against the naive answer: random rules and packets that often meet them.
 #include <gtest/gtest.h>
 
-#include <iostream>
-#include <random>
-
 #include "tests/sanitized.h"
 #include "tests/unit/filter/random_filters.h"
 
 namespace pktpit::test {
 namespace {
-
-uint64_t filter_seed() {
-    if (const char* given = std::getenv("PKTPIT_SEED")) return std::strtoull(given, nullptr, 0);
-    return std::random_device{}();
-}
 
 uint32_t expected_word(const config::Filter& filter, const FilteredPacket& packet, uint32_t first_counter) {
     const size_t rule = first_of(filter, packet);
@@ -50,8 +42,7 @@ class FilterOracle : public testing::TestWithParam<Size> {};
 
 TEST_P(FilterOracle, TheFirstRuleThatMatchesDecides) {
     const auto [rules, variety] = GetParam();
-    const uint64_t seed = filter_seed();
-    std::cout << "PKTPIT_SEED=" << seed << " repeats this run\n";
+    const uint64_t seed = seed_of_run();
     const size_t rounds = rules > 1000 ? 1 : pktpit::test::rounds_of(20U);
     const size_t packets = pktpit::test::rounds_of(4000U);
     size_t matched = 0;

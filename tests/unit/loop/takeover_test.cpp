@@ -22,6 +22,7 @@ namespace {
 constexpr __u32 port_id = 1, watch_daemon = 1;
 pp_order order;
 __u64 jiffies = 1000;
+__u64 nanoseconds = 1;
 /// Called when the stage has told the worker that its frames are void, before it looks at the worker again.
 std::function<void()> at_takeover;
 
@@ -29,7 +30,7 @@ pp_order* pp_order_of_sockets() {
     return &order;
 }
 __u64 bpf_ktime_get_ns() {
-    return jiffies * 1'000'000;
+    return nanoseconds;
 }
 __u64 bpf_jiffies64() {
     return jiffies;
@@ -49,13 +50,14 @@ class Heartbeat : public testing::Test {
         order = {};
         at_takeover = {};
         order.heartbeat = patience;
-        order.heartbeat_ns = patience * 1'000'000;
+        order.heartbeat_ns = patience * nanoseconds_of_jiffy;
         socket.sent = 1;
         socket.since = jiffies;
         EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies)) << "a worker is not known to stand yet";
         jiffies += patience;
     }
     static constexpr __u32 patience = 50;
+    static constexpr __u64 nanoseconds_of_jiffy = 1'000'000;
     pp_socket_order& socket = *pp_order_of(&order, port_id* PP_PORT_QUEUES);
 };
 
@@ -72,11 +74,28 @@ TEST_F(Heartbeat, stands_in_for_a_worker_that_does_not_move) {
     EXPECT_FALSE(pp_stands_in(&socket));
 }
 
+// Jiffies stand still where the CPU that counts them is late.
+TEST_F(Heartbeat, the_exact_clock_begins_anew_with_each_move) {
+    socket.sent = PP_EXACT_EVERY;
+    socket.since = jiffies;
+    EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies));
+    nanoseconds += patience * nanoseconds_of_jiffy - 1;
+    socket.moves++;
+    EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies));
+    nanoseconds++;
+    EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies));
+    nanoseconds += patience * nanoseconds_of_jiffy - 1;
+    EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies));
+    nanoseconds++;
+    EXPECT_TRUE(pp_worker_stands(&order, &socket, jiffies));
+}
+
 TEST_F(Heartbeat, a_worker_that_moves_while_it_is_taken_over_keeps_its_frames) {
     at_takeover = [&] { socket.moves++; };
     EXPECT_FALSE(pp_worker_stands(&order, &socket, jiffies));
     EXPECT_FALSE(pp_stands_in(&socket));
     EXPECT_EQ(socket.since, jiffies) << "it has all of its time again";
+    EXPECT_EQ(socket.since_ns, 0U);
     EXPECT_EQ(socket.times, 0U);
 }
 

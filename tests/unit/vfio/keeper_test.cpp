@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keeper, over files that stand for devices and their memory: what it holds, when it lets go, and in
 // which order.
+#include "router/vfio/keeper.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/pci_regs.h>
@@ -12,9 +14,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "offload/peer_ops/device_memory.h"
@@ -268,6 +272,38 @@ TEST_F(Keepers, AClientThatSaysNothingOrNonsenseChangesNothing) {
     EXPECT_EQ(send(talkative.get(), "nonsense", 8, 0), 8);
     EXPECT_TRUE(pktpit::test::readable(talkative.get())) << "it was sent away";
     expect_kept();
+}
+
+// The daemon's side: a keeper that keeps nothing is asked by nobody, one that keeps a device by the next
+// daemon.
+TEST(KeeperSockets, TheDaemonRemovesThatOfAKeeperThatKeepsNothing) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("pktpit-kept-" + std::to_string(getpid()));
+    for (const bool dropped : {true, false}) {
+        auto [daemons, keepers] = connected(SOCK_SEQPACKET);
+        int ends[2];
+        ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+        const Fd signals(ends[1]);
+        std::thread process([link = std::move(keepers), signal = Fd(ends[0])]() mutable {
+            KeeperProcess(std::move(link), std::move(signal)).run();
+        });
+        std::ofstream(path) << "a socket";
+        KeptNic nic;
+        {
+            Keeper keeper({std::move(daemons)}, path);
+            const std::array<int, 3> all{nic.file.get(), nic.removal.get(), nic.open_end.get()};
+            keeper.keep("p0", config_space, all);
+            nic.let_go();
+            EXPECT_FALSE(nic.is_closed(50ms));
+            if (dropped) keeper.drop("p0");
+            EXPECT_EQ(nic.is_closed(dropped ? patience : 50ms), dropped);
+        }
+        EXPECT_EQ(std::filesystem::exists(path), !dropped);
+        const uint64_t one = 1;
+        EXPECT_EQ(write(nic.removal.get(), &one, sizeof one), 8);
+        process.join();
+    }
+    std::filesystem::remove(path);
 }
 
 TEST(KeeperSockets, WhereNobodyKeepsNothingIsLetGo) {
