@@ -257,6 +257,28 @@ TEST_P(SplitStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
     EXPECT_NE(handed_over(packet()), 0u) << "the configuration wants it no more";
 }
 
+class AutoStage : public SplitStage {};
+
+// Its route has come to be among the busiest while packets to the destination are still with the worker.
+TEST_P(AutoStage, ADestinationKeepsItsOrder) {
+    const auto route = Prefix::parse("10.1.0.0/16").value();
+    stage->order().guarding = 1;
+    EXPECT_EQ(handed_over(packet()), 1u);
+    ASSERT_TRUE(image->set(route, image->find(route).value(), 2));
+    EXPECT_EQ(handed_over(packet()), 2u) << "behind the first one";
+    expect_decided(packet("10.1.0.10"));
+    shared().done = 1;
+    EXPECT_EQ(handed_over(packet()), 3u) << "the second one has not left yet";
+    shared().done = 2;
+    EXPECT_EQ(handed_over(packet()), 4u) << "nor has the third one";
+    shared().done = 4;
+    expect_decided(packet());
+    shared().done = 3;
+    EXPECT_EQ(handed_over(packet()), 5u);
+    stage->order().guarding = 0;
+    expect_decided(packet());
+}
+
 class SplitStageOfVrfs : public SplitStage {};
 
 TEST_P(SplitStageOfVrfs, WhatIsInAVrfIsLookedUpInItsTables) {
@@ -284,11 +306,14 @@ TEST_P(SplitStageOfVrfs, WhatIsInAVrfIsLookedUpInItsTables) {
 }
 
 constexpr Variant split_vrfs{"split_vrfs", false, false, true}, auto_vrfs{"auto_vrfs", false, true, true};
+constexpr Variant plain_auto{"auto", false, true}, auto_observed{"auto_observed", true, true};
 constexpr auto name_of_variant = [](const auto& variant) { return std::string(variant.param.name); };
 INSTANTIATE_TEST_SUITE_P(Variants, SplitStage,
                          testing::Values(Variant{"split", false, false},
-                                         Variant{"split_observed", true, false}, Variant{"auto", false, true},
-                                         Variant{"auto_observed", true, true}, split_vrfs, auto_vrfs),
+                                         Variant{"split_observed", true, false}, plain_auto, auto_observed,
+                                         split_vrfs, auto_vrfs),
+                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Variants, AutoStage, testing::Values(plain_auto, auto_observed, auto_vrfs),
                          name_of_variant);
 INSTANTIATE_TEST_SUITE_P(Variants, SplitStageOfVrfs, testing::Values(split_vrfs, auto_vrfs), name_of_variant);
 
