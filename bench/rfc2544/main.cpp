@@ -112,7 +112,7 @@ int run(const Options& options) {
     report.resolution = options.resolution;
     std::deque<wire::Lab> labs;
     for (const std::string& name : options.forwarders) {
-        auto forwarder = wire::make_forwarder(name, {.pktpitd = options.pktpitd});
+        auto forwarder = wire::make_forwarder(name, {.pktpitd = options.pktpitd, .before = {}});
         if (!forwarder->runs_on(options.cores)) {
             fmt::print("{} is not tested: it does not run {}\n", forwarder->name(),
                        harness::name_of(options.cores));

@@ -17,10 +17,8 @@ def counts(name, step):
     """Whether a step's verdict can depend on the file."""
     if name == "packaging/linted":
         return False
-    if name.startswith("docs/") or name.endswith(".md"):
-        return step.reads_docs
-    folder = name.split("/")[1] if name.startswith("tests/") and name.count("/") > 1 else None
-    return folder is None or step.tests is None or folder in step.tests
+    is_apart = name.startswith("docs/") or name.endswith(".md") or name.startswith("tests/") and name.count("/") > 1
+    return not is_apart or step.reads is None or name.startswith(step.reads)
 
 
 def tree(root, step):

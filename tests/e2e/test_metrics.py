@@ -255,7 +255,6 @@ def answer_to(prometheus, expression):
 
 
 @requirement("Prometheus itself scrapes it, and has an answer to each query of the dashboard, with the labels of its legend")
-@pytest.mark.timeout(180)
 def test_prometheus_answers_the_dashboard(net, prometheus):
     dashboard = json.loads(DASHBOARD.read_text())
     wanted = [(target["expr"], set(re.findall(r"{{(\w+)}}", target["legendFormat"])))
@@ -278,7 +277,6 @@ def test_prometheus_answers_the_dashboard(net, prometheus):
 
 @requirement("Prometheus evaluates each alert: none is active for a healthy router; a port that is down, a reload that is refused, drops "
              "and a zebra that has gone make theirs active, and what is mended ends them")
-@pytest.mark.timeout(240)
 def test_prometheus_alerts(net, prometheus):
     def rules():
         [group_of_rules] = prometheus("rules")["groups"]

@@ -20,7 +20,7 @@ from lib.web import assert_answered_first, connect, request as ask
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("the page is Pktpit's"), pytest.mark.xdp("one port of each kind; what it shows is the same"),
-              pytest.mark.says_who_decides("one port of each kind, in each run"), pytest.mark.timeout(120)]
+              pytest.mark.says_who_decides("one port of each kind, in each run")]
 
 PORT = 8080
 # Kept as the tests' output.

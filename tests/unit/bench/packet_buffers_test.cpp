@@ -30,16 +30,16 @@ TYPED_TEST_SUITE(PacketBuffersTest, Families);
 
 TYPED_TEST(PacketBuffersTest, GiveBackWhatTheyWereFilledWith) {
     using Address = TypeParam;
-    constexpr size_t count = 4 * batch_size;
-    PacketBuffers<Address> buffers(count, 1);
-    ASSERT_EQ(buffers.size(), count);
+    constexpr size_t packets = 4 * batch_size;
+    PacketBuffers<Address> buffers(packets, 1);
+    ASSERT_EQ(buffers.size(), packets);
     for (const uint32_t generation : {0u, 1000u}) {
         std::vector<Address> destinations;
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < packets; i++)
             destinations.push_back(numbered<Address>(generation + i));
         buffers.fill(destinations);
         std::array<Address, batch_size> gathered;
-        for (size_t first = 0; first < count; first += batch_size) {
+        for (size_t first = 0; first < packets; first += batch_size) {
             buffers.gather(first, gathered.data());
             for (size_t i = 0; i < batch_size; i++)
                 ASSERT_EQ(gathered[i], destinations[first + i]);
@@ -48,9 +48,9 @@ TYPED_TEST(PacketBuffersTest, GiveBackWhatTheyWereFilledWith) {
 }
 
 TYPED_TEST(PacketBuffersTest, ResultsOfBothWidthsGoToTheirPackets) {
-    constexpr size_t count = 2 * batch_size;
-    PacketBuffers<TypeParam> buffers(count, 1);
-    std::vector<TypeParam> destinations(count, numbered<TypeParam>(3));
+    constexpr size_t packets = 2 * batch_size;
+    PacketBuffers<TypeParam> buffers(packets, 1);
+    std::vector<TypeParam> destinations(packets, numbered<TypeParam>(3));
     buffers.fill(destinations);
     std::array<uint32_t, batch_size> narrow;
     std::array<uint64_t, batch_size> wide;

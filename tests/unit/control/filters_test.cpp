@@ -83,7 +83,7 @@ TEST(FiltersOfTheControlPlane, CountersGoOnWithFiltersThatStay) {
 
 TEST(FiltersOfTheControlPlane, NobodysCountersAreUsedTwice) {
     FilteredRouter router;
-    for (size_t round = 1; round < 40; round++) {
+    for (uint32_t round = 1; round < 40; round++) {
         router.reload({{"a", rules(round % 7)}, {"b", rules(round % 5 * 3)}});
         const auto& first = router.dataplane.filters.first_counter;
         const uint32_t end_a = first.at("a") + round % 7 + 1, end_b = first.at("b") + round % 5 * 3 + 1;
@@ -106,8 +106,9 @@ TEST(FiltersOfTheControlPlane, ARefusedChangeLeavesThoseInForce) {
     const uint32_t a = router.dataplane.filters.first_counter.at("a");
     router.dataplane.filter_packets = {{a, 7}};
     config::Config wanted = FilteredRouter::with({{"a", rules(2)}});
-    wanted.routes.push_back(
-        {.prefix = Prefix::parse("20.0.0.0/8").value(), .next_hops = {{.interface = "nobody"}}});
+    config::NextHop by_nobody;
+    by_nobody.interface = "nobody";
+    wanted.routes.push_back({.prefix = Prefix::parse("20.0.0.0/8").value(), .next_hops = {by_nobody}});
     EXPECT_FALSE(router.control->apply(wanted, false));
     EXPECT_EQ(router.dataplane.filters.first_counter.at("a"), a);
     EXPECT_EQ(router.dataplane.filters.compiled->filters.at("a").rules, 1u);

@@ -35,7 +35,7 @@ class MirrorTest : public testing::TestWithParam<uint32_t> {
             0x20, 1, 0, 0, static_cast<uint8_t>(below(64)), static_cast<uint8_t>(below(256))};
         return Prefix::of(IpAddress::v6(bytes), 16 + below(49));
     }
-    GroupId group() { return groups_[below(std::size(groups_))]; }
+    GroupId group() { return groups_[below(static_cast<uint32_t>(std::size(groups_)))]; }
     /// Everything that readers could be told of is the same in both.
     void expect_same() {
         const auto* tables =

@@ -30,7 +30,7 @@ uint32_t action_at(const HeapFilters& filters, uint16_t interface, const Filtere
 
 TEST(FilterMemory, ASetReplacesAnotherAtOnce) {
     HeapFilters filters(dropping_port(22));
-    for (uint16_t port : {23, 24, 25, 22}) {
+    for (const uint16_t port : std::initializer_list<uint16_t>{23, 24, 25, 22}) {
         const uint16_t before = port == 23 ? 22 : port == 22 ? 25 : static_cast<uint16_t>(port - 1);
         EXPECT_EQ(action_at(filters, 1, tcp_to(before)), PP_FILTER_DROP);
         filters.change(dropping_port(port));
@@ -58,7 +58,7 @@ TEST(FilterMemory, InterfacesHaveTheirOwnAndOthersNone) {
     EXPECT_EQ(filters.rule_of(1, true, packet), 0u) << "it has no filter of what leaves";
     EXPECT_EQ(action_at(filters, 2, packet), PP_FILTER_ACCEPT);
     EXPECT_NE(PP_FILTER_COUNTER(filters.rule_of(2, true, packet)), 0u) << "what no rule matches is counted";
-    for (const uint16_t interface : {0, 3, 1000, 65535})
+    for (const uint16_t interface : std::initializer_list<uint16_t>{0, 3, 1000, 65535})
         EXPECT_EQ(filters.rule_of(interface, false, packet), 0u) << interface;
 }
 

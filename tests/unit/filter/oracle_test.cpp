@@ -55,7 +55,9 @@ TEST_P(FilterOracle, TheFirstRuleThatMatchesDecides) {
         matched += expect_naive_answers(filters, compiled, engine, packets);
         if (HasFailure()) return;
     }
-    if (rules != 0) EXPECT_GT(matched, rounds * packets / 4) << "too few packets meet a rule";
+    if (rules != 0) {
+        EXPECT_GT(matched, rounds * packets / 4) << "too few packets meet a rule";
+    }
 }
 
 // Around a word of 64 rules, a second one, and an aggregate of 4,096; few prefixes and many.

@@ -142,7 +142,7 @@ TEST(Ats, NeedsSomebodyWhoTranslates) {
 // A line of 64 bytes is five slots of 17 bytes on the link to the memory, a request one.
 TEST(Cxl, CarriesLinesInSlots) {
     Topology topology = *Topology::open("gen5-cxl");
-    const double raw = 32e9 * 8 / 8 * 128 / 130;  // Gen 5 x8, bytes a second
+    const double line_rate = 32e9 * 8 / 8 * 128 / 130;  // Gen 5 x8, bytes a second
     for (const bool read : {false, true}) {
         // Reads' completions need headers for each line; a deep buffer of writes would count what has not
         // arrived.
@@ -155,7 +155,7 @@ TEST(Cxl, CarriesLinesInSlots) {
         DmaPattern pattern(*machine.fabric, *machine.nic_endpoints[0],
                            {{read, machine.memories[0]->settings().bar, 2048, 512, 1024}}, 256);
         const double rate = measure(*machine.fabric, pattern, 50 * microsecond, 1000 * microsecond) * 1024;
-        EXPECT_NEAR(rate / (raw * 64 / (5 * 17)), 1, 0.01) << read;
+        EXPECT_NEAR(rate / (line_rate * 64 / (5 * 17)), 1, 0.01) << read;
     }
 }
 
