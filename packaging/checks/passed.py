@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which steps have passed, and on what: so that `make test-all` can be cut off and taken up again. A step is known by the hash of
-all files of the checkout, committed or not, and of the machine's kernel, compilers and routes. Pages, and folders of tests, count
-only where a step has to do with them; packaging/linted, which lint writes, nowhere."""
+all files of the checkout, committed or not, and of the machine's kernel, compilers and routes. Left out are
+folders of tests that a step has nothing to do with, pages that no test reads, and packaging/linted, which lint writes."""
 
 import hashlib
 import json
@@ -11,14 +11,16 @@ import subprocess
 from pathlib import Path
 
 COMPILERS = ("c++", "clang++")
+READ_PAGES = ("docs/examples/", "docs/metrics.md", "docs/packets.md")  # by tests
 
 
 def counts(name, step):
     """Whether a step's verdict can depend on the file."""
     if name == "packaging/linted":
         return False
-    is_apart = name.startswith("docs/") or name.endswith(".md") or name.startswith("tests/") and name.count("/") > 1
-    return not is_apart or step.reads is None or name.startswith(step.reads)
+    if name.startswith("docs/") or name.endswith(".md"):
+        return step.ships_pages or name.startswith(READ_PAGES)
+    return not name.startswith(tuple(f"tests/{folder}/" for folder in step.ignores))
 
 
 def tree(root, step):

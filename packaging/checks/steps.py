@@ -10,14 +10,15 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Step:
     """`counted`: the runner's closing line tells how many tests it ran; else the step counts as one.
-    `settings`: environment variables, None removes one. `reads`: of the tests and the pages those that it has to do with, by how their
-    names begin; None: all of them."""
+    `settings`: environment variables, None removes one. `ignores`: folders of tests/ that it has nothing to do with. `ships_pages`: every
+    page counts."""
 
     name: str
     target: str
     counted: bool = True
     settings: tuple = ()
-    reads: tuple | None = None
+    ignores: tuple = ()
+    ships_pages: bool = False
     builds: bool = False  # never remembered: what it makes has to be there
 
 
@@ -37,17 +38,24 @@ def build(what, target):
     return Step(f"build: {what}", target, counted=False, builds=True)
 
 
-ALL_TESTS = ("tests/",)
-# Unit tests use the peer device of tests/p2p, and compare the page's verdicts.
-COMPILED = (*(f"tests/{folder}/" for folder in ("unit", "property", "fuzz", "differential", "system", "p2p")), "docs/packets.md")
-END_TO_END = ("tests/e2e/", "docs/examples/", "docs/metrics.md")
-FORMATTING = Step("formatting", "check-format", counted=False, reads=ALL_TESTS)
+# Of tests/: the folders of tests in Python, and those of tests in C++.
+PYTHON = ("bench", "e2e", "faults", "lint", "packages")
+COMPILED = ("differential", "fuzz", "property", "system", "topologies", "unit")
+
+
+def all_but(*own):
+    """What a step of tests in Python ignores, that has to do with these folders alone."""
+    return tuple(folder for folder in (*PYTHON, *COMPILED, "p2p") if folder not in own)
+
+
+END_TO_END = all_but("e2e")
+FORMATTING = Step("formatting", "check-format", counted=False)
 PROGRAMS = build("the programs", "build-programs")
 TESTS = build("the tests", "build-tests")
-UNIT = Step("unit tests", "test-unit", reads=COMPILED)
-REPLAY = Step("fuzz targets on their corpora", "test-replay", reads=COMPILED)
-DIFFERENTIAL = Step("differential tests: eBPF and C++ on the same packets", "test-differential", reads=COMPILED)
-SYSTEM = Step("system tests: netlink and the data path", "test-system", reads=COMPILED)
+UNIT = Step("unit tests", "test-unit", ignores=PYTHON)
+REPLAY = Step("fuzz targets on their corpora", "test-replay", ignores=PYTHON)
+DIFFERENTIAL = Step("differential tests: eBPF and C++ on the same packets", "test-differential", ignores=PYTHON)
+SYSTEM = Step("system tests: netlink and the data path", "test-system", ignores=PYTHON)
 EVERY_WAY = {"inline": "test-e2e", "split": "test-e2e-split", "auto": "test-e2e-auto", "dpdk": "test-e2e-dpdk",
              "model, the packet path": "test-e2e-model"}
 ALL_ROUNDS = (("PKTPIT_ROUNDS", "all"),)
@@ -65,32 +73,31 @@ def gate(root, data):
 
 
 def everything(root, data):
-    computing = [UNIT, Step("property tests, all rounds", "test-property", settings=ALL_ROUNDS, reads=COMPILED), REPLAY,
+    computing = [UNIT, Step("property tests, all rounds", "test-property", settings=ALL_ROUNDS, ignores=PYTHON), REPLAY,
                  build("AddressSanitizer and UndefinedBehaviorSanitizer", "build-asan"),
-                 Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", reads=COMPILED),
+                 Step("unit and differential tests, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-asan", ignores=PYTHON),
                  build("ThreadSanitizer", "build-tsan"),
-                 Step("what has threads, with ThreadSanitizer", "test-tsan", reads=COMPILED),
-                 build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz", reads=COMPILED),
-                 Step("lint", "lint", counted=False, reads=ALL_TESTS), Step("what lint looks at", "test-lint", reads=("tests/lint/",))]
-    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", reads=("tests/p2p/",))
+                 Step("what has threads, with ThreadSanitizer", "test-tsan", ignores=PYTHON),
+                 build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz", ignores=PYTHON),
+                 Step("lint", "lint", counted=False), Step("what lint looks at", "test-lint", ignores=all_but("lint"))]
+    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", ignores=all_but("p2p"))
     first = [FORMATTING, build("release, all programs, benchmarks and tests", "build-all")]
     if not root:
         return Tier(first, [computing, [p2p]])
-    waiting = [Step(DIFFERENTIAL.name + ", all rounds", DIFFERENTIAL.target, settings=ALL_ROUNDS, reads=COMPILED), SYSTEM,
-               *(Step(f"end to end: {way}", target, reads=END_TO_END) for way, target in EVERY_WAY.items()),
+    waiting = [Step(DIFFERENTIAL.name + ", all rounds", DIFFERENTIAL.target, settings=ALL_ROUNDS, ignores=PYTHON), SYSTEM,
+               *(Step(f"end to end: {way}", target, ignores=END_TO_END) for way, target in EVERY_WAY.items()),
                Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),),
-                    reads=("tests/e2e/", "tests/faults/")),
+                    ignores=all_but("e2e", "faults")),
                p2p,
-               Step("the benchmarks' machinery", "test-bench", reads=("tests/unit/", "tests/bench/")),
-               Step("packages, in a fresh Debian root", "test-packages", reads=("tests/e2e/", "tests/packages/", "docs/", "README.md")),
+               Step("the benchmarks' machinery", "test-bench", ignores=("e2e", "faults", "lint", "packages")),
+               Step("packages, in a fresh Debian root", "test-packages", ignores=all_but("e2e", "packages"), ships_pages=True),
                build("programs with AddressSanitizer and UndefinedBehaviorSanitizer", "build-e2e-asan"),
-               Step("end to end, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan", reads=END_TO_END),
+               Step("end to end, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan", ignores=END_TO_END),
                build("programs with ThreadSanitizer", "build-e2e-tsan"),
-               Step("end to end, with ThreadSanitizer", "test-e2e-tsan", reads=END_TO_END)]
+               Step("end to end, with ThreadSanitizer", "test-e2e-tsan", ignores=END_TO_END)]
     if data:
-        waiting.append(Step("what depends on recorded routes, without them", "test-without-data", settings=(("PKTPIT_DATA", None),),
-                            reads=ALL_TESTS))
-    return Tier(first, [computing, waiting], [Step("what measures time, alone", "test-measure", reads=END_TO_END)])
+        waiting.append(Step("what depends on recorded routes, without them", "test-without-data", settings=(("PKTPIT_DATA", None),)))
+    return Tier(first, [computing, waiting], [Step("what measures time, alone", "test-measure", ignores=END_TO_END)])
 
 
 TIERS = {"gate": gate, "all": everything}
