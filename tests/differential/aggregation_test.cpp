@@ -3,9 +3,7 @@
 // without effect, and a port without aggregation.
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
-#include <gtest/gtest.h>
 #include <linux/bpf.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,11 +14,11 @@
 #include "allreduce/bfp16_message.h"
 #include "allreduce/int32_message.h"
 #include "bpf/aggregation_abi.h"
-#include "tests/differential/loaded_port_stage.h"
+#include "tests/differential/bpf_calls.h"
+#include "tests/differential/router_stage.h"
 #include "tests/sanitized.h"
 #include "tests/unit/allreduce/bfp16_reference.h"
 #include "tests/unit/allreduce/lossy_network.h"
-#include "tests/unit/forward/vectors.h"
 
 namespace pktpit::test {
 namespace {
@@ -47,10 +45,9 @@ class Stage {
                 {.aggregation = true}),
           image(stage.memory(), stage.geometry(), [] {}) {
         forward::fill_test_router(image, stage.memory().data());
-        void* memory = mmap(nullptr, sizeof(pp_sum_group) * PP_SUM_GROUPS, PROT_READ | PROT_WRITE, MAP_SHARED,
-                            stage.map(PP_MAP_SUM_GROUPS), 0);
-        if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "groups");
-        groups = static_cast<pp_sum_group*>(memory);
+        const size_t bytes = sizeof(pp_sum_group) * PP_SUM_GROUPS;
+        groups =
+            reinterpret_cast<pp_sum_group*>(mapped(stage.map(PP_MAP_SUM_GROUPS), bytes, "groups").data());
         const uint16_t big_endian = htons(udp_port);
         const uint32_t number = 3;
         group = groups + number;
@@ -131,12 +128,40 @@ class Stage {
     ar::Epoch epoch;
 };
 
-class Aggregation : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+using Aggregation = StageTest;
+
+/// The workers' ends of a stage's streams.
+struct Streams {
+    explicit Streams(const Stage& stage) {
+        for (uint16_t worker = 0; worker < stage.epoch.workers; worker++) {
+            ar::Epoch epoch = stage.epoch;
+            epoch.worker = static_cast<uint8_t>(worker);
+            all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
+        }
     }
+    std::vector<std::unique_ptr<ar::Stream>> streams;
+    std::vector<ar::Stream*> all;
 };
+
+/// What a network holds back for long enough is of a chunk long done.
+void expect_only_stale_drops(const Stage& stage) {
+    for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
+        EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
+}
+
+/// The datagram with a header that is changed.
+template <class Change>
+Datagram with_header(Datagram datagram, const Change& change) {
+    pa_header header{};
+    std::memcpy(&header, datagram.data(), sizeof header);
+    change(header);
+    std::memcpy(datagram.data(), &header, sizeof header);
+    return datagram;
+}
+
+Bytes part(const Bytes& frame, long from, long to) {
+    return {frame.begin() + from, frame.begin() + to};
+}
 
 Datagram add(const Stage& stage, size_t worker, uint32_t chunk, const std::vector<int32_t>& elements) {
     ar::Epoch epoch = stage.epoch;
@@ -155,58 +180,6 @@ Datagram add(const Stage& stage, size_t worker, uint32_t chunk, const std::vecto
     std::memcpy(datagram.data(), &header, sizeof header);
     std::memcpy(datagram.data() + sizeof header, elements.data(), elements.size() * 4);
     return datagram;
-}
-
-struct Shape {
-    uint16_t workers, slots, elements;
-};
-class AggregationOf : public testing::TestWithParam<Shape> {};
-INSTANTIATE_TEST_SUITE_P(Shapes, AggregationOf,
-                         testing::Values(Shape{1, 1, 2}, Shape{2, 2, 64}, Shape{4, 8, 64}, Shape{4, 32, 256},
-                                         Shape{4, 16, 362}, Shape{16, 4, 362}, Shape{64, 2, 62}),
-                         [](const auto& of) {
-                             return std::to_string(of.param.workers) + "_workers_" +
-                                    std::to_string(of.param.slots) + "_slots_" +
-                                    std::to_string(of.param.elements) + "_elements";
-                         });
-
-TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    const auto [workers, slots, elements] = GetParam();
-    Stage stage(workers, slots, elements);
-    std::mt19937 random(workers * 1000U + elements);
-    std::vector<std::unique_ptr<ar::Stream>> streams;
-    std::vector<ar::Stream*> all;
-    for (uint8_t worker = 0; worker < workers; worker++) {
-        ar::Epoch epoch = stage.epoch;
-        epoch.worker = worker;
-        all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
-    }
-    const size_t length = size_t{elements} * (workers > 16 ? 20 : 60) - 1;
-    std::vector<std::vector<int32_t>> in(workers, std::vector<int32_t>(length)), out = in;
-    std::vector<int32_t> sum(length);
-    for (size_t worker = 0; worker < workers; worker++) {
-        for (size_t i = 0; i < length; i++) {
-            in[worker][i] = static_cast<int32_t>(random());
-            sum[i] =
-                static_cast<int32_t>(static_cast<uint32_t>(sum[i]) + static_cast<uint32_t>(in[worker][i]));
-        }
-        streams[worker]->add(std::make_unique<ar::Int32Message>(in[worker], out[worker], elements));
-    }
-    ar::test::LossyNetwork network(all, stage.as_router(), {.loss = 0.02, .duplicates = 0.05, .late = 0.2},
-                                   elements);
-    ASSERT_TRUE(network.run());
-    EXPECT_GT(network.lost(), 0U);
-    for (size_t worker = 0; worker < workers; worker++)
-        EXPECT_EQ(out[worker], sum) << "worker " << worker;
-    EXPECT_EQ(stage.group->chunks, (length + elements - 1) / elements) << "each chunk is whole once";
-    uint64_t again = 0;
-    for (size_t worker = 0; worker < workers; worker++)
-        again += stage.group->worker[worker].again;
-    EXPECT_GT(again, 0U);
-    // What a network holds back for long enough is of a chunk long done.
-    for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
-        EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
 }
 
 std::vector<int32_t> sum_of(const std::vector<std::vector<int32_t>>& vectors, size_t) {
@@ -229,6 +202,45 @@ void fill(std::vector<int32_t>& vector, size_t, std::mt19937& random) {
 
 void fill(std::vector<float>& vector, size_t elements, std::mt19937& random) {
     vector = ar::test::any_floats(vector.size(), elements, true, random);
+}
+
+struct Shape {
+    uint16_t workers, slots, elements;
+};
+class AggregationOf : public StageTest, public testing::WithParamInterface<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, AggregationOf,
+                         testing::Values(Shape{1, 1, 2}, Shape{2, 2, 64}, Shape{4, 8, 64}, Shape{4, 32, 256},
+                                         Shape{4, 16, 362}, Shape{16, 4, 362}, Shape{64, 2, 62}),
+                         [](const auto& of) {
+                             return std::to_string(of.param.workers) + "_workers_" +
+                                    std::to_string(of.param.slots) + "_slots_" +
+                                    std::to_string(of.param.elements) + "_elements";
+                         });
+
+TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
+    const auto [workers, slots, elements] = GetParam();
+    Stage stage(workers, slots, elements);
+    std::mt19937 random(workers * 1000U + elements);
+    const Streams streams(stage);
+    const size_t length = size_t{elements} * (workers > 16 ? 20 : 60) - 1;
+    std::vector<std::vector<int32_t>> in(workers, std::vector<int32_t>(length)), out = in;
+    for (size_t worker = 0; worker < workers; worker++) {
+        fill(in[worker], elements, random);
+        streams.all[worker]->add(std::make_unique<ar::Int32Message>(in[worker], out[worker], elements));
+    }
+    const std::vector<int32_t> sum = sum_of(in, elements);
+    ar::test::LossyNetwork network(streams.all, stage.as_router(),
+                                   {.loss = 0.02, .duplicates = 0.05, .late = 0.2}, elements);
+    ASSERT_TRUE(network.run());
+    EXPECT_GT(network.lost(), 0U);
+    for (size_t worker = 0; worker < workers; worker++)
+        EXPECT_EQ(out[worker], sum) << "worker " << worker;
+    EXPECT_EQ(stage.group->chunks, (length + elements - 1) / elements) << "each chunk is whole once";
+    uint64_t again = 0;
+    for (size_t worker = 0; worker < workers; worker++)
+        again += stage.group->worker[worker].again;
+    EXPECT_GT(again, 0U);
+    expect_only_stale_drops(stage);
 }
 
 std::unique_ptr<ar::Message> message_of(std::span<const int32_t> in, std::span<int32_t> out,
@@ -255,15 +267,9 @@ void run_job(uint16_t workers, pa_type type) {
     constexpr size_t messages = 2, blocks = 400;
     Stage stage(workers, 32, elements, type);
     std::mt19937 random(workers);
-    std::vector<std::unique_ptr<ar::Stream>> streams;
-    std::vector<ar::Stream*> all;
-    for (uint16_t worker = 0; worker < workers; worker++) {
-        ar::Epoch epoch = stage.epoch;
-        epoch.worker = static_cast<uint8_t>(worker);
-        all.push_back(streams.emplace_back(std::make_unique<ar::Stream>(epoch)).get());
-    }
-    ar::test::LossyNetwork network(all, stage.as_router(), {.loss = 0.01, .duplicates = 0.01, .late = 0.1},
-                                   workers);
+    const Streams streams(stage);
+    ar::test::LossyNetwork network(streams.all, stage.as_router(),
+                                   {.loss = 0.01, .duplicates = 0.01, .late = 0.1}, workers);
     using Vectors = std::vector<std::vector<Number>>;
     uint64_t compared = 0;
     while (stage.group->chunks < chunks_wanted()) {
@@ -274,8 +280,8 @@ void run_job(uint16_t workers, pa_type type) {
             for (auto& vector : in[message])
                 fill(vector, elements, random);
             for (size_t worker = 0; worker < workers; worker++)
-                streams[worker]->add(
-                    message_of(in[message][worker], out[message][worker], streams[worker]->epoch()));
+                streams.all[worker]->add(
+                    message_of(in[message][worker], out[message][worker], streams.all[worker]->epoch()));
         }
         ASSERT_TRUE(network.run());
         for (size_t message = 0; message < messages; message++) {
@@ -288,26 +294,20 @@ void run_job(uint16_t workers, pa_type type) {
         }
     }
     uint64_t sent = 0, again = 0;
-    for (const auto& stream : streams) {
+    for (const ar::Stream* stream : streams.all) {
         sent += stream->counts().sent;
         again += stream->counts().again;
     }
     EXPECT_EQ(sent, stage.group->chunks * workers);
     EXPECT_GT(again, 0U);
-    for (int drop = 0; drop < PP_SUM_DROP_COUNT; drop++)
-        EXPECT_TRUE(drop == PP_SUM_STALE || stage.group->drops[drop] == 0) << drop;
+    expect_only_stale_drops(stage);
     std::cout << workers << " workers, " << stage.group->chunks << " chunks, " << compared
               << " elements compared; for each chunk "
               << static_cast<double>(again) / static_cast<double>(sent) << " sent again, " << network.lost()
               << " datagrams lost\n";
 }
 
-class AggregationJob : public testing::TestWithParam<uint16_t> {
-  protected:
-    void SetUp() override {
-        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    }
-};
+class AggregationJob : public StageTest, public testing::WithParamInterface<uint16_t> {};
 INSTANTIATE_TEST_SUITE_P(Workers, AggregationJob, testing::Values(uint16_t{4}, uint16_t{16}));
 
 TEST_P(AggregationJob, every_worker_gets_every_sum_of_integers_bit_for_bit) {
@@ -337,15 +337,13 @@ TEST_F(Aggregation, sixteen_bit_mantissas_are_added_each_by_itself_and_the_large
                     static_cast<int16_t>(static_cast<uint16_t>(sum[i]) + static_cast<uint16_t>(values[i]));
             }
             std::memcpy(words.data(), values.data(), elements * sizeof(int16_t));
-            Datagram datagram = add(stage, worker, chunk, words);
-            pa_header header{};
-            std::memcpy(&header, datagram.data(), sizeof header);
-            header.type = static_cast<uint8_t>(PA_BFP16 | (header.type & PA_VERSION_BIT));
-            header.count = elements;
-            header.exponent = static_cast<int8_t>(random());
-            largest = std::max(largest, header.exponent);
-            std::memcpy(datagram.data(), &header, sizeof header);
-            last = stage.run(worker, datagram);
+            last = stage.run(worker, with_header(add(stage, worker, chunk, words), [&](pa_header& header) {
+                                 header.type =
+                                     static_cast<uint8_t>(PA_BFP16 | (header.type & PA_VERSION_BIT));
+                                 header.count = elements;
+                                 header.exponent = static_cast<int8_t>(random());
+                                 largest = std::max(largest, header.exponent);
+                             }));
         }
         const Datagram result = Stage::datagram_of(last.frame);
         pa_header header{};
@@ -382,13 +380,11 @@ TEST_F(Aggregation, the_last_worker_to_come_leaves_as_the_sum_and_a_duplicate_is
     EXPECT_EQ(elements_of(again.frame), sum);
     // A right frame, back to where it came from.
     const Bytes sent = Stage::frame_of(1, add(stage, 1, 0, {10, 20, 1, -1}));
-    EXPECT_TRUE(std::equal(again.frame.begin(), again.frame.begin() + 6, sent.begin() + 6));
-    EXPECT_TRUE(std::equal(again.frame.begin() + 6, again.frame.begin() + 12, sent.begin()));
-    EXPECT_TRUE(std::equal(again.frame.begin() + 26, again.frame.begin() + 30, sent.begin() + 30))
-        << "source address";
-    EXPECT_TRUE(std::equal(again.frame.begin() + 30, again.frame.begin() + 34, sent.begin() + 26))
-        << "destination";
-    EXPECT_TRUE(std::equal(again.frame.begin() + 34, again.frame.begin() + 36, sent.begin() + 36)) << "ports";
+    EXPECT_EQ(part(again.frame, 0, 6), part(sent, 6, 12));
+    EXPECT_EQ(part(again.frame, 6, 12), part(sent, 0, 6));
+    EXPECT_EQ(part(again.frame, 26, 30), part(sent, 30, 34)) << "source address";
+    EXPECT_EQ(part(again.frame, 30, 34), part(sent, 26, 30)) << "destination";
+    EXPECT_EQ(part(again.frame, 34, 36), part(sent, 36, 38)) << "ports";
     EXPECT_EQ(forward::checksum_of(again.frame.data() + 14, 20), 0);
     EXPECT_EQ(stage.group->answered, 1U);
     EXPECT_EQ(stage.group->worker[1].again, 2U);
@@ -399,9 +395,13 @@ TEST_F(Aggregation, strangers_are_counted_by_reason_and_change_no_sum) {
     Stage stage(2, 4, 64);
     const std::vector<int32_t> elements{1, 2, 3, 4};
     ASSERT_EQ(stage.run(0, add(stage, 0, 0, elements)).action, XDP_DROP);
-    std::vector<uint8_t> slots_before(sizeof(pp_sum_slot));
-    const uint32_t at = 1000;
-    bpf_map_lookup_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, slots_before.data());
+    const auto slot = [&] {
+        Bytes bytes(sizeof(pp_sum_slot));
+        const uint32_t at = 1000;
+        check(bpf_map_lookup_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, bytes.data()), "slot");
+        return bytes;
+    };
+    const Bytes before_them = slot();
     const auto refused = [&](pp_sum_drop why, const Bytes& frame) {
         const uint64_t before = stage.group->drops[why], all = stage.drops();
         const Outcome outcome = stage.stage.run(1, frame);
@@ -411,11 +411,7 @@ TEST_F(Aggregation, strangers_are_counted_by_reason_and_change_no_sum) {
         EXPECT_EQ(stage.drops(), all + 1);
     };
     const auto changed = [&](auto change, size_t worker = 1, size_t longer = 0) {
-        Datagram datagram = add(stage, 1, 0, elements);
-        pa_header header{};
-        std::memcpy(&header, datagram.data(), sizeof header);
-        change(header);
-        std::memcpy(datagram.data(), &header, sizeof header);
+        Datagram datagram = with_header(add(stage, 1, 0, elements), change);
         datagram.resize(datagram.size() + longer);
         return Stage::frame_of(worker, datagram);
     };
@@ -454,9 +450,7 @@ TEST_F(Aggregation, strangers_are_counted_by_reason_and_change_no_sum) {
     refused(PP_SUM_EPOCH, changed([](pa_header&) {}));
     stage.group->running = 1;
 
-    std::vector<uint8_t> slots_after(sizeof(pp_sum_slot));
-    bpf_map_lookup_elem(stage.stage.map(PP_MAP_SUM_SLOTS), &at, slots_after.data());
-    EXPECT_EQ(slots_after, slots_before);
+    EXPECT_EQ(slot(), before_them);
     EXPECT_EQ(stage.run(1, add(stage, 1, 0, elements)).action, XDP_REDIRECT) << "the worker itself is none";
 }
 
@@ -464,11 +458,8 @@ TEST_F(Aggregation, other_packets_for_the_host_and_what_workers_say_to_the_daemo
     Stage stage(2, 4, 64);
     const Datagram datagram = add(stage, 1, 0, {1, 2});
     EXPECT_EQ(stage.stage.run(1, Stage::frame_of(1, datagram, "192.0.2.1", 53)).action, XDP_PASS);
-    EXPECT_EQ(stage.stage
-                  .run(1, forward::frame(forward::arriving,
-                                         forward::Ipv4{.destination = "192.0.2.1", .protocol = 6}))
-                  .action,
-              XDP_PASS);
+    const forward::Ipv4 tcp{.destination = "192.0.2.1", .protocol = 6};
+    EXPECT_EQ(stage.stage.run(1, forward::frame(forward::arriving, tcp)).action, XDP_PASS);
     Datagram join = datagram;
     join[2] = PA_JOIN;
     const Outcome outcome = stage.run(1, join);

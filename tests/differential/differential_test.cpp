@@ -5,7 +5,6 @@
 #include <array>
 #include <iomanip>
 #include <iostream>
-#include <optional>
 
 #include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
@@ -42,9 +41,8 @@ TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
     uint64_t cut = 0;
     for (uint32_t round = 0; round < fibs; round++) {
         Random random(seed + round);
-        std::optional<fib::FibImage> image;
-        image.emplace(stage.memory(), stage.geometry(), [] {});
-        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random, GetParam());
+        fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+        const RandomFib fib = fill_randomly(image, stage.memory().data(), random, GetParam());
         for (uint32_t i = 0; i < frames_per_fib; i++) {
             const RandomFrame frame = random_frame(fib, random);
             const Comparison c = compare(stage, frame.port, frame.bytes);

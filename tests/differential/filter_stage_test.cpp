@@ -86,9 +86,8 @@ TEST_P(FilterStage, PortStageAndForwardLetTheSamePacketsPass) {
     for (uint32_t round = 0; round < rounds; round++) {
         Random random(seed + round);
         Engine engine(seed + round);
-        std::optional<fib::FibImage> image;
-        image.emplace(stage.memory(), stage.geometry(), [] {});
-        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random);
+        fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+        const RandomFib fib = fill_randomly(image, stage.memory().data(), random);
         for (uint32_t i = 0; i < frames_per_round; i++) {
             // Sets change under way.
             if (i % (frames_per_round / 2) == 0) {

@@ -7,7 +7,6 @@
 #include <array>
 #include <iostream>
 #include <memory>
-#include <optional>
 
 #include "router/guard/guard_memory.h"
 #include "router/guard/policer.h"
@@ -47,9 +46,8 @@ TEST_P(GuardStage, SourcesAreCheckedAlike) {
     std::array<uint32_t, PP_VERDICT_COUNT> else_seen{};
     for (uint32_t round = 0; round < rounds; round++) {
         Random random(seed + round);
-        std::optional<fib::FibImage> image;
-        image.emplace(stage.memory(), stage.geometry(), [] {});
-        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random, GetParam());
+        fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+        const RandomFib fib = fill_randomly(image, stage.memory().data(), random, GetParam());
         for (uint32_t i = 0; i < frames_per_round; i++) {
             if (i % 500 == 0) check_randomly(stage.guard(), random);
             const RandomFrame frame = random_frame(fib, random);
@@ -147,9 +145,8 @@ TEST(GuardStage, RatesAreKeptToAlike) {
     const router::ImageView view{stage.memory().data(), &stage.geometry(), nullptr, &twin.published};
     for (uint32_t round = 0; round < rounds; round++) {
         Random random(seed + round);
-        std::optional<fib::FibImage> image;
-        image.emplace(stage.memory(), stage.geometry(), [] {});
-        const RandomFib fib = fill_randomly(*image, stage.memory().data(), random);
+        fib::FibImage image(stage.memory(), stage.geometry(), [] {});
+        const RandomFib fib = fill_randomly(image, stage.memory().data(), random);
         for (uint32_t i = 0; i < frames_per_round; i++) {
             // Rates change under way.
             if (i % (frames_per_round / 4) == 0) {

@@ -1,36 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/differential/loaded_fib_lookup.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <system_error>
 
 #include "fib_lookup.skel.h"
+#include "tests/differential/bpf_calls.h"
 #include "tests/differential/fib_lookup.h"
 
 namespace pktpit::test {
 namespace {
 
-void check(int result, const char* what) {
-    if (result < 0) throw std::system_error(-result, std::generic_category(), what);
-}
-
 void run(const fib_lookup& skeleton, pp_fib_lookups& lookups) {
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.data_in = &lookups;
-    options.data_size_in = sizeof(lookups);
-    options.data_out = &lookups;
-    options.data_size_out = sizeof(lookups);
-    options.repeat = 1;
-    check(bpf_prog_test_run_opts(bpf_program__fd(skeleton.progs.fib_lookup), &options), "BPF_PROG_TEST_RUN");
-    if (options.retval != XDP_PASS) throw std::runtime_error("the lookup program did not come to its end");
+    const auto packet = std::as_writable_bytes(std::span(&lookups, 1));
+    if (test_run(bpf_program__fd(skeleton.progs.fib_lookup), packet, packet).value != XDP_PASS)
+        throw std::runtime_error("the lookup program did not come to its end");
 }
 
 }  // namespace
@@ -49,10 +38,7 @@ LoadedFibLookup::LoadedFibLookup(const pp_fib_geometry& geometry) : skeleton_(fi
     check(bpf_map__set_value_size(skeleton_->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
           "value size");
     check(fib_lookup::load(skeleton_.get()), "the lookup program does not load");
-    void* mapped = mmap(nullptr, geometry.image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                        bpf_map__fd(skeleton_->maps.fib_image), 0);
-    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the image");
-    memory_ = {static_cast<std::byte*>(mapped), geometry.image_bytes};
+    memory_ = mapped(bpf_map__fd(skeleton_->maps.fib_image), geometry.image_bytes, "mmap of the image");
 }
 
 LoadedFibLookup::~LoadedFibLookup() {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/differential/loaded_port_stage.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "bpf/aggregation_abi.h"
@@ -20,6 +20,7 @@
 #include "fib/layout.h"
 #include "port_stage.skel.h"
 #include "router/filter/filter_memory.h"
+#include "tests/differential/bpf_calls.h"
 
 namespace pktpit::test {
 namespace {
@@ -28,10 +29,6 @@ constexpr uint32_t loopback = 1;  // never sent to: a test run decides, and does
 constexpr size_t punt_ring_pages = 64;
 constexpr size_t largest_frame = 256 * 1024;
 
-void check(int result, const char* what) {
-    if (result < 0) throw std::system_error(-result, std::generic_category(), what);
-}
-
 void stay_on_this_cpu() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -39,16 +36,40 @@ void stay_on_this_cpu() {
     check(sched_setaffinity(0, sizeof(set), &set) == 0 ? 0 : -errno, "sched_setaffinity");
 }
 
-pp_port_counters difference(const pp_port_counters& after, const pp_port_counters& before) {
-    pp_port_counters d{};
-    d.rx_packets = after.rx_packets - before.rx_packets;
-    d.rx_bytes = after.rx_bytes - before.rx_bytes;
-    d.tx_packets = after.tx_packets - before.tx_packets;
-    d.tx_bytes = after.tx_bytes - before.tx_bytes;
-    for (size_t i = 0; i < PP_VERDICT_CAPACITY; i++)
-        d.verdict[i] = after.verdict[i] - before.verdict[i];
-    return d;
+/// Counters are words of 64 bits, and nothing else.
+template <class Counters, class Operation>
+Counters each(const Counters& a, const Counters& b, const Operation& operation) {
+    std::array<uint64_t, sizeof(Counters) / sizeof(uint64_t)> words;
+    std::ranges::transform(std::bit_cast<decltype(words)>(a), std::bit_cast<decltype(words)>(b),
+                           words.begin(), operation);
+    return std::bit_cast<Counters>(words);
 }
+
+/// The sum over CPUs.
+template <class Counters>
+Counters counted(const bpf_map* map, uint32_t key) {
+    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
+    std::vector<Counters> values(cpus);
+    check(bpf_map_lookup_elem(bpf_map__fd(map), &key, values.data()), bpf_map__name(map));
+    return std::accumulate(values.begin(), values.end(), Counters{},
+                           [](const Counters& a, const Counters& b) { return each(a, b, std::plus()); });
+}
+
+bpf_prog_info info_of(int program) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    check(bpf_obj_get_info_by_fd(program, &info, &size), "program info");
+    return info;
+}
+
+using Maps = decltype(port_stage::maps);
+/// The maps that the programs of all ports share.
+constexpr bpf_map* Maps::*shared_maps[] = {&Maps::fib_image,       &Maps::counters,   &Maps::route_counters,
+                                           &Maps::tx_ports,        &Maps::punts,      &Maps::observing,
+                                           &Maps::observations,    &Maps::order,      &Maps::filter_image,
+                                           &Maps::filter_counters, &Maps::guard,      &Maps::police_shares,
+                                           &Maps::split_sockets,   &Maps::sum_groups, &Maps::sum_ports,
+                                           &Maps::sum_slots,       &Maps::sum_exits};
 
 }  // namespace
 
@@ -98,28 +119,9 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         }
         check(bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)),
               "value size");
-        if (!programs_.empty()) {
-            const auto& maps = first().maps;
-            check(bpf_map__reuse_fd(skeleton->maps.fib_image, bpf_map__fd(maps.fib_image)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.counters, bpf_map__fd(maps.counters)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.route_counters, bpf_map__fd(maps.route_counters)),
-                  "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.tx_ports, bpf_map__fd(maps.tx_ports)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.punts, bpf_map__fd(maps.punts)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.observing, bpf_map__fd(maps.observing)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.observations, bpf_map__fd(maps.observations)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.order, bpf_map__fd(maps.order)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.filter_image, bpf_map__fd(maps.filter_image)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.filter_counters, bpf_map__fd(maps.filter_counters)),
-                  "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.guard, bpf_map__fd(maps.guard)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.police_shares, bpf_map__fd(maps.police_shares)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.split_sockets, bpf_map__fd(maps.split_sockets)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.sum_groups, bpf_map__fd(maps.sum_groups)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.sum_ports, bpf_map__fd(maps.sum_ports)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.sum_slots, bpf_map__fd(maps.sum_slots)), "reuse");
-            check(bpf_map__reuse_fd(skeleton->maps.sum_exits, bpf_map__fd(maps.sum_exits)), "reuse");
-        }
+        for (const auto map : shared_maps)
+            if (!programs_.empty())
+                check(bpf_map__reuse_fd(skeleton->maps.*map, bpf_map__fd(first().maps.*map)), "reuse");
         check(port_stage::load(skeleton.get()), "port stage does not load");
         programs_.emplace(port, std::move(skeleton));
     }
@@ -128,27 +130,16 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
     for (const uint32_t port : egress)
         check(bpf_map_update_elem(bpf_map__fd(first().maps.tx_ports), &port, &exit, BPF_ANY), "tx_ports");
 
-    void* mapped = mmap(nullptr, geometry.image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                        bpf_map__fd(first().maps.fib_image), 0);
-    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the image");
-    memory_ = {static_cast<std::byte*>(mapped), geometry.image_bytes};
-    mapped = mmap(nullptr, sizeof(pp_order), PROT_READ | PROT_WRITE, MAP_SHARED,
-                  bpf_map__fd(first().maps.order), 0);
-    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the order");
-    order_ = static_cast<pp_order*>(mapped);
-    mapped = mmap(nullptr, sizeof(pp_guard), PROT_READ | PROT_WRITE, MAP_SHARED,
-                  bpf_map__fd(first().maps.guard), 0);
-    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of the guard");
-    guard_ = static_cast<pp_guard*>(mapped);
+    const auto memory_of = [](const bpf_map* map, size_t bytes) {
+        return mapped(bpf_map__fd(map), bytes, bpf_map__name(map));
+    };
+    memory_ = memory_of(first().maps.fib_image, geometry.image_bytes);
+    order_ = reinterpret_cast<pp_order*>(memory_of(first().maps.order, sizeof(pp_order)).data());
+    guard_ = reinterpret_cast<pp_guard*>(memory_of(first().maps.guard, sizeof(pp_guard)).data());
     published_guard_ = guard_;
     if (options.filters) {
         filter_shape_ = *options.filters;
-        const size_t bytes = router::filter_block_bytes(filter_shape_);
-        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                      bpf_map__fd(first().maps.filter_image), 0);
-        if (mapped == MAP_FAILED)
-            throw std::system_error(errno, std::generic_category(), "mmap of the filters");
-        filter_block_ = {static_cast<std::byte*>(mapped), bytes};
+        filter_block_ = memory_of(first().maps.filter_image, router::filter_block_bytes(filter_shape_));
         filter_view_ = {filter_block_.data(), &filter_shape_};
         published_ = &filter_view_;
     }
@@ -214,66 +205,31 @@ void LoadedPortStage::on_lost(void*, int, unsigned long long) {
 }
 
 pp_port_counters LoadedPortStage::counters(uint16_t port) const {
-    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
-    std::vector<pp_port_counters> values(cpus);
-    const uint32_t key = port;
-    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.counters), &key, values.data()), "counters");
-    pp_port_counters sum{};
-    const pp_port_counters none{};
-    for (const auto& value : values) {
-        const auto negative = difference(none, value);
-        sum = difference(sum, negative);
-    }
-    return sum;
+    return counted<pp_port_counters>(first().maps.counters, port);
 }
 
 pp_route_counters LoadedPortStage::route_counters(uint16_t counter) const {
-    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
-    std::vector<pp_route_counters> values(cpus);
-    const uint32_t key = counter;
-    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.route_counters), &key, values.data()),
-          "route_counters");
-    pp_route_counters sum{};
-    for (const auto& value : values) {
-        sum.packets += value.packets;
-        sum.bytes += value.bytes;
-    }
-    return sum;
+    return counted<pp_route_counters>(first().maps.route_counters, counter);
 }
 
 pp_filter_counters LoadedPortStage::filter_counters(uint32_t counter) const {
-    static const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
-    std::vector<pp_filter_counters> values(cpus);
-    check(bpf_map_lookup_elem(bpf_map__fd(first().maps.filter_counters), &counter, values.data()),
-          "filter_counters");
-    pp_filter_counters sum{};
-    for (const auto& value : values) {
-        sum.packets += value.packets;
-        sum.bytes += value.bytes;
-    }
-    return sum;
+    return counted<pp_filter_counters>(first().maps.filter_counters, counter);
 }
 
 Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_counter) {
     const pp_port_counters before = counters(port);
     const pp_route_counters route_before = route_counters(route_counter);
     punts_.clear();
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.data_in = frame.data();
-    options.data_size_in = static_cast<uint32_t>(frame.size());
-    options.data_out = out_.data();
-    options.data_size_out = static_cast<uint32_t>(out_.size());
-    options.repeat = 1;
-    check(bpf_prog_test_run_opts(program(port), &options), "BPF_PROG_TEST_RUN");
+    const auto [action, size] =
+        test_run(program(port), std::as_bytes(std::span(frame)), std::as_writable_bytes(std::span(out_)));
     if (rings_) perf_buffer__consume(rings_);
     if (observations_) perf_buffer__consume(observations_);
 
     Outcome outcome;
-    outcome.action = static_cast<int>(options.retval);
-    outcome.frame.assign(out_.begin(), out_.begin() + options.data_size_out);
-    outcome.ingress = difference(counters(port), before);
-    const pp_route_counters route_after = route_counters(route_counter);
-    outcome.route = {route_after.packets - route_before.packets, route_after.bytes - route_before.bytes};
+    outcome.action = static_cast<int>(action);
+    outcome.frame.assign(out_.begin(), out_.begin() + size);
+    outcome.ingress = each(counters(port), before, std::minus());
+    outcome.route = each(route_counters(route_counter), route_before, std::minus());
     for (int verdict = 0; verdict < PP_VERDICT_CAPACITY; verdict++) {
         if (outcome.ingress.verdict[verdict] == 0) continue;
         outcome.verdict = static_cast<pp_verdict>(verdict);
@@ -291,10 +247,7 @@ int LoadedPortStage::map(const char* name) const {
 }
 
 uint32_t LoadedPortStage::program_length(uint16_t port) const {
-    bpf_prog_info info{};
-    uint32_t size = sizeof(info);
-    check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program info");
-    return info.xlated_prog_len / 8;
+    return info_of(program(port)).xlated_prog_len / 8;
 }
 
 bool LoadedPortStage::refers_to(uint16_t port, const char* map_name) const {
@@ -316,12 +269,10 @@ bool LoadedPortStage::refers_to(uint16_t port, const char* map_name) const {
 }
 
 std::string LoadedPortStage::program_facts(uint16_t port) const {
-    bpf_prog_info info{};
-    uint32_t size = sizeof(info);
-    check(bpf_obj_get_info_by_fd(program(port), &info, &size), "program info");
+    const bpf_prog_info info = info_of(program(port));
     return std::to_string(info.verified_insns) + " instructions verified, " +
-           std::to_string(info.xlated_prog_len / 8) + " in the program, " +
-           std::to_string(info.jited_prog_len) + " bytes of machine code";
+           std::to_string(program_length(port)) + " in the program, " + std::to_string(info.jited_prog_len) +
+           " bytes of machine code";
 }
 
 }  // namespace pktpit::test

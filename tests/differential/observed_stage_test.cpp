@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The observed port stage does what the plain one does, and writes down what it did.
-#include <gtest/gtest.h>
-
 #include "router/observe/observation.h"
-#include "tests/differential/compare.h"
-#include "tests/unit/forward/vectors.h"
+#include "tests/differential/router_stage.h"
 
 namespace pktpit::test {
 namespace {
 
 namespace forward = router::test;
 
-class ObservedStage : public testing::Test {
+class ObservedStage : public RouterStage {
   protected:
-    void SetUp() override {
-        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-        const auto geometry = fib::plan_geometry(forward::small_capacity());
-        stage.emplace(geometry, test_ingress, all_ports, StageOptions{.observed = true});
-        image.emplace(stage->memory(), stage->geometry(), [] {});
-        forward::fill_test_router(*image, stage->memory().data());
-    }
+    void prepare() override { load(test_ingress, {.observed = true}); }
     /// One record, and what is in it.
     void expect_written_down(const Outcome& outcome, uint16_t port, const Bytes& in) {
         ASSERT_EQ(outcome.observations.size(), 1u);
@@ -36,31 +27,20 @@ class ObservedStage : public testing::Test {
         EXPECT_EQ(seen->ingress(SIZE_MAX), Bytes(in.begin(), in.begin() + static_cast<long>(known)));
         EXPECT_EQ(Bytes(seen->frame.begin(), seen->frame.end()), outcome.frame);
     }
-    std::optional<LoadedPortStage> stage;
-    std::optional<fib::FibImage> image;
 };
 
 TEST_F(ObservedStage, EveryVectorGetsItsVerdictItsBytesAndItsRecord) {
     for (const forward::Vector& vector : forward::all_vectors()) {
         SCOPED_TRACE(vector.name);
-        const Comparison c = compare(*stage, vector.port, vector.in);
-        EXPECT_EQ(c.difference, "");
-        EXPECT_EQ(c.outcome.verdict, vector.verdict);
-        expect_written_down(c.outcome, vector.port, vector.in);
+        expect_written_down(expect_vector(vector), vector.port, vector.in);
     }
 }
 
 TEST_F(ObservedStage, FramesInFragmentsAreWrittenDownWhole) {
-    for (auto id : {1u, 2u, 3u}) {
-        auto value = image->adjacency(id);
-        value.mtu = 65535;
-        image->update_adjacency(id, value);
-    }
+    set_mtu(65535);
     for (const size_t payload : {3400, 4000, 9000, 40000, 60000})
         for (const char* destination : {"10.1.0.9", "10.3.0.9"}) {  // as it is, and with tags
-            const Bytes in = forward::frame(
-                forward::arriving,
-                forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
+            const Bytes in = packet(destination, payload);
             const Outcome outcome = stage->run(1, in);
             EXPECT_EQ(outcome.verdict, PP_FORWARDED) << payload << " bytes to " << destination;
             expect_written_down(outcome, 1, in);

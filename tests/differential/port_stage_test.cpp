@@ -6,96 +6,58 @@
 
 #include <iostream>
 
-#include "tests/differential/compare.h"
-#include "tests/unit/forward/vectors.h"
+#include "tests/differential/router_stage.h"
 
 namespace pktpit::test {
 namespace {
 
 namespace forward = router::test;
 
-class PortStage : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-        stage.emplace(fib::plan_geometry(forward::small_capacity()), test_ingress, all_ports);
-        image.emplace(stage->memory(), stage->geometry(), [] {});
-        forward::fill_test_router(*image, stage->memory().data());
-    }
-    std::optional<LoadedPortStage> stage;
-    std::optional<fib::FibImage> image;
+class PortStage : public RouterStage {
+    void prepare() override { load(test_ingress); }
 };
 
 TEST_F(PortStage, EveryVectorGetsItsVerdictAndItsBytes) {
     for (const forward::Vector& vector : forward::all_vectors()) {
         SCOPED_TRACE(vector.name);
-        const Comparison c = compare(*stage, vector.port, vector.in);
-        EXPECT_EQ(c.difference, "");
-        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(vector.verdict));
-        if (vector.verdict == PP_FORWARDED) {
-            EXPECT_EQ(c.outcome.frame, vector.out);
-        }
+        expect_vector(vector);
     }
 }
 
 // Frames longer than a page arrive in fragments; the first holds the headers.
 TEST_F(PortStage, FramesInFragmentsAreForwardedWholeWithTheirTags) {
     for (const uint32_t mtu : {9000u, 65535u}) {
-        for (auto id : {1u, 2u, 3u}) {
-            auto value = image->adjacency(id);
-            value.mtu = mtu;
-            image->update_adjacency(id, value);
-        }
+        set_mtu(mtu);
         for (const size_t payload : {3400, 3500, 4000, 8960, 20000, 60000}) {
             if (payload > mtu) continue;
+            SCOPED_TRACE(payload);
             for (const char* destination : {"10.1.0.9", "10.2.0.9", "10.3.0.9"}) {
-                const Bytes in = forward::frame(
-                    forward::arriving,
-                    forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
-                const Comparison c = compare(*stage, 1, in);
-                EXPECT_EQ(c.difference, "") << payload << " bytes to " << destination;
-                EXPECT_EQ(c.outcome.verdict, PP_FORWARDED);
+                SCOPED_TRACE(destination);
+                expect_decided(packet(destination, payload));
             }
-            const Bytes six = forward::frame(
+            expect_decided(forward::frame(
                 forward::tagged(forward::arriving, {{0x8100, 300}, {0x8100, 20}}),
-                forward::Ipv6{.destination = "2001:db8:1::9", .payload = forward::transport(payload)});
-            const Comparison c = compare(*stage, 1, six);
-            EXPECT_EQ(c.difference, "") << payload;
-            EXPECT_EQ(c.outcome.verdict, PP_FORWARDED);
+                forward::Ipv6{.destination = "2001:db8:1::9", .payload = forward::transport(payload)}));
         }
     }
 }
 
 TEST_F(PortStage, FramesInFragmentsArePuntedWhole) {
     for (const size_t payload : {3490, 5000, 9000, 40000, 60000}) {
-        const Bytes in =
-            forward::frame(forward::arriving, forward::Ipv4{.payload = forward::transport(payload)});
-        const Comparison c = compare(*stage, 1, in);
-        EXPECT_EQ(c.difference, "") << payload;
-        EXPECT_EQ(c.outcome.verdict, PP_PUNT_TOO_BIG);
+        SCOPED_TRACE(payload);
+        expect_decided(packet("10.1.0.9", payload), PP_PUNT_TOO_BIG);
     }
 }
 
 TEST_F(PortStage, LengthsAreCheckedAgainstTheFragmentsToo) {
-    const auto with_length = [](uint16_t total) {
-        return forward::frame(forward::arriving,
-                              forward::Ipv4{.payload = forward::transport(6000), .total_length = total});
-    };
-    EXPECT_EQ(compare(*stage, 1, with_length(6020)).difference, "");
-    EXPECT_EQ(compare(*stage, 1, with_length(6020)).outcome.verdict, PP_PUNT_TOO_BIG);
-    EXPECT_EQ(compare(*stage, 1, with_length(6021)).outcome.verdict, PP_DROP_IPV4_LENGTH);
-    EXPECT_EQ(compare(*stage, 1, with_length(6021)).difference, "");
+    expect_decided(packet_of_length(6020), PP_PUNT_TOO_BIG);
+    expect_decided(packet_of_length(6021), PP_DROP_IPV4_LENGTH);
     // A short packet with a long trailer: counted with all its bytes when it goes nowhere.
-    EXPECT_EQ(compare(*stage, 1,
-                      forward::frame(
-                          forward::arriving,
-                          forward::Ipv4{.ttl = 1, .payload = forward::transport(6000), .total_length = 100}))
-                  .difference,
-              "");
+    expect_decided(packet_of_length(100, 1), PP_PUNT_TTL_EXPIRED);
 }
 
 TEST_F(PortStage, TransmissionCountsAtTheEgressPortWithItsTags) {
-    const Bytes in = forward::frame(forward::arriving, forward::Ipv4{.destination = "10.3.0.9"});
+    const Bytes in = packet("10.3.0.9");
     const pp_port_counters before = stage->counters(3);
     stage->run(1, in);
     const pp_port_counters after = stage->counters(3);
@@ -119,9 +81,8 @@ TEST_F(PortStage, ACountedRouteCountsWhatItForwardsAndNothingElse) {
         return forward::frame(forward::arriving, forward::Ipv4{.destination = destination, .ttl = ttl});
     };
     const Bytes in = to("10.77.0.1");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         EXPECT_EQ(stage->run(1, in).verdict, PP_FORWARDED);
-    }
     EXPECT_EQ(stage->route_counters(1).packets, 3u);
     EXPECT_EQ(stage->route_counters(1).bytes, 3 * (in.size() + 8)) << "as it leaves, tags and all";
     EXPECT_EQ(stage->run(1, to("10.78.0.1")).verdict, PP_FORWARDED) << "of several members";
@@ -141,8 +102,7 @@ TEST_F(PortStage, APortThatIsUpInTheImageButNotInTheDevmapDrops) {
     const std::pair<fib::AdjacencyId, uint16_t> member{adjacency.value(), 1};
     const auto group = image->add_group({&member, 1});
     ASSERT_TRUE(image->set(Prefix::parse("10.77.0.0/16").value(), group.value()));
-    const Outcome outcome =
-        stage->run(1, forward::frame(forward::arriving, forward::Ipv4{.destination = "10.77.0.1"}));
+    const Outcome outcome = stage->run(1, packet("10.77.0.1"));
     EXPECT_EQ(outcome.verdict, PP_DROP_NO_EGRESS);
     EXPECT_EQ(outcome.verdicts_counted, 1);
     EXPECT_EQ(outcome.action, XDP_DROP);
@@ -152,25 +112,24 @@ TEST_F(PortStage, APortThatIsUpInTheImageButNotInTheDevmapDrops) {
 TEST_F(PortStage, WithoutADaemonPuntsAreDroppedUnderTheirName) {
     stage->close_punt_rings();
     for (const char* destination : {"10.200.0.1", "10.6.0.1"}) {
-        const Bytes in = forward::frame(forward::arriving, forward::Ipv4{.destination = destination});
+        const Bytes in = packet(destination);
         const Outcome outcome = stage->run(1, in);
         EXPECT_EQ(outcome.verdict, PP_DROP_PUNT_FULL);
         EXPECT_EQ(outcome.verdicts_counted, 1);
         EXPECT_EQ(outcome.action, XDP_DROP);
         EXPECT_EQ(outcome.frame, in);
     }
-    EXPECT_EQ(stage->run(1, forward::frame(forward::arriving, forward::Ipv4{})).verdict, PP_FORWARDED);
+    EXPECT_EQ(stage->run(1, packet()).verdict, PP_FORWARDED);
 }
 
 // The default capacity, as the daemon loads it.
-TEST(PortStageLoads, WithTheDefaultCapacity) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    LoadedPortStage stage(fib::plan_geometry({}), test_ingress, all_ports);
-    fib::FibImage image(stage.memory(), stage.geometry(), [] {});
-    forward::fill_test_router(image, stage.memory().data());
-    std::cout << stage.geometry().image_bytes << " bytes of image; " << stage.program_facts(1) << "\n";
+using PortStageLoads = RouterStage;
+
+TEST_F(PortStageLoads, WithTheDefaultCapacity) {
+    load(test_ingress, {}, {});
+    std::cout << stage->geometry().image_bytes << " bytes of image; " << stage->program_facts(1) << "\n";
     for (const forward::Vector& vector : forward::all_vectors())
-        EXPECT_EQ(compare(stage, vector.port, vector.in).difference, "") << vector.name;
+        EXPECT_EQ(compare(*stage, vector.port, vector.in).difference, "") << vector.name;
 }
 
 }  // namespace

@@ -2,12 +2,10 @@
 // Split and auto ports: what the stage hands over, numbered; when it stands in for a worker that does not
 // move, and decides as an inline port does; what is too long for a socket; and what becomes of packets while
 // the daemon stands still. The worker is the test.
-#include <gtest/gtest.h>
 #include <linux/bpf.h>
 
 #include "router/loop/socket_order.h"
-#include "tests/differential/compare.h"
-#include "tests/unit/forward/vectors.h"
+#include "tests/differential/router_stage.h"
 #include "tests/until.h"
 
 namespace pktpit::test {
@@ -27,32 +25,25 @@ struct Variant {
     bool vrfs = false;
 };
 
-Bytes packet(const char* destination = "10.1.0.9", size_t payload = 26) {
-    return forward::frame(forward::arriving,
-                          forward::Ipv4{.destination = destination, .payload = forward::transport(payload)});
-}
-
 Bytes packet6(size_t payload = 26) {
     return forward::frame(forward::arriving, forward::Ipv6{.destination = "2001:db8:1::9",
                                                            .payload = forward::transport(payload)});
 }
 
-class SplitStage : public testing::TestWithParam<Variant> {
+class SplitStage : public RouterStage, public testing::WithParamInterface<Variant> {
   protected:
-    void SetUp() override {
-        if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+    void prepare() override {
         // Tables are known before the programs are: 1 has the host's addresses, none here, 2 the busiest
         // routes.
         fib::Capacity capacity = forward::small_capacity();
         capacity.tables = 8;
-        stage.emplace(fib::plan_geometry(capacity), first_port, all_ports,
-                      StageOptions{.observed = GetParam().observed,
-                                   .split_table = GetParam().is_auto ? 2 : 1,
-                                   .cold_table = GetParam().is_auto ? std::optional(1U) : std::nullopt,
-                                   .watch_daemon = true,
-                                   .vrfs = GetParam().vrfs});
-        image.emplace(stage->memory(), stage->geometry(), [] {});
-        forward::fill_test_router(*image, stage->memory().data());
+        load(first_port,
+             {.observed = GetParam().observed,
+              .split_table = GetParam().is_auto ? 2 : 1,
+              .cold_table = GetParam().is_auto ? std::optional(1U) : std::nullopt,
+              .watch_daemon = true,
+              .vrfs = GetParam().vrfs},
+             capacity);
         for (const fib::TableId wanted : {1u, 2u, vrf, vrf_host}) {
             const auto made = image->add_table();
             ASSERT_TRUE(made) << made.error().to_string();
@@ -82,12 +73,6 @@ class SplitStage : public testing::TestWithParam<Variant> {
         EXPECT_EQ(*number, shared().sent);
         return *number;
     }
-    /// As forward() says, by the stage itself.
-    void expect_decided(const Bytes& frame, pp_verdict verdict = PP_FORWARDED) {
-        const Comparison c = compare(*stage, 1, frame);
-        EXPECT_EQ(c.difference, "");
-        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(verdict));
-    }
     void let_time_pass() { shared().since -= heartbeat; }
     /// However slow the machine is: what there has been of long frames lately is lately still.
     void stop_time() {
@@ -103,8 +88,6 @@ class SplitStage : public testing::TestWithParam<Variant> {
         ASSERT_EQ(shared().standing, 1u);
     }
 
-    std::optional<LoadedPortStage> stage;
-    std::optional<fib::FibImage> image;
     SocketOrder worker;
 };
 
@@ -174,12 +157,7 @@ TEST_P(SplitStage, StandingInDecidesAsAnInlinePortDoes) {
     for (const forward::Vector& vector : forward::all_vectors()) {
         if (vector.port != 1) continue;
         SCOPED_TRACE(vector.name);
-        const Comparison c = compare(*stage, 1, vector.in);
-        EXPECT_EQ(c.difference, "");
-        EXPECT_STREQ(router::name_of(c.outcome.verdict), router::name_of(vector.verdict));
-        if (vector.verdict == PP_FORWARDED) {
-            EXPECT_EQ(c.outcome.frame, vector.out);
-        }
+        expect_vector(vector);
     }
     EXPECT_EQ(shared().sent, 1u) << "nothing is handed over meanwhile";
     EXPECT_GT(shared().packets, 1u);
@@ -205,11 +183,7 @@ TEST_P(SplitStage, AWorkerThatGoesOnGetsFramesAgainOnceNothingVoidIsLeft) {
 }
 
 TEST_P(SplitStage, LongFramesAreDecidedHereAndShortOnesToTheSameDestinationFollow) {
-    for (auto id : {1u, 2u, 3u}) {
-        auto value = image->adjacency(id);
-        value.mtu = 9000;
-        image->update_adjacency(id, value);
-    }
+    set_mtu(9000);
     EXPECT_NE(handed_over(packet("10.1.0.9", 3000)), 0u);
     EXPECT_NE(handed_over(packet("10.1.0.9", PP_SPLIT_BYTES - 34)), 0u) << "just short enough";
     EXPECT_NE(handed_over(packet("10.2.0.9")), 0u);
@@ -230,12 +204,7 @@ TEST_P(SplitStage, LongFramesHaveTheirOwnVerdict) {
     expect_decided(packet("10.1.0.9", 8000), PP_PUNT_TOO_BIG);
     expect_decided(packet("10.99.99.99", 8000), PP_PUNT_NO_ROUTE);
     // A short packet with a long trailer.
-    const Comparison c = compare(
-        *stage, 1,
-        forward::frame(forward::arriving,
-                       forward::Ipv4{.ttl = 1, .payload = forward::transport(6000), .total_length = 100}));
-    EXPECT_EQ(c.difference, "");
-    EXPECT_EQ(c.outcome.verdict, PP_PUNT_TTL_EXPIRED);
+    expect_decided(packet_of_length(100, 1), PP_PUNT_TTL_EXPIRED);
 }
 
 TEST_P(SplitStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
@@ -317,23 +286,20 @@ INSTANTIATE_TEST_SUITE_P(Variants, AutoStage, testing::Values(plain_auto, auto_o
                          name_of_variant);
 INSTANTIATE_TEST_SUITE_P(Variants, SplitStageOfVrfs, testing::Values(split_vrfs, auto_vrfs), name_of_variant);
 
-class InlineStage : public testing::TestWithParam<bool> {};
+class InlineStage : public RouterStage, public testing::WithParamInterface<bool> {
+    void prepare() override { load(first_port, {.observed = GetParam(), .watch_daemon = true}); }
+};
 
 TEST_P(InlineStage, PacketsAreTheKernelsOnceTheDaemonHasStoodLongEnough) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    LoadedPortStage stage(fib::plan_geometry(forward::small_capacity()), first_port, all_ports,
-                          StageOptions{.observed = GetParam(), .watch_daemon = true});
-    fib::FibImage image(stage.memory(), stage.geometry(), [] {});
-    forward::fill_test_router(image, stage.memory().data());
-    stage.order().hold = heartbeat;
-    stage.order().beat = 1;
-    EXPECT_EQ(compare(stage, 1, packet()).difference, "");
-    stage.order().beat_since -= heartbeat;
-    EXPECT_EQ(stage.run(1, packet()).verdict, PP_HOST_DAEMON_LOST);
-    EXPECT_EQ(stage.run(1, packet("10.99.99.99")).action, XDP_PASS) << "it may have a route";
-    stage.order().beat++;
+    stage->order().hold = heartbeat;
+    stage->order().beat = 1;
+    EXPECT_EQ(compare(*stage, 1, packet()).difference, "");
+    stage->order().beat_since -= heartbeat;
+    EXPECT_EQ(stage->run(1, packet()).verdict, PP_HOST_DAEMON_LOST);
+    EXPECT_EQ(stage->run(1, packet("10.99.99.99")).action, XDP_PASS) << "it may have a route";
+    stage->order().beat++;
     for (int i = 0; i < 2; i++)
-        EXPECT_EQ(compare(stage, 1, packet()).outcome.verdict, PP_FORWARDED);
+        EXPECT_EQ(compare(*stage, 1, packet()).outcome.verdict, PP_FORWARDED);
 }
 
 INSTANTIATE_TEST_SUITE_P(PlainAndObserved, InlineStage, testing::Bool());

@@ -32,6 +32,7 @@ from lib.stream import Stream  # noqa: E402
 from lib.tools import compiled  # noqa: E402
 from lib.waiting import PATIENCE  # noqa: E402
 from lib.topology import Topology  # noqa: E402
+from lib.wire import token  # noqa: E402
 
 # Which tests begin first where several run at once, so that the longest are not begun last.
 SLOWEST_FIRST = ("test_auto", "test_slots", "test_lifecycle", "test_trace", "test_split", "test_kernel_routes", "test_workers")
@@ -180,6 +181,12 @@ class Net:
         for host in topology.hosts:
             setattr(self, host.label, host)
 
+    def start(self):
+        """With the router's configuration as it is now; until packets cross."""
+        self.router.write()
+        self.router.start()
+        self.topology.settle(self.router)
+
     def close(self):
         _open_nets.remove(self)
         try:
@@ -231,6 +238,12 @@ def build_net(request, tmp_path):
     yield build
     for net in reversed(nets):
         net.close()
+
+
+@pytest.fixture
+def mark():
+    """Bytes that no other frame carries: by them a test knows its packets, and errors that quote them."""
+    return token()
 
 
 @pytest.fixture

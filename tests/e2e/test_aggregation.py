@@ -7,7 +7,7 @@ import socket
 import struct
 
 import pytest
-from lib.packets import token, udp4
+from lib.packets import delivered
 from lib.stream import assert_nothing_lost
 from lib.summing import KEY, PORT, Job, give_addresses, group
 from lib.waiting import wait_for
@@ -152,8 +152,7 @@ def test_reload_under_way(build_net, jobs):
     job.running[0].wait("round", 3)
     config = copy.deepcopy(net.router.config)
     config["aggregation"]["groups"]["job2"] = group(second, port=PORT + 1, slots=64)
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
     other = jobs(second, rounds=5, elements=362 * 50, port=PORT + 1, **FAULTS)
     other.finish()
     # Somebody else has the port.
@@ -163,13 +162,11 @@ def test_reload_under_way(build_net, jobs):
     refused = copy.deepcopy(config)
     del refused["aggregation"]["groups"]["job2"]
     refused["aggregation"]["groups"]["job3"] = group(second, port=PORT + 2)
-    net.router.write(refused)
-    said = net.router.reload(check=False)
+    said = net.router.apply(refused, check=False)
     assert said.returncode and "/aggregation/groups/job3/port" in said.stdout + said.stderr
     taken.close()
     assert set(net.router.json("show", "aggregation")["groups"]) == {"job1", "job2"}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     assert set(net.router.json("show", "aggregation")["groups"]) == {"job1"}
     job.finish()
     assert all(len(worker.of("joined")) == 1 for worker in job.running), "nobody had to join again"
@@ -181,12 +178,10 @@ def test_last_group_goes_and_comes_back(build_net, jobs):
     jobs(net.workers, rounds=2).finish()
     without = copy.deepcopy(net.router.config)
     del without["aggregation"]
-    net.router.write(without)
-    net.router.reload()
+    net.router.apply(without)
     assert net.router.json("show", "aggregation")["groups"] == {}
     assert not [name for name in net.router.pins.iterdir() if "sum" in name.name]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     jobs(net.workers, rounds=2).finish()
 
 
@@ -260,6 +255,4 @@ def test_worker_that_does_not_come(build_net, jobs):
 @requirement("what a worker sends beside elements is a packet like any other")
 def test_port_is_not_in_the_way_of_transit(build_net):
     net = build(build_net, count=2)
-    mark = token()
-    net.a.send(udp4(net.a, net.b, mark, dport=PORT))
-    net.b.receive(mark)
+    delivered(net.a, net.b, dport=PORT)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from lib.namespaces import end
-from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL, real_data
 from lib.stream import assert_none_lost, assert_nothing_lost
 from lib.tools import compiled
@@ -39,11 +39,11 @@ FIRST_NEXT_HOP = 16  # 10.2.0.16 and on; a next hop's number is its id and this
 class NaiveTable:
     """A longest-prefix match as its definition says: one dictionary a length."""
 
-    def __init__(self):
+    def __init__(self, entries):
+        """Of (net, length, value)."""
         self.lengths = defaultdict(dict)
-
-    def set(self, net, length, value):
-        self.lengths[length][net >> (32 - length)] = value
+        for net, length, value in entries:
+            self.lengths[length][net >> (32 - length)] = value
 
     def match(self, address):
         for length in sorted(self.lengths, reverse=True):
@@ -92,9 +92,11 @@ def next_hop_address(number):
     return f"10.2.0.{number}"
 
 
-def with_next_hops(count, **more):
-    """Static neighbours behind p2, by number; auto on every port."""
+def with_table(path, ids, count, **more):
+    """Routes of the file by next hops of these ids, among static neighbours behind p2, by number."""
     return {
+        "routes_files": [{"path": str(path), "next_hops": {
+            str(one): [{"via": next_hop_address(FIRST_NEXT_HOP + one), "interface": "p2"}] for one in ids}}],
         "neighbours": [
             {"address": next_hop_address(number), "interface": "p2", "mac": f"02:aa:00:00:{number >> 8:02x}:{number & 255:02x}"}
             for number in range(FIRST_NEXT_HOP, FIRST_NEXT_HOP + count)],
@@ -102,14 +104,11 @@ def with_next_hops(count, **more):
     }
 
 
-def start(build_net, config, forwarding="auto", whole=False):
+def start(build_net, config, forwarding="auto", whole=False, count=2):
     """`whole`: where the table fits, as it does in most tests here, nothing is to be learnt."""
-    net = build_net(start=False, config={"offload": {"whole_table": whole}, **config}, count=2)
-    for interface in net.router.config["interfaces"].values():
-        interface["forwarding"] = forwarding
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net = build_net(start=False, config={"offload": {"whole_table": whole}, **config}, count=count)
+    net.router.set_forwarding(forwarding)
+    net.start()
     return net
 
 
@@ -156,7 +155,7 @@ def sinks(tmp_path):
 
 def decided(net):
     """Packets of p1 so far that its stage has decided about itself, and that it has split."""
-    port = next(port for port in offload(net)["ports"] if port["name"] == "p1")
+    [port] = [port for port in offload(net)["ports"] if port["name"] == "p1"]
     return port["inline_packets"], port["split_packets"]
 
 
@@ -218,9 +217,7 @@ LEARNT = 0.925
 def start_zipf(build_net, internet):
     """A router with the full table, its destinations with the next hop that is right, and the share that is possible."""
     path, entries = internet
-    oracle = NaiveTable()
-    for net, length, next_hop in entries:
-        oracle.set(net, length, next_hop)
+    oracle = NaiveTable(entries)
     chosen = random.Random(11)
     population = []
     for net, length, _ in chosen.sample([entry for entry in entries if forwardable(entry[0])], 65536):
@@ -229,10 +226,7 @@ def start_zipf(build_net, internet):
     ids = sorted({next_hop for _, _, next_hop in entries})
     assert FIRST_NEXT_HOP + ids[-1] < 255
     # A worker without a CPU for 20 ms costs what lies in its rings (test_stopped.py): it is not what is asked here.
-    net = start(build_net, with_next_hops(ids[-1] + 1, heartbeat={"worker_ms": 0}, routes_files=[{
-        "path": str(path),
-        "next_hops": {str(one): [{"via": next_hop_address(FIRST_NEXT_HOP + one), "interface": "p2"}] for one in ids},
-    }]))
+    net = start(build_net, with_table(path, ids, ids[-1] + 1, heartbeat={"worker_ms": 0}))
     assert offload(net)["budget"] == 16384
     return net, population, lambda: best_share(entries, [address for address, _ in population], 16384)
 
@@ -391,9 +385,7 @@ class RightNextHops:
              "next hop that was at no time right while it was under way")
 def test_churn(build_net, sinks, internet, tmp_path):
     path, entries = internet
-    base = NaiveTable()
-    for net, length, next_hop in entries:
-        base.set(net, length, next_hop)
+    base = NaiveTable(entries)
     updates = [update for update in read_updates(entries) if update[0] < SECONDS]
     ids = sorted({next_hop for _, _, next_hop in entries})
     # Where changes happen, and beside it: in the prefix that changes and in the one around it.
@@ -409,10 +401,8 @@ def test_churn(build_net, sinks, internet, tmp_path):
     # A name and a place for each next hop of the table and of the updates.
     most = max(ids[-1], max(next_hop or 0 for _, next_hop, _, _ in updates)) + 1
     assert FIRST_NEXT_HOP + most < 255
-    net = start(build_net, with_next_hops(most, routes_files=[{
-        "path": str(path),
-        "next_hops": {str(one): [{"via": next_hop_address(FIRST_NEXT_HOP + one), "interface": "p2"}] for one in ids},
-    }], kernel_routes={"enabled": True, "protocols": ["bird"], "preference": 5}, icmp={"rate": 1000}))
+    net = start(build_net, with_table(path, ids, most, icmp={"rate": 1000},
+                                      kernel_routes={"enabled": True, "protocols": ["bird"], "preference": 5}))
     log = tmp_path / "log"
     traffic = sinks(net, [(address, 0) for address in addresses], kind="uniform", rate=20_000, window=10**9, log=log)
     wait_for(lambda: offload(net)["entries"] > 500, "busy destinations are promoted")
@@ -460,8 +450,7 @@ def test_stream(build_net, stream, family):
     wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.95, "nearly all is inline")
     behind = "198.18.2." if family == 4 else "2001:db8:2:100::"
     assert any(block.startswith(behind) for block in blocks_of(net))
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
     text = net.router.cli("show", "offload").stdout
     assert "of 16384 entries, hit rate" in text and "auto" in text
     assert behind in net.router.cli("show", "offload", "--entries").stdout
@@ -473,8 +462,7 @@ def test_reload(build_net, stream):
     running = stream(net.a, net.b, rate=10000)
     for wanted in ("auto", "split", "auto", "inline", "auto"):
         net.router.config["interfaces"]["p1"]["forwarding"] = wanted
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
         assert {port["name"]: port["forwarding"] for port in offload(net)["ports"]}["p1"] == wanted
         running.flows_again(3000)
     assert_none_lost(running.finish())
@@ -486,8 +474,7 @@ def test_budget(build_net, stream):
     running = stream(net.a, net.b, rate=10000)
     wait_for(lambda: offload(net)["entries"] > 0, "something is promoted")
     net.router.config["offload"] = {"fib_entries": 0}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     state = offload(net)
     assert (state["entries"], state["budget"]) == (0, 0)
     running.flows_again(5000)
@@ -530,27 +517,23 @@ def test_stopped_daemon(build_net, stream):
 def test_whole_table(build_net, stream, family):
     net = start(build_net, {"offload": {"fib_entries": 64}})
     wait_for(lambda: offload(net)["whole_table"], "the whole table is held")
-    port = next(port for port in offload(net)["ports"] if port["name"] == "p1")
-    before = port["split_packets"]
+    before = decided(net)[1]
     running = stream(net.a, net.b, family=family, rate=20000)
     running.flows_again(5000)
     state = offload(net)
-    assert next(port for port in state["ports"] if port["name"] == "p1")["split_packets"] == before, "the control loop has decided"
+    assert decided(net)[1] == before, "the control loop has decided"
     assert 0 < state["entries"] < 56 and state["promoted"]["total"] == 0
     assert "entries: the whole table, hit rate" in net.router.cli("show", "offload").stdout
     # Routes that are no one's destination make it outgrow the stages, and shrink again.
     few = net.router.config["routes"]
     net.router.config["routes"] = few + [{"prefix": f"100.64.{number}.0/24", "type": "blackhole"} for number in range(64)]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for(lambda: not offload(net)["whole_table"], "it is held whole no more")
     wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.99, "what is busy is held")
     net.router.config["routes"] = few
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for(lambda: offload(net)["whole_table"], "it is held whole again")
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 @requirement("whole tables are for those who want them, by a reload")
@@ -560,8 +543,7 @@ def test_whole_table_by_reload(build_net, stream):
     wait_for(lambda: offload(net)["whole_table"] and offload(net)["hit_rate"] == 1, "all is decided by the stage")
     for whole, entries, held in ((False, 16384, False), (True, 16384, True), (True, 0, False)):
         net.router.config["offload"] = {"whole_table": whole, "fib_entries": entries}
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
         wait_for(lambda: offload(net)["whole_table"] == held, f"whole table: {held}")  # noqa: B023
         running.flows_again(3000)
     assert running.finish()["lost"] == 0
@@ -572,8 +554,7 @@ def test_counted_route(build_net, stream):
     net = start(build_net, {})
     net.router.config["routes"] = [{**route, "counters": route["prefix"] == "198.18.2.0/24"}
                                    for route in net.router.config["routes"]]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     running = stream(net.a, net.b, rate=10000)
     wait_for(lambda: (offload(net)["hit_rate"] or 0) > 0.9, "nearly all is inline")
     result = running.finish()
@@ -584,23 +565,13 @@ def test_counted_route(build_net, stream):
 
 @requirement("a more specific route under a hot block takes effect at once, and its end too; the host's addresses stay its own")
 def test_routes_under_a_block(build_net, stream):
-    net = build_net(start=False, count=3)
-    for interface in net.router.config["interfaces"].values():
-        interface["forwarding"] = "auto"
-    net.router.config["offload"] = {"whole_table": False}
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net = start(build_net, {}, count=3)
     running = stream(net.a, net.b, rate=10000)
     wait_for(lambda: any(block.startswith("198.18.2.") for block in blocks_of(net)), "the stream's block is installed")
     for _ in range(20):
         net.router.route("add", "198.18.2.9/32", "via", net.c.ip4)
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark, dst="198.18.2.9"))
-        net.c.receive(mark)
+        delivered(net.a, net.c, dst="198.18.2.9")
         net.router.route("del", "198.18.2.9/32")
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark, dst="198.18.2.9"))
-        net.b.receive(mark)
+        delivered(net.a, net.b, dst="198.18.2.9")
     assert running.finish()["lost"] == 0
     net.a.namespace.run("ping", "-c", "2", "-W", "30", net.b.router_ip4)

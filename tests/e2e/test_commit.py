@@ -181,8 +181,7 @@ def test_show_interfaces(build_net, stream):
     net.b.namespace.ip("link", "set", "eth0", "up")
     wait_for(lambda: net.router.json("show", "interfaces", "--interval", 0.1)["ports"][1]["link_changes"]["count"] == 2, "and back")
     del net.router.config["interfaces"][net.a.port]["description"]
-    net.router.write()
-    assert 'description: "to host a <b>" → none' in net.router.reload().stdout
+    assert 'description: "to host a <b>" → none' in net.router.apply().stdout
 
 
 @requirement("exit codes as they are documented: 2 for usage, of the daemon, too")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lib.namespaces import end
-from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.packets import both_ways, delivered, udp4, wait_for_crossing
 from lib.pktpit_router import DATAPLANE
 from lib.processes import worker_states
 from lib.stream import assert_nothing_lost
@@ -32,14 +32,12 @@ def links(net):
     return {link["ifname"] for link in json.loads(net.topology.router_namespace.ip("-j", "link").stdout)}
 
 
-def ports(net):
-    return {port["name"]: port for port in net.router.json("show", "ports")["ports"]}
-
-
-def both_ways(first, second):
-    for make in (udp4, udp6):
-        wait_for_crossing(first, second, make)
-        wait_for_crossing(second, first, make)
+def start_with_af_xdp(build_net):
+    net = build_net(start=False)
+    net.router.config["interfaces"]["p1"]["device"] = "net_af_xdp,iface=w1"
+    net.router.write()
+    net.router.start()
+    return net
 
 
 @requirement("a clean stop leaves nothing: taps gone, the Linux devices' switches as they were, no file, no hugepage")
@@ -47,8 +45,7 @@ def both_ways(first, second):
 def test_clean_stop_leaves_nothing(build_net, how):
     net = build_net(start=False)
     before = switches(net, "w1")
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     assert switches(net, "w1") == SILENT
     assert {"p1", "p2", "p3"} <= links(net)
     assert end(net.router.process, how) == 0
@@ -101,16 +98,12 @@ def test_one_answer_only(net):
 
 @requirement("a port of another driver, AF_XDP's, and one of net_af_packet forward to each other")
 def test_af_xdp(build_net):
-    net = build_net(start=False)
-    net.router.config["interfaces"]["p1"]["device"] = "net_af_xdp,iface=w1"
-    net.router.write()
-    net.router.start()
-    assert ports(net)["p1"]["nic"] == {**ports(net)["p1"]["nic"], "device": "net_af_xdp,iface=w1", "model": "net_af_xdp"}
+    net = start_with_af_xdp(build_net)
+    nic = net.router.ports()["p1"]["nic"]
+    assert nic == {**nic, "device": "net_af_xdp,iface=w1", "model": "net_af_xdp"}
     both_ways(net.a, net.b)
     for size in (0, 60, 86, 87, 500, 1400):
-        mark = token() + bytes(size)
-        net.a.send(udp4(net.a, net.b, mark))
-        assert net.b.receive(mark).dst == net.b.mac
+        assert delivered(net.a, net.b, payload=bytes(size)).dst == net.b.mac
 
 
 @requirement("drivers without a wire: packets from a file, forwarded to net_null without end, at whatever rate a core has")
@@ -137,14 +130,9 @@ def test_pcap_to_null(build_net, tmp_path):
 
 @requirement("fragments pass as they are, where the driver hands them over as they are")
 def test_fragments_on_af_xdp(build_net):
-    net = build_net(start=False)
-    net.router.config["interfaces"]["p1"]["device"] = "net_af_xdp,iface=w1"
-    net.router.write()
-    net.router.start()
+    net = start_with_af_xdp(build_net)
     wait_for_crossing(net.a, net.b)
-    mark = token()
-    net.a.send(udp4(net.a, net.b, mark + bytes(64), flags="MF", frag=7))
-    packet = net.b.receive(mark).payload
+    packet = delivered(net.a, net.b, payload=bytes(64), flags="MF", frag=7).payload
     assert (packet.frag, packet.flags.MF) == (7, True)
 
 
@@ -157,9 +145,8 @@ def test_ports_come_and_go_under_load(build_net, stream):
     less["routes"] = [route for route in less["routes"] if "10.3.0.2" not in str(route) and "db8:3::2" not in str(route)]
     running = stream(net.a, net.b, rate=10000)
     for config, there in ((less, {"p1", "p2"}), (whole, {"p1", "p2", "p3"})):
-        net.router.write(config)
-        net.router.reload()
-        assert set(ports(net)) == there
+        net.router.apply(config)
+        assert set(net.router.ports()) == there
         running.flows_again(2000)
     both_ways(net.a, net.c)
     assert_nothing_lost(running.finish())
@@ -174,17 +161,14 @@ def test_refused_device(build_net, stream, device, said):
     running = stream(net.a, net.b, rate=5000)
     config = copy.deepcopy(net.router.config)
     config["interfaces"]["new"] = {"device": device}
-    net.router.write(config)
-    refused = net.router.cli("reload", check=False)
+    refused = net.router.apply(config, check=False)
     assert refused.returncode == 1
     assert "/interfaces/new/device" in refused.stdout + refused.stderr and said in refused.stdout + refused.stderr
-    assert set(ports(net)) == {"p1", "p2", "p3"} and "new" not in links(net)
-    running.flows_again(2000)
-    assert_nothing_lost(running.finish())
+    assert set(net.router.ports()) == {"p1", "p2", "p3"} and "new" not in links(net)
+    assert_nothing_lost(running.finish(after=2000))
     config = copy.deepcopy(net.router.config)
     config["dpdk"]["mbufs"] = 4095
-    net.router.write(config)
-    refused = net.router.cli("reload", check=False)
+    refused = net.router.apply(config, check=False)
     assert refused.returncode == 1 and "/dpdk" in refused.stdout + refused.stderr
 
 
@@ -212,9 +196,7 @@ def test_two_workers(build_net, stream):
     net = build_net(start=False, config={"workers": {"count": 2}})
     for host in net.hosts:
         net.router.config["interfaces"][host.port]["device"] += ",qpairs=2"
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     queues = [(queue["port"], queue["queue"]) for worker in net.router.json("show", "workers")["workers"]
               for queue in worker["queues"]]
     assert sorted(queues) == [(host.port, queue) for host in net.hosts for queue in (0, 1)]

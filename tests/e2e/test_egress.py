@@ -6,7 +6,7 @@ import json
 
 import pytest
 from lib.namespaces import run
-from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL
 from lib.stream import assert_nothing_lost
 from lib.tcx import Crowd
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.pktpit("Linux redirects nothing"), pytest.mark.xdp("no
 
 
 def port(net, name):
-    return next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == name)
+    return net.router.ports()[name]
 
 
 def no_redirects_to(net, *hosts, gro="off"):
@@ -41,9 +41,7 @@ def no_redirects_to(net, *hosts, gro="off"):
 def all_cross(sender, receiver, count=20):
     for number in range(count):
         for make in (udp4, udp6):
-            mark = token()
-            sender.send(make(sender, receiver, mark, sport=2000 + number))
-            assert receiver.receive(mark).dst == receiver.mac
+            assert delivered(sender, receiver, make, sport=2000 + number).dst == receiver.mac
 
 
 @requirement("a tun, which has no Ethernet, is refused as a port with the reason")
@@ -60,8 +58,7 @@ def test_tun_is_refused(build_net):
     net.router.write()
     net.router.start()
     net.router.config["interfaces"]["tun7"] = {"addresses": ["10.77.0.1/24"]}
-    net.router.write()
-    refused = net.router.reload(check=False)
+    refused = net.router.apply(check=False)
     assert refused.returncode == 1 and "without Ethernet" in refused.stdout + refused.stderr
     wait_for_crossing(net.a, net.b)
 
@@ -124,20 +121,17 @@ def stacks(net):
 def test_goes_on_without_the_daemon(build_net, stream, family):
     net = build_net(start=False, settle=False)
     no_redirects_to(net, net.a, net.b)
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     wait_for(lambda: port(net, "p2")["sent_by"] == "stack", "the stack sends to p2")
     running = stream(net.a, net.b, family=family, rate=5000)
     net.router.kill()
     running.flows_again(2000)
     all_cross(net.b, net.a)
     net.router.start()
-    running.flows_again(2000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=2000))
     assert len(stacks(net)) == 3
     del net.router.config["interfaces"]["p3"]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     assert len(stacks(net)) == 2
     net.router.stop()
     assert not net.router.pins.exists()
@@ -147,8 +141,7 @@ def test_goes_on_without_the_daemon(build_net, stream, family):
 def test_detached_by_somebody(build_net):
     net = build_net(start=False, settle=False)
     no_redirects_to(net, net.b)
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     wait_for(lambda: port(net, "p2")["sent_by"] == "stack", "the stack sends to p2")
     for name in stacks(net):
         net.topology.router_namespace.run("bpftool", "link", "detach", "pinned", net.router.pins / name)
@@ -188,8 +181,7 @@ def test_losses_have_names(build_net, stream, way, tmp_path):
     net = build_net(start=False, settle=False)
     no_redirects_to(net, net.b)
     with Crowd(net.router.namespace, ["p1", "p2", "p3"] if way == "daemon" else [], tmp_path):
-        net.router.start()
-        net.topology.settle(net.router)
+        net.start()
         wait_for(lambda: port(net, "p2")["sent_by"] == way, f"p2 is sent to by the {way}")
         before = account(net)
         running = stream(net.a, net.b, rate=200000, window=0)  # more than the machine sends

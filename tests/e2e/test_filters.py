@@ -18,8 +18,7 @@ def configure(net, filters, **names):
     for key, name in names.items():
         port, direction = key.split("_")
         config["interfaces"][port]["filter_" + direction] = name
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
 
 
 def passes(net, receiver=None, make=udp4, **fields):
@@ -109,8 +108,7 @@ def test_refused(net):
     configure(net, {"f": [{"action": "drop", "protocol": "udp"}]}, **{f"{net.a.port}_in": "f"})
     config = copy.deepcopy(net.router.config)
     config["filters"] = {"f": [{"action": "drop", "protocol": "gre", "source_port": 1}]}
-    net.router.write(config)
-    refused = net.router.reload(check=False)
+    refused = net.router.apply(config, check=False)
     assert refused.returncode == 1 and "/filters/f/0/source_port" in refused.stderr
     assert not passes(net)
 

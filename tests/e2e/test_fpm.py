@@ -5,7 +5,7 @@ import socket
 import struct
 
 import pytest
-from lib.frr import Bird, Frr
+from lib.frr import Frr
 from lib.packets import arrives, icmp_answer, token, udp4
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
@@ -20,24 +20,13 @@ NET = {"config": {"fpm": FPM}}
 
 
 @pytest.fixture
-def frr(request):
+def frr():
+    """frr(net, …): zebra with these options, connected."""
     running = []
 
     def start(net, **options):
         running.append(Frr(net.topology.router_namespace, **options).start())
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.close()
-
-
-@pytest.fixture
-def bird(request):
-    running = []
-
-    def start(namespace, config):
-        running.append(Bird(namespace, config).start())
+        connected(net)
         return running[-1]
 
     yield start
@@ -70,7 +59,6 @@ def members(net, address):
 @pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
 def test_routes_come_and_go(net, frr, groups):
     zebra = frr(net, groups=groups)
-    connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ipv6 route 2001:db8:bbbb::/48 {net.b.ip6}")
     arrives(net.a, net.b, "203.0.113.5")
     arrives(net.a, net.b, "2001:db8:bbbb::5")
@@ -85,7 +73,6 @@ def test_routes_come_and_go(net, frr, groups):
 @requirement("connected nets of zebra's are the router's own already, and are not taken over a second time")
 def test_connected_nets_are_not_repeated(net, frr):
     frr(net)
-    connected(net)
     wait_for(lambda: shown(net)["counters"]["ignored"] >= 2 * len(net.hosts), "zebra repeats its connected nets")
     assert not routes(net)
 
@@ -94,7 +81,6 @@ def test_connected_nets_are_not_repeated(net, frr):
 @pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
 def test_next_hop_groups(net, frr, groups):
     zebra = frr(net, groups=groups)
-    connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 203.0.113.0/24 {net.c.ip4}")
     wait_for(lambda: members(net, "203.0.113.5") == {net.b.ip4: 1, net.c.ip4: 1}, "two members")
     zebra.configure(f"no ip route 203.0.113.0/24 {net.b.ip4}")
@@ -109,7 +95,6 @@ def test_next_hop_groups(net, frr, groups):
 @pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
 def test_blackhole(net, frr, groups):
     zebra = frr(net, groups=groups)
-    connected(net)
     zebra.configure("ip route 203.0.113.0/24 blackhole")
     wait_for(lambda: "203.0.113.0/24" in routes(net), "the route is there")
     verdict = net.router.json("show", "route", "203.0.113.5")["verdict"]
@@ -121,7 +106,6 @@ def test_blackhole(net, frr, groups):
 @requirement("a route that moves to another next hop loses no packet")
 def test_a_moved_route_loses_nothing(net, frr, stream):
     zebra = frr(net)
-    connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4} 10")
     arrives(net.a, net.b, "203.0.113.5")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
@@ -136,7 +120,6 @@ def test_a_moved_route_loses_nothing(net, frr, stream):
 @requirement("kill -9 of zebra: its routes stay and forward; the next one's full table is taken over without loss, and what it does not repeat goes after stale_hold_s")
 def test_zebra_is_killed_and_comes_back(net, frr, stream):
     first = frr(net)
-    connected(net)
     first.configure(f"ip route 203.0.113.0/24 {net.b.ip4}", f"ip route 198.51.100.0/24 {net.b.ip4}")
     arrives(net.a, net.b, "203.0.113.5")
     running = stream(net.a, net.b, destination="203.0.113.5", rate=5000)
@@ -145,18 +128,15 @@ def test_zebra_is_killed_and_comes_back(net, frr, stream):
     assert set(routes(net)) == {"203.0.113.0/24", "198.51.100.0/24"}
     running.flows_again(500)
     frr(net, config={"staticd": f"ip route 203.0.113.0/24 {net.b.ip4}\n"})
-    connected(net)
     wait_for(lambda: set(routes(net)) == {"203.0.113.0/24"}, "what was not repeated is gone")
     assert shown(net)["stale"] == 0
-    running.flows_again(500)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=500))
 
 
 @requirement("kill -9 of pktpitd: what is pinned goes on; with kernel_routes beside FPM the next one has zebra's routes from its start, and loses nothing")
 def test_pktpitd_is_killed(build_net, frr, stream):
     net = build_net(config={"fpm": FPM, "kernel_routes": {"enabled": True}})
     zebra = frr(net)
-    connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
     arrives(net.a, net.b, "203.0.113.5")
     wait_for(lambda: "203.0.113.0/24" in routes(net), "by FPM")
@@ -166,15 +146,13 @@ def test_pktpitd_is_killed(build_net, frr, stream):
     net.router.start()
     running.flows_again(500)
     wait_for(lambda: "203.0.113.0/24" in routes(net), "zebra has connected and sent it again")
-    running.flows_again(500)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=500))
 
 
 @requirement("the same route by FPM and from the kernel: both are shown, FPM's is used, and the prefix is in the FIB once")
 def test_fpm_before_the_kernel(build_net, frr):
     net = build_net(config={"fpm": FPM, "kernel_routes": {"enabled": True}})
     zebra = frr(net)
-    connected(net)
     zebra.configure(f"ip route 203.0.113.0/24 {net.b.ip4}")
 
     def candidates():
@@ -205,6 +183,15 @@ class Sender:
 
     def close(self):
         self.socket.close()
+
+
+@pytest.fixture
+def sender(net):
+    """Connected to the module's router until the test ends."""
+    sender = Sender(net)
+    yield sender
+    sender.close()
+    disconnected(net)
 
 
 def attribute(kind, value):
@@ -256,11 +243,10 @@ def ifindex(net, host):
 
 
 @requirement("a route by FPM that Pktpit cannot do is the kernel's: its packets are handed to Linux, and not to a shorter prefix")
-def test_only_the_kernel_can_do(net):
+def test_only_the_kernel_can_do(net, sender):
     router = net.topology.router_namespace
     router.sysctl({"net/ipv4/ip_forward": 1})
     router.ip("route", "add", "203.0.113.0/24", "via", net.c.ip4)
-    sender = Sender(net)
     sender.frame(route4(NEWROUTE, "203.0.0.0/16", gateway=net.b.ip4, ifindex=ifindex(net, net.b)),
                  route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), encap=5),
                  route4(NEWROUTE, "203.0.114.0/24", gateway="10.9.9.9", ifindex=4000))
@@ -273,14 +259,11 @@ def test_only_the_kernel_can_do(net):
     assert net.router.log().count("FPM: route 203.0.113.0/24 encapsulates, which Pktpit does not") == 1
     sender.frame(*(route4(DELROUTE, prefix) for prefix in ("203.0.0.0/16", "203.0.113.0/24", "203.0.114.0/24")))
     wait_for(lambda: not routes(net), "removed")
-    sender.close()
-    disconnected(net)
     router.ip("route", "del", "203.0.113.0/24")
 
 
 @requirement("RFC 1191 4: the MTU of a route by FPM is obeyed, and may change")
-def test_mtu_of_a_route(net):
-    sender = Sender(net)
+def test_mtu_of_a_route(net, sender):
     for mtu in (1400, 1300):
         sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b), mtu=mtu))
         wait_for(lambda mtu=mtu: [one for one in net.router.json("show", "routes", "--within", "203.0.113.0/24")["routes"] if one["mtu"] == mtu], f"the MTU {mtu}")
@@ -291,13 +274,10 @@ def test_mtu_of_a_route(net):
         assert error[34:36] == b"\x03\x04" and struct.unpack("!H", error[40:42])[0] == mtu
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
     wait_for(lambda: not routes(net), "removed")
-    sender.close()
-    disconnected(net)
 
 
 @requirement("a next hop that becomes a blackhole, and one again, takes its routes along, whatever their MTU")
-def test_routes_of_several_mtus_follow_their_next_hop(net):
-    sender = Sender(net)
+def test_routes_of_several_mtus_follow_their_next_hop(net, sender):
     index = ifindex(net, net.b)
     prefixes = {"203.0.113.0/24": 1300, "203.0.114.0/24": 1400, "203.0.115.0/24": None}
     sender.frame(next_hop4(7, gateway=net.b.ip4, ifindex=index),
@@ -308,8 +288,6 @@ def test_routes_of_several_mtus_follow_their_next_hop(net):
         wait_for(lambda kind=kind: types() == {prefix: (kind, mtu) for prefix, mtu in prefixes.items()}, f"all are of type {kind}")
     sender.frame(*(route4(DELROUTE, prefix) for prefix in prefixes))
     wait_for(lambda: not routes(net), "removed")
-    sender.close()
-    disconnected(net)
 
 
 @requirement("wrong frames end the connection with what was wrong; routes stay, and the next connection is as good as any")
@@ -348,8 +326,7 @@ def test_a_truncated_frame(net):
 
 
 @requirement("frames of 65,535 bytes, and frames that come byte by byte, are taken whole")
-def test_large_and_slow_frames(net):
-    sender = Sender(net)
+def test_large_and_slow_frames(net, sender):
     gateway, index = net.b.ip4, ifindex(net, net.b)
     one = route4(NEWROUTE, "203.0.113.0/24", gateway=gateway, ifindex=index)
     count = (65535 - 4) // len(one)
@@ -362,13 +339,10 @@ def test_large_and_slow_frames(net):
     wait_for(lambda: "203.0.113.0/24" in routes(net), "the route that came byte by byte")
     sender.frame(*(route4(DELROUTE, f"100.{64 + i // 256}.{i % 256}.0/24") for i in range(count)), route4(DELROUTE, "203.0.113.0/24"))
     wait_for(lambda: total() == 0, "all are gone")
-    sender.close()
-    disconnected(net)
 
 
 @requirement("out of order: a route before its next hops waits for them; a removal of what is not there, and a next hop that changes under its routes, do as they say")
-def test_out_of_order(net):
-    sender = Sender(net)
+def test_out_of_order(net, sender):
     b, c = ifindex(net, net.b), ifindex(net, net.c)
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
     sender.frame(route4(NEWROUTE, "203.0.113.0/24", nexthop_id=9))
@@ -384,8 +358,6 @@ def test_out_of_order(net):
     arrives(net.a, net.c, "203.0.113.5")
     sender.frame(route4(DELROUTE, "203.0.113.0/24"))
     wait_for(lambda: not routes(net), "gone")
-    sender.close()
-    disconnected(net)
 
 
 @requirement("one connection at a time: a second one is refused, and the first goes on")

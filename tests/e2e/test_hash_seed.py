@@ -56,13 +56,11 @@ def test_flows_stay_on_their_path_over_restarts(build_net):
     assert kept.stat().st_mode & 0o777 == 0o600
     seed = kept.read_text()
     net.router.kill()
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     assert paths(net) == before and kept.read_text() == seed
     from lib.namespaces import end
     end(net.router.process)
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     assert paths(net) == before and kept.read_text() == seed
 
 
@@ -102,6 +100,5 @@ def test_configured_seed(build_net):
     assert FLOWS // 8 < moved < FLOWS * 7 // 8
     assert one.router.json("show", "config")["hash_seed"] == 8
     one.router.config["hash_seed"] = 7
-    one.router.write()
-    one.router.reload()
+    one.router.apply()
     assert paths(one) == before

@@ -19,8 +19,7 @@ def errors_about(host, mark):
 
 @requirement("RFC 1812 4.3.2.8, RFC 4443 2.4 f: errors to one destination prefix are limited by a token bucket")
 @pytest.mark.parametrize("make, hops", [(udp4, "ttl"), (udp6, "hlim")])
-def test_rate_limit_per_prefix(net, make, hops):
-    mark = token()
+def test_rate_limit_per_prefix(net, make, hops, mark):
     began = time.monotonic()
     net.a.send(*[make(net.a, net.b, mark, **{hops: 1}, sport=1000 + i) for i in range(100)])
     for _ in range(10):

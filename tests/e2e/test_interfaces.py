@@ -2,7 +2,7 @@
 """Interfaces that go down, vanish, change and come back while the router runs."""
 
 import pytest
-from lib.packets import icmp_answer, token, udp4, udp6, wait_for_crossing
+from lib.packets import both_ways, delivered, icmp_answer, token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import DATAPLANE
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
@@ -32,16 +32,14 @@ def test_port_down_and_up(net):
     assert not net.b.wire.waiting(lambda frame: mark in frame)
     wait_for_crossing(net.a, net.c)
     router_ip(net, "link", "set", "p2", "up")
-    for make in (udp4, udp6):
-        wait_for_crossing(net.a, net.b, make)
-        wait_for_crossing(net.b, net.a, make)
+    both_ways(net.a, net.b)
 
 
 @requirement("the carrier going away takes a port down as well: the other end is unplugged")
 @pytest.mark.kernel_differs("Linux keeps routes over an interface without carrier")
 def test_carrier_lost_and_back(net):
     def state():
-        return next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == "p2")["up"]
+        return net.router.ports()["p2"]["up"]
 
     net.b.namespace.ip("link", "set", "eth0", "down")
     wait_for(lambda: state() is False, "p2 is seen down")
@@ -50,8 +48,7 @@ def test_carrier_lost_and_back(net):
     net.b.namespace.ip("address", "replace", f"{net.b.ip6}/64", "dev", "eth0", "nodad")
     net.b.namespace.ip("-6", "route", "replace", "default", "via", net.b.router_ip6)
     wait_for(lambda: state() is True, "p2 is seen up")
-    for make in (udp4, udp6):
-        wait_for_crossing(net.a, net.b, make)
+    both_ways(net.a, net.b)
 
 
 @requirement("the flows of a path that goes down move to the paths that are left")
@@ -103,9 +100,7 @@ def test_port_mac_change_is_followed(net):
     router_ip(net, "link", "set", "p2", "address", new)
     try:
         def from_new():
-            mark = token()
-            net.a.send(udp4(net.a, net.b, mark))
-            return net.b.receive(mark).src == new
+            return delivered(net.a, net.b).src == new
 
         wait_for(from_new, "frames leave from the new MAC address")
         mark = token()
@@ -152,14 +147,12 @@ def test_port_vanishes_under_load_and_comes_back(net, stream):
     expected = {"xdp": (True, False), "dpdk": (False, False), "model": (False, True)}[DATAPLANE]
 
     def is_shown():
-        [port] = [port for port in net.router.json("show", "ports")["ports"] if port["name"] == "p2"]
+        port = net.router.ports()["p2"]
         return (port["ifindex"] == 0, port["up"]) == expected
 
     wait_for(is_shown, what=f"p2 has gone as it does: {expected}")
     net.b.reconnect()
-    for make in (udp4, udp6):
-        wait_for_crossing(net.a, net.b, make)
-        wait_for_crossing(net.b, net.a, make)
+    both_ways(net.a, net.b)
     assert_nothing_lost(onlooker.finish())
 
 
@@ -169,6 +162,4 @@ def test_port_flaps(net):
     for _ in range(10):
         router_ip(net, "link", "del", net.c.wire_port)
         net.c.reconnect()
-    for make in (udp4, udp6):
-        wait_for_crossing(net.a, net.c, make)
-        wait_for_crossing(net.c, net.a, make)
+    both_ways(net.a, net.c)

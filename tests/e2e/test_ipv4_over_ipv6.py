@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from lib.packets import arrives, checksum, goes_to, icmp_answer, ipv4_header, token, udp4
+from lib.packets import arrives, checksum, delivered, goes_to, icmp_answer, ipv4_header, token, udp4
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -36,9 +36,7 @@ def in_kernel(net, prefix):
 
 def crosses(net, destination, host, gateway_mac):
     """The frame that leaves: to the neighbour's MAC address, IPv4, one hop further."""
-    mark = token()
-    net.a.send(udp4(net.a, host, mark, dst=destination, ttl=64))
-    frame = bytes(host.receive(mark))
+    frame = bytes(delivered(net.a, host, dst=destination, ttl=64))
     assert frame[:6].hex(":") == gateway_mac and frame[6:12].hex(":") == host.router_mac
     assert frame[12:14] == b"\x08\x00"
     header = ipv4_header(frame)
@@ -113,8 +111,7 @@ def test_link_without_ipv4(build_net):
 @requirement("an IPv6 prefix over an IPv4 gateway is refused with its place, and all stays as it was")
 def test_ipv6_over_ipv4_is_refused(net):
     config = {**net.router.config, "routes": [*net.router.config["routes"], {"prefix": "2001:db8:ccc::/48", "via": net.b.ip4}]}
-    net.router.write(config)
-    done = net.router.reload(check=False)
+    done = net.router.apply(config, check=False)
     net.router.write()
     assert done.returncode == 1
     assert f"gateway \"{net.b.ip4}\" is IPv4, but prefix 2001:db8:ccc::/48 is IPv6" in done.stdout + done.stderr

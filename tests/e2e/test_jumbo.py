@@ -27,8 +27,7 @@ def test_jumbo_frames_cross(net, make, header, size):
 
 
 @requirement("RFC 1191, 8201: from a jumbo link to an ordinary one: too big, with the ordinary MTU")
-def test_jumbo_frame_to_an_ordinary_link(net):
-    mark = token()
+def test_jumbo_frame_to_an_ordinary_link(net, mark):
     net.a.send(udp4(net.a, net.c, mark + bytes(8000), flags="DF"))
     error = bytes(icmp_answer(net.a, mark))
     assert (error[34], error[35], error[40:42]) == (3, 4, (1500).to_bytes(2, "big"))

@@ -173,8 +173,7 @@ def test_reload_of_kernel_routes_beside_a_route(net, by):
         arrives(net.a, net.c, f"203.0.{120 + turn}.5")
     for turn in range(3):
         ip_route(net, "del", f"203.0.{120 + turn}.0/24", "via", net.c.ip4)
-    router.write(config)
-    router.reload()
+    router.apply(config)
 
 
 def waits_for_an_answer(pid):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lib.namespaces import end, run
-from lib.packets import counted, token, udp4, udp6, wait_for_crossing
+from lib.packets import both_ways, counted, delivered, token, udp4, udp6
 from lib.pktpit_router import DAEMON, TOOL, PktpitRouter, inline_only
 from lib.stream import assert_nothing_lost
 
@@ -20,9 +20,7 @@ pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
 
 
 def crosses(net, make=udp4):
-    mark = token()
-    net.a.send(make(net.a, net.b, mark))
-    return net.b.receive(mark)
+    return delivered(net.a, net.b, make)
 
 
 def has_xdp(net, port="p1"):
@@ -40,8 +38,7 @@ def test_kill_9_and_restart_lose_nothing(build_net, stream, family):
     net.router.kill()
     running.flows_again(5000)
     net.router.start()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
     assert net.router.counters()["forwarded"] >= before + 10000, "counters outlive the daemon"
 
 
@@ -68,9 +65,7 @@ def test_restart_reconciles_with_a_changed_configuration(build_net, stream):
     config["routes"].append({"prefix": "203.0.114.0/24", "via": "10.3.0.2"})
     net.router.write(config)
     net.router.start()
-    mark = token()
-    net.a.send(udp4(net.a, net.c, mark, dst="203.0.114.5"))
-    net.c.receive(mark)
+    delivered(net.a, net.c, dst="203.0.114.5")
     assert net.router.json("lookup", "203.0.113.5")["results"][0]["prefix"] is None
     assert_nothing_lost(running.finish())
 
@@ -84,9 +79,7 @@ def test_unknown_neighbours_work_again_after_a_restart(build_net):
     net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.99"))  # nobody there to resolve it
     net.router.start()
     net.b.namespace.ip("address", "add", "10.2.0.98/24", "dev", "eth0")
-    mark = token()
-    net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.98"))
-    assert net.b.receive(mark).dst == net.b.mac
+    assert delivered(net.a, net.b, dst="10.2.0.98").dst == net.b.mac
 
 
 @requirement("SIGTERM: a clean stop leaves no program, no pin and no socket behind")
@@ -113,8 +106,7 @@ def test_detach_leaves_the_data_path_running(build_net, stream, option, how):
     assert has_xdp(net) and net.router.pins.exists()
     running.flows_again(2000)
     net.router.start()
-    running.flows_again(2000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=2000))
     assert end(net.router.process, signal.SIGTERM) == 0
     assert not has_xdp(net)
 
@@ -236,13 +228,10 @@ def test_generic_mode_where_native_is_refused(build_net):
     net.router.config["interfaces"]["p2"]["generic_vlan"] = "accept"
     net.router.write()
     net.router.start()
-    modes = {port["name"]: port["mode"] for port in net.router.json("show", "ports")["ports"]}
-    assert modes["p2"] == "generic"
+    assert net.router.ports()["p2"]["mode"] == "generic"
     assert "generic" in net.router.log()
-    for make in (udp4, udp6):
-        wait_for_crossing(net.a, net.b, make)
-        wait_for_crossing(net.b, net.a, make)
-        wait_for_crossing(net.a, net.c, make)
+    both_ways(net.a, net.b)
+    both_ways(net.a, net.c)
 
 
 @requirement("where native is demanded and refused, the start fails in words")

@@ -2,7 +2,7 @@
 """Tables that are full: the route is refused and named, and everything else goes on."""
 
 import pytest
-from lib.packets import token, udp4
+from lib.packets import delivered, token, udp4
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -11,9 +11,7 @@ NET = {"config": {"fib": {"table_memory_mib": 1, "next_hop_groups": 16, "adjacen
 
 
 def crosses(net):
-    mark = token()
-    net.a.send(udp4(net.a, net.b, mark))
-    return net.b.receive(mark)
+    return delivered(net.a, net.b)
 
 
 @requirement("a full FIB refuses the route by its prefix; what is in it stays and works; room can be made again")
@@ -25,8 +23,7 @@ def test_fib_full(net, prefixes, via):
     if ":" not in via:
         # A host route alone in its /16 takes a KiB: the FIB is nearly full of them before the first is typed.
         net.router.config["routes"] += [{"prefix": f"{30 + i // 256}.{i % 256}.1.1/32", "via": via} for i in range(700)]
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
     added, refused = [], None
     for prefix in prefixes:
         done = net.router.route("add", prefix, "via", via, check=False)
@@ -75,6 +72,4 @@ def test_adjacencies_full(build_net):
     wait_for(are_full, what="all adjacencies are taken")
     assert crosses(net)
     for address in addresses:
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark, dst=address))
-        net.b.receive(mark)
+        delivered(net.a, net.b, dst=address)

@@ -2,7 +2,7 @@
 """The router's own addresses: its kernel stack answers for them, untouched by what forwards."""
 
 import pytest
-from lib.packets import IP, UDP, counted, icmp_answer, token
+from lib.packets import IP, UDP, counted, icmp_answer
 from lib.tcp import assert_transfer, connect, serve_once
 from scapy.layers.inet import ICMP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6
@@ -116,8 +116,7 @@ def test_fragmented_ping_to_the_router(net, which, port):
 
 
 @requirement("RFC 1122 3.2.2.1: UDP to the router where nobody listens: port unreachable from its stack")
-def test_port_unreachable_from_the_router(net):
-    mark = token()
+def test_port_unreachable_from_the_router(net, mark):
     net.a.send(IP(src=net.a.ip4, dst=net.a.router_ip4) / UDP(sport=4000, dport=9) / Raw(mark))
     error = icmp_answer(net.a, mark)
     assert (error[ICMP].type, error[ICMP].code, error[IP].src) == (3, 3, net.a.router_ip4)

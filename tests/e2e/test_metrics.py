@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from lib.asking import ask
 from lib.namespaces import end, run
-from lib.packets import token, udp4
+from lib.packets import delivered, token, udp4
 from lib.pktpit_router import ROOT
 from lib.stream import assert_nothing_lost
 from lib.summing import Job, address_of, give_addresses, group
@@ -35,13 +35,7 @@ def with_everything(topology):
             "aggregation": {"groups": {"job1": group(give_addresses(topology, 1))}}}
 
 
-@pytest.fixture(scope="module")
-def net(request, tmp_path_factory):
-    from conftest import open_net
-
-    net = open_net(request, tmp_path_factory.mktemp("router"), configure=with_everything)
-    yield net
-    net.close()
+NET = {"configure": with_everything}
 
 
 def scrape(net, **headers):
@@ -74,9 +68,7 @@ def test_promtool_finds_nothing(net):
 def test_the_numbers_are_the_daemons(net):
     before = samples(scrape(net).text)
     for _ in range(10):
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark))
-        net.b.receive(mark)
+        delivered(net.a, net.b)
     net.a.send(udp4(net.a, net.b, token(), dst="192.88.99.1"))  # no route
     port = net.a.port
 
@@ -127,9 +119,7 @@ def test_sums_are_counted(net):
 @requirement("latencies of workers are histograms: buckets grow, the last is all, and so is the count")
 def test_latencies_are_histograms(net):
     for _ in range(20):
-        mark = token()
-        net.b.send(udp4(net.b, net.a, mark))  # by the split port
-        net.a.receive(mark)
+        delivered(net.b, net.a)  # by the split port
     port = net.b.port
 
     def told():
@@ -300,8 +290,7 @@ def test_prometheus_alerts(net, prometheus):
         wait_for(healthy, f"all are evaluated, and none is active: {rules()}", interval=0.2)
     namespace = net.c.namespace
     namespace.ip("link", "set", "eth0", "down")
-    net.router.write({**net.router.config, "routes": "none"})
-    assert net.router.reload(check=False).returncode == 1
+    assert net.router.apply({**net.router.config, "routes": "none"}, check=False).returncode == 1
 
     def all_active():
         net.a.send(*[udp4(net.a, net.b, dst="203.0.113.1")] * 20)
@@ -311,8 +300,7 @@ def test_prometheus_alerts(net, prometheus):
         wait_for(all_active, "the alerts are active", interval=0.2)
     finally:
         namespace.ip("link", "set", "eth0", "up")
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
     with zebra():
         wait_for(lambda: not active() & {"PktpitPortDown", "PktpitReloadRefused", "PktpitFpmDisconnected"}, "they are no longer active", interval=0.2)
 
@@ -365,15 +353,13 @@ def test_who_may_ask(build_net):
     ask_from_a = lambda **more: request(net.a.namespace, net.a.router_ip4, PORT, "/metrics", **more)  # noqa: E731
     assert ask_from_a().status == 403
     net.router.config["metrics"] = {"listen": f"0.0.0.0:{PORT}", "from": [f"{net.a.ip4}/32"], "hosts": ["router.example.net"]}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for(lambda: ask_from_a().status == 200, "a may ask")
     assert ask_from_a(Host="Router.example.net:9100").status == 200
     assert ask_from_a(Host="other.example.net").status == 421
     assert request(net.b.namespace, net.b.router_ip4, PORT, "/metrics").status == 403
     del net.router.config["metrics"]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
 
     def closed():
         try:
@@ -392,8 +378,7 @@ def test_a_port_that_is_taken(build_net):
         taken = socket.create_server(("127.0.0.1", PORT))
     with taken:
         net.router.config.update(METRICS)
-        net.router.write()
-        refused = net.router.reload(check=False)
+        refused = net.router.apply(check=False)
         assert refused.returncode != 0 and "/metrics/listen" in refused.stderr and "ss -lntp" in refused.stderr, refused.stderr
         dry = net.router.reload("--dry-run", check=False)
         assert dry.returncode != 0 and "/metrics/listen" in dry.stderr

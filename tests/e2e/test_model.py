@@ -174,8 +174,7 @@ def test_ports_come_and_go(build_net):
     less = {**whole, "interfaces": {name: port for name, port in whole["interfaces"].items() if name != "p3"},
             "routes": [route for route in whole["routes"] if "10.3.0.2" not in str(route) and "db8:3::2" not in str(route)]}
     for config, there in ((less, {"p1", "p2"}), (whole, {"p1", "p2", "p3"})):
-        net.router.write(on_model(config, net.topology))
-        net.router.reload()
+        net.router.apply(on_model(config, net.topology))
         assert {port["name"] for port in net.router.json("show", "ports")["ports"]} == there
         wait_for_crossing(net.a, net.b)
     wait_for_crossing(net.a, net.c)

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 from lib.namespaces import run
-from lib.packets import token, udp4
+from lib.packets import delivered
 from lib.pktpit_router import FORWARDING, TOOL
 from lib.tcp import assert_transfer, connect, serve_once
 from lib.waiting import wait_for
@@ -45,8 +45,7 @@ def translated(net):
     config = copy.deepcopy(net.router.config)
     config["filters"] = {"nat": [{"action": "to_kernel", "source": inside, "destination": f"10.{net.b.number}.0.0/24"}]}
     config["interfaces"][net.a.port]["filter_in"] = "nat"
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
     yield
     router.run("nft", "flush", "ruleset")
     net.router.write()
@@ -68,9 +67,7 @@ def test_masquerade(net):
     assert after["host_filter"] - before.get("host_filter", 0) >= 10
     # Beside it, on the fast path, with its own source.
     forwarded = net.router.counters()["forwarded"]
-    mark = token()
-    net.a.send(udp4(net.a, net.b, mark))
-    assert net.b.receive(mark)["IP"].src == net.a.behind4
+    assert delivered(net.a, net.b)["IP"].src == net.a.behind4
     assert net.router.counters()["forwarded"] > forwarded
 
 
@@ -81,8 +78,7 @@ def test_stateful(net):
                          "in": [{"action": "to_kernel", "destination": f"10.{net.a.number}.0.0/24"}]}
     config["interfaces"][net.a.port]["filter_in"] = "nat"
     config["interfaces"][net.b.port]["filter_in"] = "in"
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
     nft = net.router.namespace.run
     nft("nft", "add rule ip guard forward counter")  # what comes to the policy
 

@@ -5,7 +5,7 @@ import contextlib
 import json
 
 import pytest
-from lib.packets import icmp_answer, token, udp4, udp6, wait_for_crossing
+from lib.packets import delivered, icmp_answer, token, udp4, udp6, wait_for_crossing
 from lib.waiting import wait_for
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6NDOptDstLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
@@ -106,9 +106,7 @@ def test_queue_for_an_unknown_neighbour_is_bounded(net):
 @pytest.mark.parametrize("make, destination", [(udp4, "198.51.100.9"), (udp4, "10.2.0.77"),
                                                (udp6, "2001:db8:e1::9"), (udp6, "2001:db8:2::77")])
 def test_static_neighbour(net, make, destination):
-    mark = token()
-    net.a.send(make(net.a, net.b, mark, dst=destination))
-    assert net.b.receive(mark).dst == STATIC_MAC
+    assert delivered(net.a, net.b, make, dst=destination).dst == STATIC_MAC
     assert not net.b.wire.waiting(is_arp_for("10.2.0.77")) + net.b.wire.waiting(is_solicitation_for(0x77))
 
 
@@ -126,9 +124,7 @@ def test_changed_mac_address_is_followed(net):
 
     def uses_second():
         net.b.wire.send(arp_reply(net, address, second))
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark, dst=address))
-        return net.b.receive(mark).dst == second
+        return delivered(net.a, net.b, dst=address).dst == second
 
     wait_for(uses_second, "frames go to the new MAC address")
 
@@ -152,9 +148,7 @@ def test_deleted_neighbour_is_resolved_anew(net):
     wait_for_crossing(net.a, net.b)
     net.topology.router_namespace.ip("neigh", "flush", "dev", "p2")
     for _ in range(5):
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark))
-        assert net.b.receive(mark).dst == net.b.mac
+        assert delivered(net.a, net.b).dst == net.b.mac
 
 
 @requirement("RFC 4861 7.3: a neighbour in use is verified in time, so that a long stream does not stop")
@@ -170,8 +164,7 @@ def test_neighbour_stays_valid_under_a_stream(net, stream):
     table.ip("neigh", "replace", net.b.ip4, "lladdr", net.b.mac, "dev", "p2", "nud", "stale")
     for state in ("DELAY", "REACHABLE"):  # what nobody verifies stays STALE
         wait_for(lambda: state in table.ip("neigh", "show", net.b.ip4, "dev", "p2").stdout, f"the kernel's entry becomes {state}")
-    running.flows_again()
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=2000))
 
 
 GROUPS = ("01:00:5e:00:00:05", "ff:ff:ff:ff:ff:ff")
@@ -221,9 +214,7 @@ def test_known_neighbour_is_kept_when_a_group_mac_is_claimed(net, make):
     wait_for(lambda: f"{address} claims the group MAC address" in net.router.log(), "a warning in the log")
     for _ in range(20):
         net.b.wire.send(claim(net, address, GROUPS[1]))
-        mark = token()
-        net.a.send(make(net.a, net.b, mark))
-        assert net.b.receive(mark).dst == net.b.mac
+        assert delivered(net.a, net.b, make).dst == net.b.mac
 
 
 def kernel_entries(net):
@@ -269,8 +260,7 @@ def test_icmp_redirects_are_not_believed(build_net):
 
     before = switches()
     assert "1" in before, "nothing to turn"
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     assert switches() == ["0", "0", "0"]
     router.ip("route", "add", "192.0.2.0/24", "via", net.b.ip4)
     asked = IP(src=net.b.router_ip4, dst="192.0.2.50") / ICMP(type=8)
@@ -299,8 +289,7 @@ def test_the_switch_of_all_ports_goes_last(build_net, first):
     left = ["p1", "p2", "p3"]
     for gone in [first, next(name for name in left if name != first)]:
         del net.router.config["interfaces"][gone]
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
         assert believed() == "0"
         net.router.kill()
         net.router.start()

@@ -91,8 +91,7 @@ def test_start_refused_for_a_busy_port_leaves_the_data_path(build_net, stream, t
         running.flows_again(5000)
         assert end(other.process) == 0
         net.router.start()
-        running.flows_again(5000)
-        assert_nothing_lost(running.finish())
+        assert_nothing_lost(running.finish(after=5000))
         assert programs(net)[0] != before[0], "the next start succeeds, and takes over"
     finally:
         other.stop()
@@ -112,8 +111,7 @@ def test_start_refused_for_its_socket_leaves_the_data_path(build_net, stream):
     running.flows_again(5000)
     net.router.socket.unlink()
     net.router.start()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 @requirement("a start refused after its programs were swapped (the maps cannot be pinned): every port has its former program "
@@ -163,8 +161,7 @@ def test_half_made_pin_is_adopted(build_net, stream, what):
     assert not list(net.router.pins.glob("*_incoming"))
     assert net.router.log().count("took over the running port stage") == 3
     assert "none is adopted" not in net.router.log()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
     assert end(net.router.process) == 0 and not net.router.pins.exists()
 
 
@@ -185,8 +182,7 @@ def test_daemon_that_ends_by_a_bug_leaves_the_data_path(build_net, stream):
     assert programs(net) == before
     running.flows_again(5000)
     net.router.start()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 # --- locks and folders that are others'
@@ -215,8 +211,7 @@ def test_foreign_lock_is_not_waited_for(build_net, stream, tmp_path):
     finally:
         os.close(folder)
     net.router.start()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 def stopped_while_it_starts(net):
@@ -253,8 +248,7 @@ def test_sigterm_during_a_restart(build_net, stream):
     assert programs(net) == before
     running.flows_again(5000)
     net.router.start()
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 @requirement("a pin folder that another user made, or that others may write to, is refused; the daemon's own is 0700")
@@ -295,8 +289,7 @@ def test_port_that_moved_away_is_forgotten(build_net, stream):
         assert "moved to another network namespace" in net.router.log()
         assert not (net.router.pins / f"port_{index}").exists()
         wait_for(lambda: program(elsewhere, "p3") is None, "its port stage is gone")
-        running.flows_again(5000)
-        assert_nothing_lost(running.finish())
+        assert_nothing_lost(running.finish(after=5000))
     finally:
         elsewhere.delete()
 
@@ -315,8 +308,7 @@ def test_data_path_of_another_namespace_is_refused(build_net, stream):
         assert "in another network namespace" in refused(net)
         net.router.namespace = home
         net.router.start()
-        running.flows_again(5000)
-        assert_nothing_lost(running.finish())
+        assert_nothing_lost(running.finish(after=5000))
     finally:
         elsewhere.delete()
 
@@ -405,8 +397,7 @@ def test_detach_asks_where_packets_flow(build_net, stream):
     assert done.returncode == 1 and "packets still flow" in done.stderr
     assert asked(net, b"n\n") == 1
     assert all(programs(net))
-    running.flows_again(1000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=1000))
 
     running = stream(net.a, net.b)
     assert asked(net, b"y\n") == 0

@@ -126,8 +126,7 @@ def test_ipv6_fragments_of_one_datagram_take_one_path(net):
 
 
 @requirement("a group forwards as a single next hop does: TTL, checksum and MAC addresses")
-def test_group_forwards_as_a_single_next_hop(net):
-    mark = token()
+def test_group_forwards_as_a_single_next_hop(net, mark):
     net.a.send(udp4(net.a, net.b, mark, dst=EQUAL4), udp6(net.a, net.b, mark, dst=EQUAL6))
     got = []
     while len(got) < 2:

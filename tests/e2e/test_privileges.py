@@ -91,11 +91,8 @@ def unprivileged(build_net):
 def test_root_gives_up_what_it_does_not_need(build_net, forwarding):
     net = build_net(start=False)
     if DATAPLANE == "xdp":
-        for settings in net.router.config["interfaces"].values():
-            settings["forwarding"] = forwarding
-        net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+        net.router.set_forwarding(forwarding)
+    net.start()
     assert_has_given_up(net.router, 0)
     assert_nothing_was_refused(net.router)
 
@@ -107,9 +104,7 @@ def test_the_daemon_becomes_the_user(build_net, how):
     net.router.move_into_the_open(USER if how == "option" else None)
     if how == "configuration":
         net.router.config["user"] = USER
-        net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     assert_has_given_up(net.router, ACCOUNT.pw_uid)
     assert net.router.run_folder.stat().st_uid == ACCOUNT.pw_uid
     if DATAPLANE == "xdp":
@@ -155,21 +150,16 @@ def test_reload_as_an_unprivileged_user(unprivileged):
     without = copy.deepcopy(config)
     without["routes"] = [route for route in config["routes"] if ".3." not in route["prefix"] and ":3:" not in route["prefix"]]
     del without["interfaces"]["p3"]
-    net.router.write(without)
-    net.router.reload()
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(without)
+    net.router.apply(config)
     wait_for_crossing(net.a, net.c)
     config["interfaces"]["p2"]["mtu"] = 1400
-    net.router.write(config)
-    net.router.reload()
-    mtu = next(port["mtu"] for port in net.router.json("show", "ports")["ports"] if port["name"] == "p2")
-    assert mtu == 1400
+    net.router.apply(config)
+    assert net.router.ports()["p2"]["mtu"] == 1400
     mark = token()
     net.a.send(udp4(net.a, net.b, mark + bytes(1440), flags="DF"))
     assert icmp_answer(net.a, mark).getlayer("ICMP").code == 4
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
 
 
 @requirement("as an unprivileged user, switches below /proc/sys/net are set, and put back at the end")
@@ -190,11 +180,9 @@ def test_vlans_as_an_unprivileged_user(unprivileged):
     net = unprivileged()
     config = copy.deepcopy(net.router.config)
     config["interfaces"]["office"] = {"parent": "p1", "vlan": [100], "addresses": ["192.0.2.1/25"], "mtu": 1400}
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
     assert "192.0.2.1/25" in str(net.router.json("show", "ports"))
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     assert "192.0.2.1/25" not in str(net.router.json("show", "ports"))
 
 
@@ -216,8 +204,7 @@ def test_trace_and_capture_as_an_unprivileged_user(unprivileged, tmp_path):
 def test_restart_as_an_unprivileged_user(build_net, stream, first):
     net = build_net(start=False)
     net.router.move_into_the_open(first)
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
     running = stream(net.a, net.b, rate=20000)
     net.router.kill()
     running.flows_again(3000)

@@ -36,8 +36,7 @@ def configure(net, host=None, interfaces=None, routes=(), **settings):
         config.update(settings)
     config["interfaces"].update(interfaces or {})
     config["routes"] = config["routes"] + list(routes)
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
 
 
 @contextlib.contextmanager
@@ -204,8 +203,7 @@ def test_refused(net, settings, place):
     configure(net, net.a, rpf="strict")
     config = copy.deepcopy(net.router.config)
     config["interfaces"][net.a.port].update(settings)
-    net.router.write(config)
-    refused = net.router.reload(check=False)
+    refused = net.router.apply(config, check=False)
     assert refused.returncode == 1 and f"/interfaces/{net.a.port}/{place}" in refused.stderr
     assert not passes(net, src=net.c.behind4)
 

@@ -112,17 +112,14 @@ def test_default_route_resolves_only_where_allowed(net):
     more = [{"prefix": "0.0.0.0/0", "via": net.c.ip4}, {"prefix": "203.0.113.0/24", "next_hops": [{"via": "10.253.0.1"}]}]
     config = {**net.router.config, "routes": net.router.config["routes"] + more}
     try:
-        net.router.write(config)
-        net.router.reload()
+        net.router.apply(config)
         hop = next_hop_of_route(net, "203.0.113.0/24")
         assert (hop["state"], "default route" in hop["reason"]) == ("inactive", True)
-        net.router.write({**config, "routing": {"resolve_via_default": True}})
-        net.router.reload()
+        net.router.apply({**config, "routing": {"resolve_via_default": True}})
         assert next_hop_of_route(net, "203.0.113.0/24")["recursive"]["over"] == "0.0.0.0/0"
         assert goes_to(net, "203.0.113.5") == "c"
     finally:
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
 
 
 def counted(net, prefix):
@@ -152,18 +149,15 @@ def test_counts_survive_a_reload(net):
     route = next(route for route in routes if route["prefix"] == "198.51.100.0/24")
     try:
         route["via"] = net.c.ip4
-        net.router.write({**net.router.config, "routes": routes})
-        net.router.reload()
+        net.router.apply({**net.router.config, "routes": routes})
         assert counted(net, "198.51.100.0/24") == before
         assert goes_to(net, "198.51.100.9") == "c"
         assert counted(net, "198.51.100.0/24")[0] == before[0] + 1
         route["counters"] = False
-        net.router.write({**net.router.config, "routes": routes})
-        net.router.reload()
+        net.router.apply({**net.router.config, "routes": routes})
         assert counted(net, "198.51.100.0/24") is None
     finally:
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
     assert counted(net, "198.51.100.0/24") == (0, 0), "a new counter begins at 0"
 
 

@@ -36,12 +36,10 @@ def test_good_file_is_applied_without_loss(net, stream):
     running = stream(net.a, net.b)
     before = generation(net)
     for via in (net.b.ip4, net.c.ip4, net.b.ip4):
-        net.router.write(changed(net, lambda config: config["routes"].append({"prefix": "203.0.113.0/24", "via": via})))
-        net.router.reload()
+        net.router.apply(changed(net, lambda config: config["routes"].append({"prefix": "203.0.113.0/24", "via": via})))
         assert goes_to(net, "203.0.113.5") == ("b" if via == net.b.ip4 else "c")
         running.flows_again(2000)
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     assert goes_to(net, "203.0.113.5") is None
     assert generation(net) == before + 4
     assert_nothing_lost(running.finish())
@@ -140,11 +138,9 @@ def test_interface_removed_and_added(net):
         del config["interfaces"]["p3"]
         config["routes"] = [route for route in config["routes"] if "198.18.3" not in route["prefix"] and "db8:3" not in route["prefix"]]
 
-    net.router.write(changed(net, without_p3))
-    net.router.reload()
+    net.router.apply(changed(net, without_p3))
     assert (goes_to(net, net.c.behind4), goes_to(net, net.b.behind4)) == (None, "b")
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for_crossing(net.a, net.c)
 
 
@@ -154,8 +150,7 @@ def test_routes_file(net, tmp_path):
     table.write_text("".join(f"100.{64 + i // 256}.{i % 256}.0/24 {i % 2 + 1}\n" for i in range(4096)) + "2001:db8:cccc::/48 1\n")
     files = [{"path": str(table), "next_hops": {"1": net.b.ip4, "2": [{"via": net.c.ip4}], "3": net.b.ip6}}]
     table.write_text(table.read_text().replace("2001:db8:cccc::/48 1", "2001:db8:cccc::/48 3"))
-    net.router.write(changed(net, lambda config: config.update(routes_files=files)))
-    net.router.reload()
+    net.router.apply(changed(net, lambda config: config.update(routes_files=files)))
     assert [goes_to(net, to) for to in ("100.64.0.1", "100.64.1.1", "100.79.255.1")] == ["b", "c", "c"]
     assert net.router.json("lookup", "2001:db8:cccc::1")["results"][0]["next_hops"][0]["via"] == net.b.ip6
     table.write_text(table.read_text() + "100.128.0.0/40 1\n")

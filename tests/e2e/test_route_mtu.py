@@ -177,8 +177,7 @@ def test_kernel_changes_it(routes):
 @requirement("an MTU that no link of IPv6 may have is refused with its place")
 def test_refused(net):
     config = {**net.router.config, "routes": [*net.router.config["routes"], {"prefix": "2001:db8:ddd::/48", "via": net.c.ip6, "mtu": 1279}]}
-    net.router.write(config)
-    done = net.router.reload(check=False)
+    done = net.router.apply(config, check=False)
     net.router.write()
     assert done.returncode == 1 and f"/routes/{len(config['routes']) - 1}/mtu" in done.stdout + done.stderr
     assert net.router.cli("route", "add", "2001:db8:ddd::/48", "via", net.c.ip6, "mtu", "1279", check=False).returncode == 1

@@ -138,13 +138,11 @@ def test_install_can_be_turned_off(build_net):
     net = build_net(config={"kernel_routes": {"install": False}}, settle=False)
     assert not ours(net)
     net.router.config["kernel_routes"] = {"install": True, "table": 100}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for_route(net, "198.18.2.0/24", net.b.ip4, table="100")
     assert not ours(net)
     net.router.config["kernel_routes"] = {"install": False}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for(lambda: not ours(net, table="100"), "none is left")
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 from lib.namespaces import CommandFailed
-from lib.packets import fence, goes_to, icmp_answer, token, udp4, udp6, wait_for_crossing
+from lib.packets import delivered, fence, goes_to, icmp_answer, token, udp4, udp6, wait_for_crossing
 from lib.stream import assert_nothing_lost
 
 requirement = pytest.mark.requirement
@@ -134,8 +134,7 @@ def test_default_route_can_be_withdrawn(net):
         net.router.route("del", "0.0.0.0/0")
     else:
         config = {**net.router.config, "routes": [route for route in net.router.config["routes"] if route["prefix"] != "0.0.0.0/0"]}
-        net.router.write(config)
-        net.router.reload()
+        net.router.apply(config)
     mark = token()
     net.a.send(udp4(net.a, net.b, mark, src="198.18.1.99", dst="8.8.8.8"))
     error = bytes(icmp_answer(net.a, mark))
@@ -143,17 +142,14 @@ def test_default_route_can_be_withdrawn(net):
     if net.router.name == "kernel":
         net.router.route("add", "0.0.0.0/0", "via", net.b.ip4)
     else:
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
     assert goes_to(net, "8.8.8.8") == "b"
 
 
 @requirement("a connected net is routed by itself, and loses to nothing")
 def test_connected_net_is_reachable(net):
     for make, destination in ((udp4, net.b.ip4), (udp6, net.b.ip6)):
-        mark = token()
-        net.a.send(make(net.a, net.b, mark, dst=destination))
-        assert net.b.receive(mark).dst == net.b.mac
+        assert delivered(net.a, net.b, make, dst=destination).dst == net.b.mac
 
 
 @requirement("RFC 4291 2.5.3, 2.7.1: no default route leads to where no router may forward")

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 from lib.namespaces import run
-from lib.packets import token, udp4, udp6
+from lib.packets import delivered, token, udp4, udp6
 from lib.waiting import wait_for
 from lib.wire import SO_RCVBUFFORCE
 from scapy.layers.inet import IP, UDP
@@ -91,8 +91,7 @@ def configure(net, collectors, sample=1, port=None, **settings):
     config = copy.deepcopy(net.router.config)
     config["interfaces"][port or net.a.port]["sample"] = sample
     config["sflow"] = {"collectors": collectors, "agent": AGENT, **settings}
-    net.router.write(config)
-    net.router.reload()
+    net.router.apply(config)
 
 
 def ifindex(net, host):
@@ -201,9 +200,7 @@ def test_collectors_that_are_gone(net, collector, tmp_path):
     before = net.router.json("show", "counters")["sflow"]["not_sent"]
 
     def is_seen():
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark))
-        net.b.receive(mark)
+        delivered(net.a, net.b)
         collector.take()
         return net.router.json("show", "counters")["sflow"]["not_sent"] > before
 
@@ -236,7 +233,6 @@ def test_off(net, collector):
 def test_refused(net, change, place):
     config = copy.deepcopy(net.router.config)
     change(config, net.a.port)
-    net.router.write(config)
-    refused = net.router.reload(check=False)
+    refused = net.router.apply(config, check=False)
     assert refused.returncode != 0 and place in refused.stdout + refused.stderr
     net.router.write()

@@ -59,9 +59,7 @@ def test_no_slot_is_lost(build_net):
     net = build_net(start=False, queues=2, config={"workers": {"count": 2}})
     for host in net.hosts:
         net.router.config["interfaces"][host.port]["forwarding"] = "split"
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net.start()
 
     def frames(sender, *receivers):
         return [sender.frame(udp4(sender, receiver, token() + bytes(20))).hex() for receiver in receivers]

@@ -5,7 +5,7 @@ import copy
 import time
 
 import pytest
-from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.packets import both_ways, delivered, token, udp4, udp6, wait_for_crossing
 from lib.stream import assert_none_lost, assert_nothing_lost
 
 requirement = pytest.mark.requirement
@@ -15,17 +15,14 @@ pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.m
 def start(build_net, config=None, mtus=None, **forwarding):
     """A router whose ports forward as said, by their names; the others inline."""
     net = build_net(start=False, config=config, mtus=mtus)
-    for name, interface in net.router.config["interfaces"].items():
-        if "parent" not in interface:
-            interface["forwarding"] = forwarding.get(name, "inline")
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    for name in net.router.config["interfaces"]:
+        net.router.set_forwarding(forwarding.get(name, "inline"), name)
+    net.start()
     return net
 
 
 def forwarding_of(net):
-    return {port["name"]: port["forwarding"] for port in net.router.json("show", "ports")["ports"]}
+    return {name: port["forwarding"] for name, port in net.router.ports().items()}
 
 
 @requirement("each port has its own way: split and inline ports forward to each other, both families, all sizes")
@@ -36,9 +33,7 @@ def test_split_beside_inline(build_net):
         for sender, receiver in ((net.a, net.b), (net.b, net.a)):
             wait_for_crossing(sender, receiver, make)
             for size in (0, 1, 60, 86, 87, 500, 1400):
-                mark = token() + bytes(size)
-                sender.send(make(sender, receiver, mark))
-                assert receiver.receive(mark).dst == receiver.mac
+                assert delivered(sender, receiver, make, bytes(size)).dst == receiver.mac
 
 
 @requirement("split loses nothing under a load that it can carry, and keeps the order of a flow")
@@ -46,8 +41,7 @@ def test_split_beside_inline(build_net):
 def test_split_stream(build_net, stream, family):
     net = start(build_net, p1="split", p2="split")
     running = stream(net.a, net.b, family=family, rate=20000)
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
     ports = net.router.json("show", "counters")["ports"]
     assert ports["p1"]["verdicts"]["forwarded"] >= 5000
     assert ports["p2"]["tx_packets"] >= 5000
@@ -62,19 +56,16 @@ def test_split_stream(build_net, stream, family):
 def test_reload_changes_who_decides(build_net):
     net = start(build_net)
     for wanted in ("split", "inline", "split"):
-        net.router.config["interfaces"]["p1"]["forwarding"] = wanted
-        net.router.write()
-        net.router.reload()
+        net.router.set_forwarding(wanted, "p1")
+        net.router.apply()
         assert forwarding_of(net)["p1"] == wanted
-        wait_for_crossing(net.a, net.b)
-        wait_for_crossing(net.b, net.a)
+        both_ways(net.a, net.b)
 
 
 @requirement("the daemon dies: a split port forwards on, as an inline one does; the next daemon has it split again")
 def test_kill_and_restart(build_net, stream):
     net = start(build_net, p1="split", p2="split")
-    wait_for_crossing(net.a, net.b)
-    wait_for_crossing(net.b, net.a)
+    both_ways(net.a, net.b)
     net.router.kill()
     running = stream(net.a, net.b, rate=10000)
     assert_nothing_lost(running.finish())
@@ -89,9 +80,8 @@ def test_reload_under_load(build_net, stream):
     running = stream(net.a, net.b, rate=10000)
     running.flows_again(2000)
     for wanted in ("split", "inline", "split"):
-        net.router.config["interfaces"]["p1"]["forwarding"] = wanted
-        net.router.write()
-        net.router.reload()
+        net.router.set_forwarding(wanted, "p1")
+        net.router.apply()
         running.flows_again(2000)
     assert_none_lost(running.finish())
 
@@ -105,13 +95,10 @@ def test_refused_reload(build_net):
         for name, forwarding in wanted.items():
             config["interfaces"][name]["forwarding"] = forwarding
         config["routes"] += [{"prefix": f"{30 + i // 256}.{i % 256}.1.1/32", "via": "10.2.0.2"} for i in range(2000)]
-        net.router.write(config)
-        refused = net.router.cli("reload", check=False)
+        refused = net.router.apply(config, check=False)
         assert refused.returncode == 1 and "the FIB is full" in refused.stderr, "a table of 1 MiB holds no 2,000 such routes"
         assert forwarding_of(net) == before
-        for make in (udp4, udp6):
-            wait_for_crossing(net.a, net.b, make)
-            wait_for_crossing(net.b, net.a, make)
+        both_ways(net.a, net.b)
     net.router.write()
 
 
@@ -120,13 +107,10 @@ def test_queues(build_net):
     net = start(build_net)
     net.topology.router_namespace.run("ethtool", "-L", "p1", "rx", "2", check=False)
     net.router.config["interfaces"]["p1"]["forwarding"] = "split"
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for_crossing(net.a, net.b)
     for port in range(64):
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark, sport=4000 + port))
-        net.b.receive(mark)
+        delivered(net.a, net.b, sport=4000 + port)
 
 
 @requirement("what the host owns reaches the host's stack from a split port: ping of the router, both families")
@@ -174,8 +158,7 @@ def test_long_frames_rate(build_net, stream):
     for _ in range(3):
         for forwarding, measured in rates.items():
             net.router.config["interfaces"]["p1"]["forwarding"] = forwarding
-            net.router.write()
-            net.router.reload()
+            net.router.apply()
             running.flows_again(2000)
             before, began = running.received(), time.monotonic()
             time.sleep(1.0)  # a rate is over a time

@@ -25,11 +25,8 @@ FRAMES = 3000
 
 def start(build_net, forwarding, config=None, **options):
     net = build_net(start=False, config={"heartbeat": {}, **(config or {})}, count=2, **options)
-    for interface in net.router.config["interfaces"].values():
-        interface["forwarding"] = forwarding
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+    net.router.set_forwarding(forwarding)
+    net.start()
     return net
 
 
@@ -49,8 +46,9 @@ def standing_still(net):
         net.router.process.send_signal(signal.SIGCONT)
 
 
-def port_of(net, name="p1"):
-    return next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == name)
+def stood_in(net):
+    """What the stage of p1 has done in its worker's place."""
+    return net.router.ports()["p1"]["stand_in"]
 
 
 def dropped_by_name(net):
@@ -62,7 +60,7 @@ def assert_lost_on_the_way(net, running, before):
     """Of each time that a worker stood at most what was under way to it, each frame counted; none came twice, none late."""
     result = running.finish()
     assert (result["duplicated"], result["reordered"]) == (0, 0), result
-    stood = port_of(net)["stand_in"]["times"]
+    stood = stood_in(net)["times"]
     assert stood >= 1 and result["lost"] <= stood * running.on_the_way(result), (stood, result)
     wait_for(lambda: dropped_by_name(net) - before == result["lost"], what=f"each of {result['lost']} lost frames is counted under a name")
 
@@ -90,8 +88,8 @@ def test_hung_daemon(build_net, stream, forwarding, family, observed):
     finally:
         if trace:
             end(trace)
-    assert port_of(net)["stand_in"]["packets"] >= FRAMES
-    wait_for(lambda: not port_of(net)["stand_in"]["now"], "the worker has the packets again")
+    assert stood_in(net)["packets"] >= FRAMES
+    wait_for(lambda: not stood_in(net)["now"], "the worker has the packets again")
     split = net.router.json("show", "offload")["ports"][0]["split_packets"]
     wait_for_crossing(net.a, net.b)
     wait_for(lambda: net.router.json("show", "offload")["ports"][0]["split_packets"] > split, "the worker decides")
@@ -119,7 +117,7 @@ def test_hung_workers(build_net, stream):
         running.flows_again(FRAMES)
     running.flows_again(FRAMES)
     assert_lost_on_the_way(net, running, before)
-    wait_for(lambda: not port_of(net)["stand_in"]["now"], "the workers have the packets again")
+    wait_for(lambda: not stood_in(net)["now"], "the workers have the packets again")
 
 
 @requirement("inline ports lose nothing while the daemon stands still")
@@ -128,8 +126,7 @@ def test_hung_daemon_inline(build_net, stream):
     running = stream(net.a, net.b)
     with standing_still(net):
         running.flows_again(10_000)
-    running.flows_again(FRAMES)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=FRAMES))
 
 
 @requirement("\"worker_ms\": 0: a worker is waited for; a reload changes it")
@@ -142,15 +139,14 @@ def test_no_heartbeat(build_net, stream):
             time.sleep(0.05)  # for longer than a heartbeat; on a slower machine it is still longer
     for mark in marks:
         net.b.receive(mark)
-    assert port_of(net)["stand_in"] == {"now": False, "times": 0, "packets": 0}
+    assert stood_in(net) == {"now": False, "times": 0, "packets": 0}
     net.router.config["heartbeat"] = {"worker_ms": 10}
-    net.router.write()
-    assert "heartbeat: ms that a worker is waited for: 0 → 10" in net.router.reload().stdout
+    assert "heartbeat: ms that a worker is waited for: 0 → 10" in net.router.apply().stdout
     running = stream(net.a, net.b)
     with standing_still(net):
         running.flows_again(FRAMES)
     running.finish()
-    assert port_of(net)["stand_in"]["times"] >= 1
+    assert stood_in(net)["times"] >= 1
 
 
 # The appliance: routing daemons go on giving Linux their routes.
@@ -227,16 +223,14 @@ def test_daemon_loss_by_reload(build_net, stream):
     assert "net/ipv4/ip_forward is 0" not in net.router.log()
     net.topology.router_namespace.sysctl({"net/ipv4/ip_forward": 0})
     net.router.config.update(TO_THE_KERNEL)
-    net.router.write()
-    assert "forward → kernel" in net.router.reload().stdout
+    assert "forward → kernel" in net.router.apply().stdout
     assert "net/ipv4/ip_forward is 0" in net.router.log()
     kernel_forwards(net)
     running = stream(net.a, net.b, rate=2000)
     with standing_still(net):
         crosses_by_the_kernel_alone(net, 4)
     net.router.config["heartbeat"] = {}
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     running.flows_again(1000)
     before = to_kernel(net)
     with standing_still(net):

@@ -319,12 +319,10 @@ def test_reload(build_net, tmp_path):
     try:
         interfaces = net.router.config["interfaces"]
         kept = interfaces.pop("p3")
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
         interfaces["p3"] = kept
         interfaces["p1"] = {**interfaces["p1"], "forwarding": "inline" if FORWARDING == "split" else "split"}
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
         for sender, receiver in ((net.a, net.b), (net.c, net.a)):
             wait_for_crossing(sender, receiver)
             sender.send(udp4(sender, receiver, mark := token(), dport=5085))

@@ -124,8 +124,7 @@ def original_afterwards(request):
     yield
     if "net" in request.fixturenames:
         net = request.getfixturevalue("net")
-        net.router.write()
-        net.router.reload()
+        net.router.apply()
 
 
 def changed(net, change):
@@ -193,8 +192,7 @@ def test_ping_of_the_router(net):
 
 @requirement("a VLAN interface is in a VRF of its own, whatever its port's is")
 @pytest.mark.not_dpdk("net_af_packet takes tags off and does not say of which protocol they were")
-def test_vlan_interface_in_a_vrf(net):
-    mark = token()
+def test_vlan_interface_in_a_vrf(net, mark):
     net.c.send(udp4(net.c, net.b, mark, dst="198.51.100.9"))
     frame = net.b.wire.receive(lambda frame: mark in frame)
     assert frame[12:16] == TAG
@@ -273,8 +271,7 @@ def test_kernel_tables_are_followed(net, prefix, destination, via):
     changed(net, lambda config: config["vrfs"]["blue"].update(table=1003))
     net.router.reload()
     error_at(net.c, destination)
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     reaches(net.c, net.d, destination)
     for _, _, table in pairs[1:]:
         in_kernel(net, "del", prefix, "table", table)
@@ -297,8 +294,7 @@ def test_installed_in_the_vrfs_table(net):
     net.router.reload()
     wait_for(lambda: kernel_has(net, "1003", "198.18.3.0/24") and not kernel_has(net, "1002", "198.18.3.0/24"),
              "the routes have moved to the VRF's new table")
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     wait_for(lambda: kernel_has(net, "1002", "198.18.3.0/24") and not kernel_has(net, "1003", "198.18.3.0/24"), "and back")
 
 
@@ -336,8 +332,7 @@ def test_routes_by_hand(own_net):
 @requirement("routes by FPM are of the VRF whose table they are in; a VRF that comes has zebra say its table again")
 def test_fpm_of_vrfs(own_net):
     net = own_net
-    net.router.write({**net.router.config, "fpm": FPM})
-    net.router.reload()
+    net.router.apply({**net.router.config, "fpm": FPM})
     numbers = {port["name"]: port["ifindex"] for port in net.router.json("show", "ports")["ports"]}
 
     def say(sender, prefix, receiver, table):
@@ -356,8 +351,7 @@ def test_fpm_of_vrfs(own_net):
     assert net.router.json("show", "route", "100.67.1.9", "--vrf", "blue")["candidates"][0]["source"] == "fpm"
     say(sender, "100.68.0.0/16", net.b, 1004)  # nobody's
     wait_for(lambda: net.router.json("show", "fpm")["counters"]["ignored"] == 1, "it was ignored")
-    net.router.write({**net.router.config, "fpm": FPM, "vrfs": {**net.router.config["vrfs"], "green": {"table": 1004}}})
-    net.router.reload()
+    net.router.apply({**net.router.config, "fpm": FPM, "vrfs": {**net.router.config["vrfs"], "green": {"table": 1004}}})
     assert sender.is_closed()
     reaches(net.c, net.d, "100.67.1.9")  # stale, and used
     again = Sender(net)
@@ -396,13 +390,11 @@ def test_reload_adds_moves_and_removes(net, stream):
     error_at(net.c, net.d.behind4)
     reaches(net.a, net.b, BOTH4)
     assert [vrf["interfaces"] for vrf in net.router.json("show", "vrfs")["vrfs"] if vrf["name"] == "green"] == [["p3"]]
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     reaches(net.c, net.d, BOTH4)
     assert not any(vrf["name"] == "green" for vrf in net.router.json("show", "vrfs")["vrfs"])
     for each in running:
-        each.flows_again(500)
-        assert_nothing_lost(each.finish())
+        assert_nothing_lost(each.finish(after=500))
 
 
 @requirement("the last VRF goes and the first comes, and nothing is lost in the default one")
@@ -423,12 +415,10 @@ def test_reload_without_any_vrf_and_back(net, stream):
     net.router.reload()
     reaches(net.a, net.d, net.d.behind4)
     reaches(net.c, net.b, BOTH4)
-    net.router.write()
-    net.router.reload()
+    net.router.apply()
     error_at(net.a, net.d.behind4)
     reaches(net.c, net.d, BOTH4)
-    running.flows_again(500)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=500))
 
 
 @requirement("a refused reload leaves every VRF as it was")
@@ -455,8 +445,7 @@ def test_refused_reload_keeps_all(net, stream):
     assert done.returncode == 1, done.stdout
     assert (net.router.json("show", "vrfs"), net.router.json("show", "routes", "--vrf", "red")) == before
     reaches(net.c, net.d, BOTH4)
-    running.flows_again(500)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=500))
 
 
 @requirement("kill -9 and restart: packets of each VRF go on by its routes")
@@ -473,8 +462,7 @@ def test_kill_9_and_restart_keep_traffic(own_net, stream):
     reaches(net.c, net.d, BOTH4)
     net.router.start()
     for each in running:
-        each.flows_again(1000)
-        assert_nothing_lost(each.finish())
+        assert_nothing_lost(each.finish(after=1000))
     reaches(net.a, net.b, BOTH4)
     reaches(net.c, net.d, BOTH4)
 

@@ -37,13 +37,7 @@ def of_each_kind(topology):
         {"prefix": "10.99.0.0/16", "type": "blackhole"}]}
 
 
-@pytest.fixture(scope="module")
-def net(request, tmp_path_factory):
-    from conftest import open_net
-
-    net = open_net(request, tmp_path_factory.mktemp("router"), configure=of_each_kind)
-    yield net
-    net.close()
+NET = {"configure": of_each_kind}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from lib.namespaces import end
-from lib.packets import token, udp4, udp6, wait_for_crossing
+from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.processes import cpu_seconds, worker_states
 from lib.stream import assert_nothing_lost
 from lib.waiting import wait_for
@@ -19,10 +19,8 @@ pytestmark = [pytest.mark.pktpit("workers are Pktpit's own"), pytest.mark.xdp("q
 def start(build_net, workers, forwarding=("split", "split", "split"), **options):
     net = build_net(start=False, config={"workers": workers}, **options)
     for host, how in zip(net.hosts, forwarding):
-        net.router.config["interfaces"][host.port]["forwarding"] = how
-    net.router.write()
-    net.router.start()
-    net.topology.settle(net.router)
+        net.router.set_forwarding(how, host.port)
+    net.start()
     return net
 
 
@@ -100,9 +98,7 @@ def test_polling(build_net, polling):
     else:
         wait_for(lambda: worker_states(pid) == ["S"], what="the worker sleeps")
     for _ in range(20):
-        mark = token()
-        net.a.send(udp4(net.a, net.b, mark))
-        net.b.receive(mark)
+        delivered(net.a, net.b)
 
 
 @requirement("an idle router takes next to no CPU, beside a loop that takes what it gets")

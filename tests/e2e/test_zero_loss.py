@@ -13,8 +13,7 @@ requirement = pytest.mark.requirement
 @pytest.mark.parametrize("size", [64, 1514])
 def test_stream_crosses_whole_and_in_order(net, stream, family, size):
     running = stream(net.a, net.b, family=family, size=size, rate=30000)
-    running.flows_again(5000)
-    assert_nothing_lost(running.finish())
+    assert_nothing_lost(running.finish(after=5000))
 
 
 @requirement("streams in both directions and of both families at once do not hurt one another")

@@ -12,6 +12,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(END_TO_END)]
 _spec = importlib.util.spec_from_file_location("end_to_end", END_TO_END / "conftest.py")
 _house = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_house)
+from injection import ALL  # noqa: E402
 globals().update({name: each for name, each in vars(_house).items()
                   if name.startswith("pytest_") and name not in ("pytest_xdist_make_scheduler", "pytest_terminal_summary")})
 build_net = _house.build_net
@@ -34,8 +35,9 @@ def pytest_terminal_summary(terminalreporter):
                     calls += value["calls"]
                     all_calls[value["way"]] = max(all_calls.get(value["way"], 0), value["of"])
     if tried:
-        terminalreporter.write_line(f"fault points tried: {tried}, at {calls} of {sum(all_calls.values())} calls: of calls alike, the "
-                                    "first, the last and some between; PKTPIT_FAULTS=all tries each with every error")
+        terminalreporter.write_line(f"fault points tried: {tried}, at {calls} of {sum(all_calls.values())} calls: "
+                                    + ("each, with every error" if ALL else "of calls alike, the first, the last and some between; "
+                                       "PKTPIT_FAULTS=all tries each with every error"))
 
 
 @pytest.fixture

@@ -57,84 +57,62 @@ TEST_F(SystemRoutes, NoRoutesWhenNotEnabled) {
 
 TEST_F(SystemRoutes, FollowsIpv4) {
     start();
-    run("ip route add 192.0.2.0/24 via 10.0.0.2");
-    expect_in_step();
+    run_in_step("ip route add 192.0.2.0/24 via 10.0.0.2");
     run("ip route append 192.0.2.0/24 via 10.0.0.3");
-    run("ip route prepend 192.0.2.0/24 via 10.0.0.4");
-    expect_in_step();
+    run_in_step("ip route prepend 192.0.2.0/24 via 10.0.0.4");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("10.0.0.4"));
-    run("ip route replace 192.0.2.0/24 via 10.0.0.5");
-    expect_in_step();
+    run_in_step("ip route replace 192.0.2.0/24 via 10.0.0.5");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("10.0.0.5"));
-    run("ip route del 192.0.2.0/24 via 10.0.0.5");
-    expect_in_step();
+    run_in_step("ip route del 192.0.2.0/24 via 10.0.0.5");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("10.0.0.2"));
-    run("ip route add 192.0.2.0/24 via 10.1.0.9 metric 50");
-    expect_in_step();
+    run_in_step("ip route add 192.0.2.0/24 via 10.1.0.9 metric 50");
     run("ip route del 192.0.2.0/24 via 10.0.0.2");
-    run("ip route del 192.0.2.0/24 via 10.0.0.3");
-    expect_in_step();
+    run_in_step("ip route del 192.0.2.0/24 via 10.0.0.3");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].metric, 50U);
-    run("ip route replace unreachable 192.0.2.0/24 metric 50");
-    expect_in_step();
+    run_in_step("ip route replace unreachable 192.0.2.0/24 metric 50");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].type, RTN_UNREACHABLE);
-    run("ip route del unreachable 192.0.2.0/24 metric 50");
-    expect_in_step();
+    run_in_step("ip route del unreachable 192.0.2.0/24 metric 50");
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
 }
 
 TEST_F(SystemRoutes, FollowsIpv4MultipathAndIpv6NextHop) {
     start();
-    run("ip route add 192.0.2.0/24 nexthop via 10.0.0.2 weight 3 nexthop via 10.1.0.2");
-    expect_in_step();
+    run_in_step("ip route add 192.0.2.0/24 nexthop via 10.0.0.2 weight 3 nexthop via 10.1.0.2");
     const auto& hops = recorder.routes[prefix("192.0.2.0/24")].next_hops;
     ASSERT_EQ(hops.size(), 2U);
     EXPECT_EQ(hops[0], (KernelNextHop{ifindex("v0"), address("10.0.0.2"), 3, false}));
-    run("ip route replace 192.0.2.0/24 via inet6 2001:db8:a::5 dev v0");
-    expect_in_step();
+    run_in_step("ip route replace 192.0.2.0/24 via inet6 2001:db8:a::5 dev v0");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("2001:db8:a::5"));
-    run("ip route replace 192.0.2.0/24 nexthop via inet6 2001:db8:a::6 dev v0 nexthop via 10.1.0.2");
-    expect_in_step();
+    run_in_step("ip route replace 192.0.2.0/24 nexthop via inet6 2001:db8:a::6 dev v0 nexthop via 10.1.0.2");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("2001:db8:a::6"));
-    run("ip route del 192.0.2.0/24");
-    expect_in_step();
+    run_in_step("ip route del 192.0.2.0/24");
 }
 
 TEST_F(SystemRoutes, FollowsIpv6) {
     start();
     const Prefix p = prefix("2001:db8:1::/48");
-    run("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::2");
-    expect_in_step();
+    run_in_step("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::2");
     run("ip -6 route append 2001:db8:1::/48 via 2001:db8:a::3");
-    run("ip -6 route prepend 2001:db8:1::/48 via 2001:db8:b::3");
-    expect_in_step();
+    run_in_step("ip -6 route prepend 2001:db8:1::/48 via 2001:db8:b::3");
     EXPECT_EQ(recorder.routes[p].next_hops.size(), 3U);
     run("ip -6 route append 2001:db8:1::/48 dev v0");
-    run("ip -6 route del 2001:db8:1::/48 via 2001:db8:a::3");
-    expect_in_step();
+    run_in_step("ip -6 route del 2001:db8:1::/48 via 2001:db8:a::3");
     EXPECT_EQ(recorder.routes[p].next_hops.size(), 2U);
-    run("ip -6 route replace 2001:db8:1::/48 via 2001:db8:a::5");
-    expect_in_step();
+    run_in_step("ip -6 route replace 2001:db8:1::/48 via 2001:db8:a::5");
     EXPECT_EQ(recorder.routes[p].next_hops.size(), 1U);
-    run("ip -6 route replace 2001:db8:1::/48 nexthop via 2001:db8:a::6 weight 2 nexthop via 2001:db8:b::6");
-    expect_in_step();
+    run_in_step(
+        "ip -6 route replace 2001:db8:1::/48 nexthop via 2001:db8:a::6 weight 2 nexthop via 2001:db8:b::6");
     EXPECT_EQ(recorder.routes[p].next_hops[0].weight, 2U);
-    run("ip -6 route replace 2001:db8:1::/48 dev w0");
-    expect_in_step();
-    run("ip -6 route del 2001:db8:1::/48");
-    expect_in_step();
+    run_in_step("ip -6 route replace 2001:db8:1::/48 dev w0");
+    run_in_step("ip -6 route del 2001:db8:1::/48");
     EXPECT_FALSE(recorder.routes[p].next_hops[0].gateway);
-    run("ip -6 route del 2001:db8:1::/48 dev w0");
-    expect_in_step();
+    run_in_step("ip -6 route del 2001:db8:1::/48 dev w0");
     EXPECT_FALSE(recorder.routes.contains(p));
     run("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::2 metric 5");
-    run("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::3 metric 4");
-    expect_in_step();
+    run_in_step("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::3 metric 4");
     EXPECT_EQ(recorder.routes[p].metric, 4U);
-    run("ip -6 route replace unreachable 2001:db8:1::/48 metric 4");
-    expect_in_step();
-    run("ip -6 route del 2001:db8:1::/48 metric 4");
-    expect_in_step();
+    run_in_step("ip -6 route replace unreachable 2001:db8:1::/48 metric 4");
+    run_in_step("ip -6 route del 2001:db8:1::/48 metric 4");
     EXPECT_EQ(recorder.routes[p].metric, 5U);
 }
 
@@ -157,36 +135,29 @@ TEST_P(NexthopObjects, AreFollowed) {
     run("ip route add 192.0.4.0/24 nhid 7");
     run("ip route add 192.0.5.0/24 nhid 2");
     run("ip -6 route add 2001:db8:1::/48 nhid 6");
-    run("ip -6 route add 2001:db8:2::/48 nhid 5");
-    expect_in_step();
+    run_in_step("ip -6 route add 2001:db8:2::/48 nhid 5");
     ASSERT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops.size(), 2U);
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].weight, 3U);
     EXPECT_EQ(recorder.routes[prefix("192.0.4.0/24")].type, RTN_BLACKHOLE);
     EXPECT_EQ(recorder.routes[prefix("192.0.9.0/24")].next_hops.size(), 1U);
 
-    run("ip nexthop replace id 1 via 10.0.0.7 dev v0");
-    expect_in_step();
+    run_in_step("ip nexthop replace id 1 via 10.0.0.7 dev v0");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops[0].gateway, address("10.0.0.7"));
-    run("ip nexthop replace id 3 group 2");
-    expect_in_step();
+    run_in_step("ip nexthop replace id 3 group 2");
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops.size(), 1U);
-    run("ip nexthop replace id 3 group 1/2,4");
-    expect_in_step();
-    run("ip nexthop del id 5");  // shrinks the group, and takes 2001:db8:2::/48 along
-    expect_in_step();
+    run_in_step("ip nexthop replace id 3 group 1/2,4");
+    run_in_step("ip nexthop del id 5");  // shrinks the group, and takes 2001:db8:2::/48 along
     EXPECT_EQ(recorder.routes[prefix("2001:db8:1::/48")].next_hops.size(), 1U);
     EXPECT_FALSE(recorder.routes.contains(prefix("2001:db8:2::/48")));
 
-    run("ip route replace 192.0.4.0/24 via 10.0.0.3");
-    expect_in_step();
+    run_in_step("ip route replace 192.0.4.0/24 via 10.0.0.3");
     EXPECT_EQ(recorder.routes[prefix("192.0.4.0/24")].type, RTN_UNICAST);
     run("ip link set w1 down");  // w0 loses its carrier: the kernel drops its nexthop objects without a word
     catch_up();
     ASSERT_TRUE(wait_until([&] { return !recorder.routes.contains(prefix("192.0.5.0/24")); }));
     expect_in_step();
     EXPECT_EQ(recorder.routes[prefix("192.0.2.0/24")].next_hops.size(), 1U);
-    run("ip link set v0 down");
-    expect_in_step();
+    run_in_step("ip link set v0 down");
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
     EXPECT_EQ(state->routes().nexthops(), 1U) << "the blackhole";
 }
@@ -205,31 +176,24 @@ TEST_F(SystemRoutes, VanishWithTheirDevices) {
     };
     routes();
     expect_in_step();
-    run("ip link set w0 down");
-    expect_in_step();
+    run_in_step("ip link set w0 down");
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
     EXPECT_EQ(recorder.routes[prefix("192.0.3.0/24")].next_hops.size(), 1U);
-    run("ip link set w0 up");
-    expect_in_step();
+    run_in_step("ip link set w0 up");
     EXPECT_EQ(recorder.routes[prefix("192.0.3.0/24")].next_hops.size(), 2U);
     run("ip addr add 2001:db8:b::1/64 dev w0 nodad");
     routes();
     expect_in_step();
-    run("ip addr del 10.1.0.1/24 dev w0");  // its last one
-    expect_in_step();
+    run_in_step("ip addr del 10.1.0.1/24 dev w0");  // its last one
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
     EXPECT_EQ(recorder.routes[prefix("192.0.3.0/24")].next_hops.size(), 1U);
-    run("ip addr add 10.1.0.1/24 dev w0");
-    expect_in_step();
+    run_in_step("ip addr add 10.1.0.1/24 dev w0");
     EXPECT_EQ(recorder.routes[prefix("192.0.3.0/24")].next_hops.size(), 2U);
     routes();
-    run("ip link set w1 down");  // carrier only: the routes stay
-    expect_in_step();
+    run_in_step("ip link set w1 down");  // carrier only: the routes stay
     EXPECT_TRUE(recorder.routes.contains(prefix("192.0.2.0/24")));
-    run("ip link set w1 up");
-    expect_in_step();
-    run("ip link del w0");
-    expect_in_step();
+    run_in_step("ip link set w1 up");
+    run_in_step("ip link del w0");
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.3.0/24")));
     EXPECT_EQ(recorder.routes[prefix("2001:db8:1::/48")].next_hops.size(), 1U);
 }
@@ -237,10 +201,8 @@ TEST_F(SystemRoutes, VanishWithTheirDevices) {
 TEST_F(SystemRoutes, VanishWithTheirSourceAddress) {
     run("ip addr add 10.0.0.77/24 dev v0");
     start();
-    run("ip route add 192.0.2.0/24 via 10.1.0.3 src 10.0.0.77");
-    expect_in_step();
-    run("ip addr del 10.0.0.77/24 dev v0");
-    expect_in_step();
+    run_in_step("ip route add 192.0.2.0/24 via 10.1.0.3 src 10.0.0.77");
+    run_in_step("ip addr del 10.0.0.77/24 dev v0");
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
 }
 

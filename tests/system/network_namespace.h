@@ -99,6 +99,13 @@ class NetworkNamespace : public ::testing::Test {
         EXPECT_EQ(recorder.routes, truth);
     }
 
+    /// Runs a command, after which they still do.
+    void run_in_step(const std::string& command) {
+        run(command);
+        SCOPED_TRACE(command);
+        expect_in_step();
+    }
+
     uint32_t ifindex(const std::string& name) {
         const LinkEvent* link = state->link(name);
         EXPECT_NE(link, nullptr) << name;

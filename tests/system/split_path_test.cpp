@@ -53,10 +53,7 @@ TEST_F(SplitRig, EveryFrameIsForwardedByWhoeverHasItsQueue) {
         }
         EXPECT_EQ(served, 7u);
         const uint64_t before = punted;
-        uint64_t sent1 = 0;
-        uint64_t sent2 = 0;
-        uint64_t sent3 = 0;
-        uint64_t daemon = 0;
+        uint64_t sent1 = 0, sent2 = 0, sent3 = 0, daemon = 0;
         auto one = to_port2();
         auto two = to_port3();
         auto three = from_port3();
@@ -78,8 +75,7 @@ TEST_F(SplitRig, EveryFrameIsForwardedByWhoeverHasItsQueue) {
         EXPECT_EQ(received_by(path->workers(), *counters), sent1 + sent2 + sent3 + daemon);
         for (unsigned worker = 0; worker < workers; worker++)
             EXPECT_GT(counters->of(worker).all_ports().rx_packets, 0u) << "worker " << worker;
-        EXPECT_TRUE(until([&] { return all_at_rest(); }));
-        expect_no_slot_lost();
+        expect_rest();
         path.reset();
     }
 }
@@ -100,8 +96,7 @@ TEST_F(SplitRig, ADeviceThatGoesAndComesFiftyTimesTakesNoSlotWithIt) {
     }
     one.stop();
     two.stop();
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
+    expect_rest();
     for (const WorkerState& worker : path->workers())
         EXPECT_EQ(worker.slots->free + worker.slots->receive, worker.slots->total);
     const uint64_t before = counted(1, PP_FORWARDED);
@@ -126,8 +121,7 @@ TEST_F(SplitRig, SocketsThatAreClosedAndOpenedAgainLoseNoSlot) {
     }
     one.stop();
     two.stop();
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
+    expect_rest();
 }
 
 // A device that is down takes nothing from its sockets: their rings fill up, 1,024 frames each.
@@ -173,8 +167,7 @@ TEST_F(SplitRig, FramesForAFullReceiveRingAreDroppedByName) {
         EXPECT_GE(counted(3, PP_DROP_SPLIT_FULL), before + 5000 - 2048);
         EXPECT_EQ(counted(3, PP_FORWARDED) + counted(3, PP_DROP_SPLIT_FULL), sent);
     }
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
+    expect_rest();
 }
 
 // The port stage has stood in while a worker stood: what waits in its rings is late, all of it (the rig's
@@ -198,8 +191,7 @@ TEST_F(SplitRig, WhatWaitedForAWorkerThatStoodIsDroppedByName) {
         ASSERT_TRUE(until([&] { return counted(1, PP_FORWARDED) == forwarded + 64; }));
     }
     EXPECT_EQ(counters->port(1).rx_packets, sent);
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
+    expect_rest();
 }
 
 // What a worker has put into a transmit ring and the kernel not taken from it is late as well.
@@ -222,18 +214,14 @@ TEST_F(SplitRig, WhatTheKernelHasNotTakenIsTakenBack) {
     run("ip link set p2 up");
     EXPECT_EQ(sender.send(64), 64u);
     ASSERT_TRUE(until([&] { return counters->port(2).tx_packets == 64; }));
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
+    expect_rest();
 }
 
 // What the daemon does while packets fly: pauses, ports that come and go, routes that change, grace periods.
 TEST_F(SplitRig, TheDaemonsWorkUnderTraffic) {
     open(3);
-    std::vector<std::unique_ptr<Traffic>> traffic;
-    traffic.push_back(std::make_unique<Traffic>(to_port2()));
-    traffic.push_back(std::make_unique<Traffic>(to_port3()));
-    traffic.push_back(std::make_unique<Traffic>(from_port3()));
-    traffic.push_back(std::make_unique<Traffic>(to_daemon(), 4));
+    Traffic traffic[] = {Traffic(to_port2()), Traffic(to_port3()), Traffic(from_port3()),
+                         Traffic(to_daemon(), 4)};
     std::mt19937 random(7);
     const Prefix prefix = *Prefix::parse("10.1.0.0/24");
     const fib::GroupId group = image.lookup(*IpAddress::parse("10.1.0.9"));
@@ -265,12 +253,10 @@ TEST_F(SplitRig, TheDaemonsWorkUnderTraffic) {
         }
         path->tick();
     }
-    for (const auto& one : traffic)
-        one->stop();
-    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
-    expect_no_slot_lost();
-    uint64_t to_daemon = 0;
-    uint64_t full = 0;
+    for (Traffic& one : traffic)
+        one.stop();
+    expect_rest();
+    uint64_t to_daemon = 0, full = 0;
     for (uint16_t port = 1; port <= ports; port++) {
         to_daemon += counted(port, PP_PUNT_NO_NEIGHBOUR);
         full += counted(port, PP_DROP_PUNT_FULL);

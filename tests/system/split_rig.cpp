@@ -171,6 +171,11 @@ std::string SplitRig::where_slots_are() {
     return text;
 }
 
+void SplitRig::expect_rest() {
+    ASSERT_TRUE(until([&] { return all_at_rest(); })) << where_slots_are();
+    expect_no_slot_lost();
+}
+
 bool SplitRig::all_at_rest() {
     path->tick();
     for (const WorkerState& worker : path->workers())

@@ -81,6 +81,8 @@ class SplitRig : public testing::Test {
     [[nodiscard]] std::string where_slots_are();
     /// No worker has lost a slot.
     void expect_no_slot_lost();
+    /// After a while nothing is on its way any more, and no slot is lost.
+    void expect_rest();
     /// Nothing is on its way, and what was in rings of closed sockets has come back.
     [[nodiscard]] bool all_at_rest();
 

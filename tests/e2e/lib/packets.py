@@ -66,6 +66,20 @@ def wait_for_crossing(sender, receiver, make=udp4):
     return wait_for(once, f"a packet crosses from {sender.label} to {receiver.label}")
 
 
+def delivered(sender, receiver, make=udp4, payload=b"", **fields):
+    """The frame of one packet that `sender` sends and that arrives at `receiver`, its payload whole."""
+    payload = token() + payload
+    sender.send(make(sender, receiver, payload, **fields))
+    return receiver.receive(payload)
+
+
+def both_ways(first, second):
+    """Packets of both families cross, either way."""
+    for make in (udp4, udp6):
+        wait_for_crossing(first, second, make)
+        wait_for_crossing(second, first, make)
+
+
 def icmp_answer(host, mark, deadline=60.0):
     """The ICMP error that comes back to `host` quoting the token."""
     def is_error(frame):
@@ -154,6 +168,14 @@ def counted(net, name, times=1, or_more=False):
     yield
     after = net.router.counters().get(name, 0)
     assert after - before == times or (or_more and after - before > times), f"counter {name} grew by {after - before} instead of {times}"
+
+
+@contextlib.contextmanager
+def counted_silence(net, name, mark, times=1, or_more=False, family=4):
+    """What is sent inside is counted so (`counted`), and nobody receives a frame that carries the token."""
+    with counted(net, name, times, or_more):
+        yield
+        assert_silence(net, mark, family)
 
 
 __all__ = ["ICMP", "IP", "UDP", "IPv6", "Ether", "Raw", "token", "udp4", "udp6"]

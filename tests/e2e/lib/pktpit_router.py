@@ -183,6 +183,20 @@ class PktpitRouter:
     def reload(self, *words, **keywords):
         return self.cli("reload", *words, **keywords)
 
+    def apply(self, config=None, check=True):
+        """Writes the configuration, the router's own where none is given, and has it reloaded."""
+        self.write(config)
+        return self.reload(check=check)
+
+    def ports(self):
+        """{name: what `show ports` says of it}."""
+        return {port["name"]: port for port in self.json("show", "ports")["ports"]}
+
+    def set_forwarding(self, how, *ports):
+        """Who decides about packets of these ports, or of all, from the next start or reload on."""
+        for name in ports or self.config["interfaces"]:
+            self.config["interfaces"][name]["forwarding"] = how
+
     def counters(self):
         """{name: count} of all ports' verdicts; those of the slow path are slow_path()."""
         return self.json("show", "counters")["totals"]["verdicts"]

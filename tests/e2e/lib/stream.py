@@ -50,7 +50,10 @@ class Stream:
         goal = self.received(at) + frames
         wait_for(lambda: self.received(at) >= goal, f"{frames} more frames of the stream arrive", deadline=120)
 
-    def finish(self):
+    def finish(self, after=0):
+        """The account. `after`: so many more frames arrive before it ends."""
+        if after:
+            self.flows_again(after)
         sent = _end(self.sender)
         self._wait_for_all(sent["sent"])
         got = [_end(receiver) for receiver in self.receivers]

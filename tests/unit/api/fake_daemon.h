@@ -92,7 +92,7 @@ class PieceAnswer final : public LongAnswer {
 };
 
 /// Not synchronised on purpose: the thread sanitizer sees any call off the loop thread.
-class FakeControl final : public Control {
+class FakeControl : public Control {
   public:
     std::vector<std::string> calls;
     std::vector<std::thread::id> threads;

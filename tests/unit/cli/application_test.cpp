@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands against a fake daemon behind the real API server, with the answers that docs/api.md shows.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -15,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using router::test::ServerTest;
+using ::testing::HasSubstr;
 
 class CliTest : public ServerTest {
   protected:
@@ -27,21 +29,14 @@ class CliTest : public ServerTest {
 
 TEST_F(CliTest, JsonIsTheAnswerUnchanged) {
     control.answer = json::parse(R"({"x": [1, {"y": null}], "z": "é"})");
-    for (const std::vector<std::string>& command :
-         std::vector<std::vector<std::string>>{{"show", "version"},
-                                               {"show", "ports"},
-                                               {"show", "neighbours"},
-                                               {"show", "counters"},
-                                               {"show", "config"},
-                                               {"counters"},
-                                               {"lookup", "10.0.0.1"},
-                                               {"reload"},
-                                               {"route", "add", "10.0.0.0/8", "dev", "eth0"}}) {
-        auto arguments = command;
+    for (const char* command :
+         {"show version", "show ports", "show neighbours", "show counters", "show config", "counters",
+          "lookup 10.0.0.1", "reload", "route add 10.0.0.0/8 dev eth0"}) {
+        auto arguments = split(command);
         arguments.emplace_back("--json");  // options of the program may stand behind its commands
         const Output output = cli(arguments);
-        EXPECT_EQ(output.status, 0) << command.back() << output.err;
-        EXPECT_EQ(json::parse(output.out), control.answer) << command.back();
+        EXPECT_EQ(output.status, 0) << command << output.err;
+        EXPECT_EQ(json::parse(output.out), control.answer) << command;
     }
 }
 
@@ -63,7 +58,7 @@ eth0         1  up      native      1500  02:00:00:00:00:01  192.0.2.1/24 2001:d
 eth1         2  absent  -              -  -                                                        0 (0 B)    0 (0 B)      0
 )";
     EXPECT_EQ(output.out, expected);
-    EXPECT_NE(cli({"show", "ports"}, {.colours = true}).out.find("\x1b[31mabsent\x1b[0m"), std::string::npos);
+    EXPECT_THAT(cli({"show", "ports"}, {.colours = true}).out, HasSubstr("\x1b[31mabsent\x1b[0m"));
 }
 
 TEST_F(CliTest, Routes) {
@@ -115,13 +110,13 @@ TEST_F(CliTest, NextHopGroups) {
 }
 
 /// Serves `count` host routes in pieces, as the daemon does.
-class PagedControl final : public Control {
+class PagedControl final : public router::test::FakeControl {
   public:
     uint32_t count = 0;
     size_t pieces = 0;
     bool breaks_off = false;
 
-    Begun all_routes(const RouteQuery& query) override {
+    Begun all_routes(const RouteQuery& wanted) override {
         class Lines final : public LongAnswer {
           public:
             Lines(PagedControl& control, size_t limit) : control_(control), limit_(limit) {}
@@ -151,42 +146,8 @@ class PagedControl final : public Control {
             size_t limit_;
             uint32_t at_ = 0;
         };
-        return std::make_unique<Lines>(*this, query.limit);
+        return std::make_unique<Lines>(*this, wanted.limit);
     }
-    Begun routes(const RouteQuery&) override { return {}; }
-    Begun routes_summary(const RouteQuery&) override { return {}; }
-    std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
-    json version() override { return {}; }
-    json ports() override { return {}; }
-    Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
-    Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }
-    nlohmann::json vrfs() override { return {}; }
-    nlohmann::json filters() override { return {}; }
-    json neighbours() override { return {}; }
-    json drift() override { return {}; }
-    json memory() override { return {}; }
-    json ignored_routes() override { return {}; }
-    json events(const uint64_t&) override { return {}; }
-    json fpm() override { return {}; }
-    json aggregation() override { return {}; }
-    json counters() override { return {}; }
-    json latency() override { return {}; }
-    json workers() override { return {}; }
-    json offload() override { return {}; }
-    json offload_entries() override { return {}; }
-    json running_config() override { return {}; }
-    std::unique_ptr<MetricsReading> metrics() override { return {}; }
-    Result<nlohmann::json> confirm() override { return nlohmann::json(); }
-    Result<nlohmann::json> configs(const ConfigsQuery&) override { return nlohmann::json(); }
-    Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
-        return std::make_shared<ObservationStream>();
-    }
-    Result<json> change_route(RouteEdit, const config::StaticRoute&) override { return json(); }
-    tl::expected<nlohmann::json, config::Errors> change_routes(
-        RouteEdit, const std::vector<config::StaticRoute>&) override {
-        return nlohmann::json();
-    }
-    tl::expected<json, ReloadRefusal> reload(const ReloadOrder&) override { return json(); }
 };
 
 class PagedTest : public CliTest {
@@ -220,7 +181,7 @@ TEST_F(PagedTest, AllPagesOfALargeTable) {
 TEST_F(PagedTest, Limit) {
     paged.count = 60'000;
     const Output text = cli({"show", "routes", "--limit", "3"});
-    EXPECT_NE(text.out.find("3 of 60000 routes"), std::string::npos) << text.out;
+    EXPECT_THAT(text.out, HasSubstr("3 of 60000 routes"));
     const json some = json::parse(cli({"show", "routes", "--limit", "5001", "--json"}).out);
     EXPECT_EQ(some["routes"].size(), 5'001U);
     EXPECT_EQ(some["next"], "0.0.19.136/32");
@@ -236,7 +197,7 @@ TEST_F(PagedTest, AnswerWithoutAnEndIsTold) {
     paged.breaks_off = true;
     const Output output = cli({"show", "routes"});
     EXPECT_EQ(output.status, 2);
-    EXPECT_NE(output.err.find("in the middle of its answer"), std::string::npos) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("in the middle of its answer"));
 }
 
 TEST_F(CliTest, RouteToAnAddress) {
@@ -252,7 +213,7 @@ TEST_F(CliTest, RouteToAnAddress) {
     for (const char* part :
          {"prefix      10.0.0.0/8\n", "verdict     forwarded\n", "via 192.0.2.7 dev eth0",
           "port eth0, MTU 1500", "02:00:00:00:00:01 → 02:00:00:00:01:07", "*  10.0.0.0/8  config"}) {
-        EXPECT_NE(output.out.find(part), std::string::npos) << part << "\n" << output.out;
+        EXPECT_THAT(output.out, HasSubstr(part));
     }
     control.answer = json::parse(R"({"address": "10.1.2.3", "prefix": null, "candidates": [], "group": null,
                                      "adjacency": null, "verdict": "no_route"})");
@@ -294,7 +255,7 @@ TEST_F(CliTest, RoutesOfAFileAreOneRequest) {
     write("# by hand\n\n10.0.0.0/8 via 192.0.2.7   # the first\n-\n");
     const Output bad = cli({"route", "add", "--file", path});
     EXPECT_EQ(bad.status, 2);
-    EXPECT_NE(bad.err.find(path + ":4: "), std::string::npos) << bad.err;
+    EXPECT_THAT(bad.err, HasSubstr(path + ":4: "));
     EXPECT_TRUE(control.calls.empty());
 
     write("# by hand\n\n10.0.0.0/8 via 192.0.2.7   # the first\nblackhole 11.0.0.0/8\n");
@@ -384,7 +345,7 @@ TEST_F(CliTest, WatchPrintsLinesWhenPiped) {
     const Output output = cli({"counters", "--watch", "--interval", "0.05", "--count", "2"});
     EXPECT_EQ(output.status, 0);
     EXPECT_EQ(std::count(output.out.begin(), output.out.end(), '\n'), 2);
-    EXPECT_NE(output.out.find(" eth0 rx 0 pps 0 bit/s tx 0 pps 0 bit/s\n"), std::string::npos) << output.out;
+    EXPECT_THAT(output.out, HasSubstr(" eth0 rx 0 pps 0 bit/s tx 0 pps 0 bit/s\n"));
     EXPECT_EQ(output.out.find('\x1b'), std::string::npos);
     EXPECT_EQ(control.calls.size(), 3U);
     const Output as_json = cli({"counters", "--watch", "--interval", "0.05", "--count", "1", "--json"});
@@ -399,7 +360,7 @@ TEST_F(CliTest, WatchRedrawsOnATerminal) {
     EXPECT_NE(redraw, std::string::npos) << output.out;
     const Output small =
         cli({"counters", "--watch", "--interval", "0.05", "--count", "2"}, {.interactive = true, .rows = 3});
-    EXPECT_NE(small.out.find("\x1b[2A\r\x1b[J"), std::string::npos) << small.out;
+    EXPECT_THAT(small.out, HasSubstr("\x1b[2A\r\x1b[J"));
 }
 
 TEST_F(CliTest, WatchOutlivesTheDaemon) {
@@ -417,30 +378,27 @@ TEST_F(CliTest, WatchOutlivesTheDaemon) {
     const Output output = cli({"counters", "--watch", "--interval", "0.1", "--count", "8"});
     stopper.join();
     EXPECT_EQ(output.status, 2);  // it ended without a daemon
-    EXPECT_NE(output.out.find("eth0 rx"), std::string::npos);
-    EXPECT_NE(output.err.find("asking again"), std::string::npos);
+    EXPECT_THAT(output.out, HasSubstr("eth0 rx"));
+    EXPECT_THAT(output.err, HasSubstr("asking again"));
 }
 
 TEST_F(CliTest, WithoutADaemon) {
     server->stop();
     const Output output = cli({"show", "ports"});
     EXPECT_EQ(output.status, 2);
-    EXPECT_NE(output.err.find(socket), std::string::npos);
-    EXPECT_NE(output.err.find("pktpitd --config FILE"), std::string::npos);
+    EXPECT_THAT(output.err, HasSubstr(socket));
+    EXPECT_THAT(output.err, HasSubstr("pktpitd --config FILE"));
     EXPECT_EQ(json::parse(cli({"show", "ports", "--json"}).out)["errors"][0]["where"], socket);
     EXPECT_EQ(run_cli({"--socket", std::string(200, 'x'), "show", "ports"}).status, 2);
 }
 
 TEST_F(CliTest, WhichSocket) {
     const auto tried = [](const std::vector<std::string>& arguments) { return run_cli(arguments).err; };
-    EXPECT_NE(tried({"show", "ports", "--instance", "no-such"}).find("/run/pktpit/no-such.sock"),
-              std::string::npos);
+    EXPECT_THAT(tried({"show", "ports", "--instance", "no-such"}), HasSubstr("/run/pktpit/no-such.sock"));
     ::setenv("PKTPIT_SOCKET", "/nowhere/env.sock", 1);
-    EXPECT_NE(tried({"show", "ports"}).find("/nowhere/env.sock"), std::string::npos);
-    EXPECT_NE(tried({"show", "ports", "--instance", "no-such"}).find("/run/pktpit/no-such.sock"),
-              std::string::npos);
-    EXPECT_NE(tried({"show", "ports", "--socket", "/nowhere/arg.sock"}).find("/nowhere/arg.sock"),
-              std::string::npos);
+    EXPECT_THAT(tried({"show", "ports"}), HasSubstr("/nowhere/env.sock"));
+    EXPECT_THAT(tried({"show", "ports", "--instance", "no-such"}), HasSubstr("/run/pktpit/no-such.sock"));
+    EXPECT_THAT(tried({"show", "ports", "--socket", "/nowhere/arg.sock"}), HasSubstr("/nowhere/arg.sock"));
     ::unsetenv("PKTPIT_SOCKET");
 }
 
@@ -450,41 +408,22 @@ TEST_F(CliTest, AnswersOfAnotherShapeDoNotCrash) {
           R"({"ports": [7, {"vlans": [7], "addresses": "x"}], "routes": [{"next_hops": [null]}],
                                  "results": [[]], "changes": [7], "candidates": [7], "prefix": "x", "group": {"members": [7]}})"}) {
         control.answer = json::parse(text);
-        for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-                 {"show", "version"},
-                 {"show", "ports"},
-                 {"show", "routes"},
-                 {"show", "route", "::1"},
-                 {"show", "neighbours"},
-                 {"show", "counters"},
-                 {"lookup", "::1"},
-                 {"reload"},
-                 {"counters", "--watch", "--interval", "0.05", "--count", "1"},
-                 {"route", "del", "::/0"}}) {
-            EXPECT_LE(cli(command).status, 2) << text;
+        for (const char* command : {"show version", "show ports", "show routes", "show route ::1",
+                                    "show neighbours", "show counters", "lookup ::1", "reload",
+                                    "counters --watch --interval 0.05 --count 1", "route del ::/0"}) {
+            EXPECT_LE(cli(split(command)).status, 2) << text;
         }
     }
 }
 
 TEST(Usage, MistakesAreStatus2) {
-    for (const std::vector<std::string>& arguments :
-         std::vector<std::vector<std::string>>{{},
-                                               {"nonsense"},
-                                               {"show"},
-                                               {"show", "portz"},
-                                               {"show", "ports", "extra"},
-                                               {"--nonsense", "show", "ports"},
-                                               {"check"},
-                                               {"route"},
-                                               {"route", "add"},
-                                               {"counters", "--interval", "1"},
-                                               {"counters", "--watch", "--interval", "0"},
-                                               {"counters", "--watch", "--count", "-1"},
-                                               {"show", "routes", "-4", "-6"},
-                                               {"show", "routes", "--limit", "0"},
-                                               {"show", "routes", "--source", "bgp"}}) {
-        const Output output = run_cli(arguments);
-        EXPECT_EQ(output.status, 2) << (arguments.empty() ? "" : arguments.back());
+    for (const char* arguments :
+         {"", "nonsense", "show", "show portz", "show ports extra", "--nonsense show ports", "check", "route",
+          "route add", "counters --interval 1", "counters --watch --interval 0",
+          "counters --watch --count -1", "show routes -4 -6", "show routes --limit 0",
+          "show routes --source bgp"}) {
+        const Output output = run_cli(split(arguments));
+        EXPECT_EQ(output.status, 2) << arguments;
         EXPECT_FALSE(output.err.empty());
         EXPECT_EQ(output.out, "");
     }
@@ -492,7 +431,7 @@ TEST(Usage, MistakesAreStatus2) {
 
 TEST(Usage, HelpAndVersionAreStatus0) {
     EXPECT_EQ(run_cli({"--help"}).status, 0);
-    EXPECT_NE(run_cli({"route", "add", "--help"}).out.find("nexthop"), std::string::npos);
+    EXPECT_THAT(run_cli({"route", "add", "--help"}).out, HasSubstr("nexthop"));
     const Output version = run_cli({"--version"});
     EXPECT_EQ(version.status, 0);
     EXPECT_TRUE(version.out.starts_with("pktpit ")) << version.out;
@@ -507,7 +446,7 @@ TEST(Check, GoodAndBadFiles) {
     EXPECT_EQ(run_cli({"check", directory.file("good.json")}).status, 0);
     const Output bad = run_cli({"check", directory.file("bad.json")});
     EXPECT_EQ(bad.status, 1);
-    EXPECT_NE(bad.out.find("/routes/0/"), std::string::npos) << bad.out;
+    EXPECT_THAT(bad.out, HasSubstr("/routes/0/"));
     const Output as_json = run_cli({"check", "--json", directory.file("bad.json")});
     EXPECT_EQ(as_json.status, 1);
     EXPECT_FALSE(json::parse(as_json.out)["errors"].empty());

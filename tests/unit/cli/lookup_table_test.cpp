@@ -3,6 +3,7 @@
 // no code with the router: inet_pton, and one hash map per prefix length.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@
 
 namespace pktpit::router::cli::test {
 namespace {
+
+using ::testing::HasSubstr;
 
 using Bytes = std::array<uint8_t, 16>;
 
@@ -164,7 +167,7 @@ TEST_F(LookupTableTest, BadAddressesAreToldByLineAndTheRestIsAnswered) {
     EXPECT_EQ(output.out, "10.0.0.1 10.0.0.0/8 a\n10.0.0.3 10.0.0.0/8 a\n");
     EXPECT_EQ(output.status, 1);
     for (const char* part : {"line 2: \"10.0.0\"", "line 4: \"banana\"", "line 5: \"10.0.0.2/32\""}) {
-        EXPECT_NE(output.err.find(part), std::string::npos) << output.err;
+        EXPECT_THAT(output.err, HasSubstr(part));
     }
 }
 
@@ -173,7 +176,7 @@ TEST_F(LookupTableTest, BadArgument) {
     const Output output = run_cli({"lookup", "--table", table, "10.0.0.1", "x"});
     EXPECT_EQ(output.status, 1);
     EXPECT_EQ(output.out, "10.0.0.1 10.0.0.0/8 a\n");
-    EXPECT_NE(output.err.find("argument 2"), std::string::npos);
+    EXPECT_THAT(output.err, HasSubstr("argument 2"));
 }
 
 TEST_F(LookupTableTest, Json) {
@@ -196,11 +199,11 @@ TEST_F(LookupTableTest, EmptyTableAndEmptyInput) {
 TEST_F(LookupTableTest, BrokenTables) {
     const Output absent = run_cli({"lookup", "--table", (directory_ / "absent").string(), "10.0.0.1"});
     EXPECT_EQ(absent.status, 1);
-    EXPECT_NE(absent.err.find("absent"), std::string::npos);
+    EXPECT_THAT(absent.err, HasSubstr("absent"));
     const Output broken =
         run_cli({"lookup", "--table", write("t", "10.0.0.0/8 a\n10.0.0.0/40 b\n"), "10.0.0.1"});
     EXPECT_EQ(broken.status, 1);
-    EXPECT_NE(broken.err.find(":2"), std::string::npos) << broken.err;
+    EXPECT_THAT(broken.err, HasSubstr(":2"));
     EXPECT_EQ(broken.out, "");
 }
 

@@ -5,20 +5,13 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sstream>
+#include "tests/unit/cli/run_cli.h"
 
 namespace pktpit::router::cli {
 namespace {
 
 using nlohmann::json;
-
-std::vector<std::string> split(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;)
-        words.push_back(word);
-    return words;
-}
+using test::split;
 
 void expect_route(const std::string& line, const char* expected, Family family = Family::ipv4) {
     const auto route = parse_route_words(split(line), family);

@@ -10,6 +10,15 @@
 
 namespace pktpit::router::cli::test {
 
+/// The words of a command line without quotes.
+inline std::vector<std::string> split(const std::string& line) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    return words;
+}
+
 struct Output {
     int status = -1;
     std::string out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `pktpit table`: files as people have them, random updates and the real traces against an oracle that shares
 // no code with the router.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -22,6 +23,7 @@ namespace {
 
 using namespace pktpit::test;  // NOLINT: the encoder's words
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 class TableCommandsTest : public ::testing::Test {
   protected:
@@ -102,7 +104,7 @@ TEST_F(TableCommandsTest, Stats) {
     EXPECT_EQ(text.status, 0);
     for (const char* part : {"form           text: 4 lines\n", "IPv4 routes    2\n", "duplicates     1\n",
                              "lookups        3 addresses, 0 wrong\n", "    /8     1     0\n"})
-        EXPECT_NE(text.out.find(part), std::string::npos) << part << text.out;
+        EXPECT_THAT(text.out, HasSubstr(part));
     EXPECT_EQ(run_cli({"table", "stats", path}).out.find('\x1b'), std::string::npos);
 }
 
@@ -137,7 +139,7 @@ TEST_F(TableCommandsTest, ConvertsTablesThereAndBack) {
 
     const Output refused = run_cli({"table", "convert", "--to", "mrt", write("n", "10.0.0.0/8 x\n")});
     EXPECT_EQ(refused.status, 1);
-    EXPECT_NE(refused.err.find("next-hop id \"x\" of 10.0.0.0/8"), std::string::npos) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("next-hop id \"x\" of 10.0.0.0/8"));
 }
 
 TEST_F(TableCommandsTest, IdsOfAnyKindSurviveJson) {
@@ -199,7 +201,7 @@ TEST_F(TableCommandsTest, ReplayCounts) {
     for (const char* part : {"announced  1 new, 1 with another next hop, 1 unchanged\n",
                              "withdrawn  1, and 2 that were not there\n", "time       1 to 6.5\n",
                              "check      2 prefixes and 8 addresses compared, 0 wrong\n"})
-        EXPECT_NE(text.out.find(part), std::string::npos) << part << text.out;
+        EXPECT_THAT(text.out, HasSubstr(part));
 }
 
 TEST_F(TableCommandsTest, ReplayOfAPeer) {
@@ -325,15 +327,12 @@ TEST_F(TableCommandsTest, Errors) {
         EXPECT_EQ(output.status, status) << output.out << output.err;
         return output.err;
     };
-    EXPECT_NE(said({"table", "stats", folder_ + "/absent"}, 1).find("cannot open"), std::string::npos);
-    EXPECT_NE(said({"table", "stats", write("x", "10.0.0.0/8\n")}, 1).find(":1: no next-hop id"),
-              std::string::npos);
-    EXPECT_NE(said({"table", "replay", table}, 1).find("is no time"), std::string::npos);
-    EXPECT_NE(said({"table", "stats", table, "--peer", "AS1"}, 1).find("says nothing about peers"),
-              std::string::npos);
-    EXPECT_NE(said({"table", "stats", table, "--peer", "nobody"}, 2).find("\"nobody\" is no peer"),
-              std::string::npos);
-    EXPECT_NE(said({"table", "convert", table, "--to", "xml"}, 2).find("xml"), std::string::npos);
+    EXPECT_THAT(said({"table", "stats", folder_ + "/absent"}, 1), HasSubstr("cannot open"));
+    EXPECT_THAT(said({"table", "stats", write("x", "10.0.0.0/8\n")}, 1), HasSubstr(":1: no next-hop id"));
+    EXPECT_THAT(said({"table", "replay", table}, 1), HasSubstr("is no time"));
+    EXPECT_THAT(said({"table", "stats", table, "--peer", "AS1"}, 1), HasSubstr("says nothing about peers"));
+    EXPECT_THAT(said({"table", "stats", table, "--peer", "nobody"}, 2), HasSubstr("\"nobody\" is no peer"));
+    EXPECT_THAT(said({"table", "convert", table, "--to", "xml"}, 2), HasSubstr("xml"));
     const Output refused = run_cli({"table", "stats", "--json", folder_ + "/absent"});
     EXPECT_EQ(refused.status, 1);
     EXPECT_EQ(json::parse(refused.out)["errors"][0]["where"], folder_ + "/absent");
@@ -342,9 +341,9 @@ TEST_F(TableCommandsTest, Errors) {
 TEST_F(TableCommandsTest, AMistypedCommandIsAnsweredWithTheNearest) {
     const Output output = run_cli({"table", "stat", "x"});
     EXPECT_EQ(output.status, 2);
-    EXPECT_NE(output.err.find("unknown command \"stat\""), std::string::npos) << output.err;
-    EXPECT_NE(output.err.find("did you mean \"stats\"?"), std::string::npos) << output.err;
-    EXPECT_NE(run_cli({"shwo", "ports"}).err.find("did you mean \"show\"?"), std::string::npos);
+    EXPECT_THAT(output.err, HasSubstr("unknown command \"stat\""));
+    EXPECT_THAT(output.err, HasSubstr("did you mean \"stats\"?"));
+    EXPECT_THAT(run_cli({"shwo", "ports"}).err, HasSubstr("did you mean \"show\"?"));
     EXPECT_EQ(run_cli({"xyzzy"}).err.find("did you mean"), std::string::npos);
 }
 

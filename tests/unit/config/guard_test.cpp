@@ -47,15 +47,15 @@ TEST(Guards, KeysOfAnInterface) {
 }
 
 TEST(Guards, WhatTheyCannotBe) {
-    expect_cases(with_interface,
-                 {
-                     {R"("rpf": "strict", "police_in": "1 Gbit/s")", "", "", "", ""},
-                     {R"("police_in": "fast")", "/interfaces/eth0/police_in", "no rate", "100 Mbit/s", ""},
-                     {R"("police_in": "10 bit/s")", "/interfaces/eth0/police_in", "no rate", "1 kbit/s", ""},
-                     {R"("police_burst": 5000)", "/interfaces/eth0/police_burst",
-                      "no rate that it belongs to", "", ""},
-                     {R"("sample": 100)", "/interfaces/eth0/sample", "nobody gets", "/sflow", ""},
-                 });
+    expect_cases(
+        with_interface,
+        {
+            {R"("rpf": "strict", "police_in": "1 Gbit/s")"},
+            {R"("police_in": "fast")", "/interfaces/eth0/police_in", "no rate", "100 Mbit/s"},
+            {R"("police_in": "10 bit/s")", "/interfaces/eth0/police_in", "no rate", "1 kbit/s"},
+            {R"("police_burst": 5000)", "/interfaces/eth0/police_burst", "no rate that it belongs to"},
+            {R"("sample": 100)", "/interfaces/eth0/sample", "nobody gets", "/sflow"},
+        });
 }
 
 TEST(Guards, APeerDeviceKnowsNone) {
@@ -86,9 +86,9 @@ TEST(Guards, CollectorsOfSamples) {
         return R"({"interfaces": {}, "sflow": {"agent": "192.0.2.1", "collectors": [)" + collectors + "]}}";
     };
     expect_cases(with_sflow,
-                 {{R"("192.0.2.9:0")", "/sflow/collectors/0", "no address of a collector", "6343", ""},
-                  {R"("0.0.0.0")", "/sflow/collectors/0", "no collector", "", ""},
-                  {R"("192.0.2.9", "x")", "/sflow/collectors/1", "no address of a collector", "", ""}});
+                 {{R"("192.0.2.9:0")", "/sflow/collectors/0", "no address of a collector", "6343"},
+                  {R"("0.0.0.0")", "/sflow/collectors/0", "no collector"},
+                  {R"("192.0.2.9", "x")", "/sflow/collectors/1", "no address of a collector"}});
 }
 
 }  // namespace

@@ -2,18 +2,21 @@
 /// Documents with one thing wrong each, and what is said of it. For the tests of what the schema cannot say.
 #pragma once
 
+#include <functional>
+
 #include "support.h"
 
 namespace pktpit::config::test {
 
 struct Case {
-    std::string text;   ///< put into the document
-    std::string where;  ///< empty: valid
-    std::string message;
-    std::string expected, hint;  ///< parts of; empty: not looked at
+    std::string text;        ///< put into the document
+    std::string where = {};  ///< empty: valid
+    std::string message = {};
+    std::string expected = {}, hint = {};  ///< parts of; empty: not looked at
 };
 
-inline void expect_cases(std::string (*document)(const std::string&), const std::vector<Case>& cases) {
+inline void expect_cases(const std::function<std::string(const std::string&)>& document,
+                         const std::vector<Case>& cases) {
     for (const Case& one : cases) {
         SCOPED_TRACE(one.text);
         Errors errors = errors_of(document(one.text));

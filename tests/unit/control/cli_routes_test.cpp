@@ -11,7 +11,7 @@
 #include <random>
 
 #include "config/route_json.h"
-#include "tests/unit/routing/memory_counters.h"
+#include "tests/unit/control/routing_core.h"
 
 namespace pktpit::router {
 namespace {
@@ -31,12 +31,9 @@ config::StaticRoute hand(const std::string& text, const char* gateway, uint32_t 
 }
 
 /// Everything that a daemon has, and that ends with it.
-struct Instance {
-    explicit Instance(const std::string& path) : cli(routing, counters, path) {
-        const auto id = routing.add_interface("lan", 1, {}, 0x8100).value();
-        routing.set_link(id, {11, true, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500});
-        routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
-    }
+struct Instance : fake::RoutingCore {
+    explicit Instance(const std::string& path)
+        : RoutingCore({.buckets = 256, .roots = 0, .node_bytes = 64 << 10}), cli(routing, counters, path) {}
     std::map<Prefix, uint32_t> metrics() const {
         std::map<Prefix, uint32_t> found;
         routing.rib().for_each(Family::ipv4, [&](const fib::Route& one, bool) {
@@ -46,17 +43,6 @@ struct Instance {
         return found;
     }
 
-    fib::Capacity capacity{
-        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 4, .roots = 0, .node_bytes = 64 << 10};
-    pp_fib_geometry geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory{geometry.image_bytes + 64};
-    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
-                                 geometry.image_bytes};
-    fib::FibImage image{aligned, geometry, [] {}};
-    MemoryCounters store;
-    RouteCounters counters{store};
-    Routing routing{image, [](InterfaceId, const IpAddress&) {},
-                    [](const Error& error) { FAIL() << error.to_string(); }};
     CliRoutes cli;
 };
 
@@ -158,10 +144,7 @@ TEST_F(CliRoutesTest, routes_of_vrfs_are_their_own) {
 TEST_F(CliRoutesTest, a_gateway_is_looked_up_in_the_routes_own_vrf) {
     Instance now(path);
     const VrfId red = now.routing.add_vrf({"red", 100}).value();
-    const auto id = now.routing.add_interface("red0", 2, {}, 0x8100).value();
-    now.routing.set_interface_vrf(id, red);
-    now.routing.set_link(id, {12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
-    now.routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    const auto id = now.add_interface("red0", 2, red);
     auto in_red = hand("10.0.0.0/8", "192.0.2.7");
     in_red.vrf = "red";
     ASSERT_TRUE(now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7"), in_red}));

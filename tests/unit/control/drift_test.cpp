@@ -3,16 +3,10 @@
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <sstream>
 
-#include "router/control/control_plane.h"
-#include "tests/unit/control/fake_dataplane.h"
-#include "tests/unit/control/fake_host.h"
-#include "tests/unit/control/fake_loop.h"
-#include "tests/unit/control/fake_slow_path.h"
+#include "tests/unit/control/control_rig.h"
 
 namespace pktpit::router {
 namespace {
@@ -28,26 +22,18 @@ class CountingHost : public fake::Host {
     unsigned questions = 0;
 };
 
-class Drift : public testing::Test {
+class Drift : public testing::Test, protected fake::ControlRig<CountingHost, fake::PatientLoop> {
   protected:
-    Drift() {
+    Drift() : ControlRig("drift", {"eth0"}) {
         before_ = spdlog::default_logger();
         auto sink = std::make_shared<spdlog::sinks::ostream_sink_st>(log_, true);
         spdlog::set_default_logger(std::make_shared<spdlog::logger>("drift", std::move(sink)));
-        host.add_device("eth0");
         config::Interface port;
         port.name = "eth0";
         config.interfaces["eth0"] = port;
-        control = ControlPlane::make({kernel, dataplane, host, slow_path, loop,
-                                      [this](const RouteFilter& filter) -> Result<std::unique_ptr<Kernel>> {
-                                          return std::make_unique<fake::HostKernel>(host, filter);
-                                      },
-                                      path})
-                      .value();
     }
     ~Drift() override {
         control.reset();
-        std::filesystem::remove(path);
         spdlog::set_default_logger(before_);
     }
     void start() {
@@ -70,15 +56,7 @@ class Drift : public testing::Test {
         return log_.str().find(text) != std::string::npos;
     }
 
-    std::string path = testing::TempDir() + "drift_" + std::to_string(getpid()) + ".json";
-    fake::Faults faults;
-    CountingHost host{faults};
-    fake::HostKernel kernel{host, RouteFilter{}};
-    fake::MemoryDataplane dataplane{host, faults, false};
-    fake::SlowPathNothing slow_path;
-    fake::PatientLoop loop;
     config::Config config;
-    std::unique_ptr<ControlPlane> control;
 
   private:
     std::ostringstream log_;

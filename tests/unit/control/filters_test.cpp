@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Filters over reloads: bound to the interfaces that there are, counters go on with rules that stay.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "router/control/control_plane.h"
-#include "tests/unit/control/fake_dataplane.h"
-#include "tests/unit/control/fake_loop.h"
-#include "tests/unit/control/fake_slow_path.h"
+#include "tests/unit/control/control_rig.h"
 
 namespace pktpit::router {
 namespace {
 
-struct FilteredRouter {
-    fake::Faults faults;
-    fake::Host host{faults};
-    fake::MemoryDataplane dataplane{host, faults, false};
-    fake::SlowPathNothing slow_path;
-    fake::Loop watcher;
-    fake::HostKernel kernel{host, {}};
-    std::string path = testing::TempDir() + "filters-" + std::to_string(getpid());
-    std::unique_ptr<ControlPlane> control;
-
-    FilteredRouter() {
-        for (const char* name : {"eth0", "eth1"})
-            host.add_device(name);
-        control = ControlPlane::make({kernel, dataplane, host, slow_path, watcher,
-                                      [this](const RouteFilter& filter) -> Result<std::unique_ptr<Kernel>> {
-                                          return std::make_unique<fake::HostKernel>(host, filter);
-                                      },
-                                      path})
-                      .value();
+struct FilteredRouter : fake::ControlRig<> {
+    FilteredRouter() : ControlRig("filters", {"eth0", "eth1"}) {
         EXPECT_TRUE(control->read_kernel());
         EXPECT_TRUE(control->apply(with({}), true));
-    }
-    ~FilteredRouter() {
-        control.reset();
-        std::filesystem::remove(path);
     }
     /// `filters` by name; eth0 has the first one coming in, eth1 the last one going out.
     static config::Config with(const config::Filters& filters) {

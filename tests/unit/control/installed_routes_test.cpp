@@ -13,7 +13,7 @@
 
 #include "router/control/static_routes.h"
 #include "tests/unit/control/fake_loop.h"
-#include "tests/unit/routing/memory_counters.h"
+#include "tests/unit/control/routing_core.h"
 
 namespace pktpit::router {
 namespace {
@@ -73,12 +73,9 @@ class Table : public RouteWriter {
     unsigned throws_behind_change = 0;
 };
 
-class InstalledRoutesTest : public testing::Test {
+class InstalledRoutesTest : public testing::Test, protected fake::RoutingCore {
   protected:
-    InstalledRoutesTest() {
-        lan = routing.add_interface("lan", 1, {}, 0x8100).value();
-        set_link(true);
-        routing.add_address(lan, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    InstalledRoutesTest() : RoutingCore({.buckets = 256, .roots = 0}) {
         config.kernel_routes.table = main_table;
         config.kernel_routes.install = true;
     }
@@ -86,8 +83,6 @@ class InstalledRoutesTest : public testing::Test {
         std::filesystem::remove(path);
         std::filesystem::remove(path + ".incoming");
     }
-    void set_link(bool up) { routing.set_link(lan, {11, up, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500}); }
-
     void want(unsigned routes) {
         config.routes.clear();
         for (unsigned i = 0; i < routes; i++) {
@@ -97,6 +92,9 @@ class InstalledRoutesTest : public testing::Test {
             route.next_hops = {{IpAddress::parse("192.0.2.7").value(), {}, 1}};
             config.routes.push_back(std::move(route));
         }
+        install();
+    }
+    void install() {
         Transaction transaction;
         ASSERT_TRUE(
             install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction));
@@ -114,11 +112,24 @@ class InstalledRoutesTest : public testing::Test {
         }
         EXPECT_EQ(loop.waiting(), 0U);
     }
+    /// A hundred routes stand in the kernel's table.
+    void have_a_hundred() {
+        want(100);
+        reload();
+        settle();
+    }
+    /// What that asks for has begun.
+    void link_goes_down() {
+        set_link(lan, 1, false);
+        installed->device_changed(11);
+        installed->tick();
+    }
     void device_flapped() {
         for (const auto& [prefix, route] : table.routes)
             EXPECT_EQ(route.next_hops.front().ifindex, 11U);
         table.routes.clear();  // the kernel says nothing of each
         installed->device_changed(11);
+        installed->tick();
     }
     std::vector<std::string> drift() const {
         std::vector<DriftItem> found;
@@ -129,23 +140,11 @@ class InstalledRoutesTest : public testing::Test {
         return text;
     }
 
-    fib::Capacity capacity{
-        .groups = 64, .buckets = 256, .adjacencies = 64, .tables = 4, .roots = 0, .node_bytes = 1 << 20};
-    pp_fib_geometry geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory{geometry.image_bytes + 64};
-    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
-                                 geometry.image_bytes};
-    fib::FibImage image{aligned, geometry, [] {}};
-    MemoryCounters store;
-    RouteCounters counters{store};
-    Routing routing{image, [](InterfaceId, const IpAddress&) {},
-                    [](const Error& error) { FAIL() << error.to_string(); }};
     std::string path = testing::TempDir() + "installed_" + std::to_string(getpid()) + ".json";
     CliRoutes by_hand{routing, counters, path};
     fake::PatientLoop loop;
     Table table;
     config::Config config;
-    InterfaceId lan{};
     /// Stands still, or goes on by `passes` at each look: how much fits into one step is the test's to say.
     InstalledRoutes::Clock::time_point now;
     std::chrono::milliseconds passes{0};
@@ -224,17 +223,12 @@ TEST_F(InstalledRoutesTest, what_a_call_that_threw_has_left_is_brought_anew) {
 TEST_F(InstalledRoutesTest, routes_of_vrfs_stand_in_their_tables) {
     config.vrfs = {{"red", {100}}};
     ASSERT_TRUE(routing.add_vrf({"red", 100}));
-    const auto link = routing.add_interface("red0", 2, {}, 0x8100).value();
-    routing.set_interface_vrf(link, routing.vrf_by_name("red").value());
-    routing.set_link(link, {12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
-    routing.add_address(link, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    add_interface("red0", 2, routing.vrf_by_name("red").value());
     want(3);
     auto in_red = config.routes.front();
     in_red.vrf = "red";
     config.routes.push_back(in_red);
-    Transaction transaction;
-    ASSERT_TRUE(install_wanted_routes(routing, counters, read_wanted_routes(config).value(), transaction));
-    ASSERT_TRUE(transaction.commit().empty());
+    install();
     reload();
     settle();
     const Prefix prefix = in_red.prefix;
@@ -270,23 +264,16 @@ TEST_F(InstalledRoutesTest, routes_of_vrfs_stand_in_their_tables) {
 }
 
 TEST_F(InstalledRoutesTest, a_device_that_was_down_gets_its_routes_back_aside) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     device_flapped();
-    installed->tick();
     EXPECT_TRUE(table.routes.empty()) << "written by the daemon's thread";
     settle();
     EXPECT_EQ(table.routes.size(), 100U);
 }
 
 TEST_F(InstalledRoutesTest, a_link_that_goes_down_takes_them_out_aside) {
-    want(100);
-    reload();
-    settle();
-    set_link(false);
-    installed->device_changed(11);
-    installed->tick();
+    have_a_hundred();
+    link_goes_down();
     EXPECT_EQ(table.routes.size(), 100U) << "written by the daemon's thread";
     settle();
     EXPECT_TRUE(table.routes.empty());
@@ -294,11 +281,8 @@ TEST_F(InstalledRoutesTest, a_link_that_goes_down_takes_them_out_aside) {
 }
 
 TEST_F(InstalledRoutesTest, what_the_kernel_removes_meanwhile_comes_back) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     device_flapped();
-    installed->tick();
     loop.work();
     ASSERT_EQ(table.routes.size(), 100U);
     // The batch is done, which has not been told yet.
@@ -310,11 +294,8 @@ TEST_F(InstalledRoutesTest, what_the_kernel_removes_meanwhile_comes_back) {
 }
 
 TEST_F(InstalledRoutesTest, what_the_kernel_removed_before_it_was_written_is_no_conflict) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     device_flapped();
-    installed->tick();
     table.lose(prefix_of("10.0.5.0/24"), true);  // and then the batch writes it
     loop.once();
     settle();
@@ -323,11 +304,8 @@ TEST_F(InstalledRoutesTest, what_the_kernel_removed_before_it_was_written_is_no_
 }
 
 TEST_F(InstalledRoutesTest, what_somebody_removes_meanwhile_stays_removed_and_is_told) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     device_flapped();
-    installed->tick();
     loop.work();
     table.lose(prefix_of("10.0.5.0/24"), false);
     loop.once();
@@ -340,11 +318,8 @@ TEST_F(InstalledRoutesTest, what_somebody_removes_meanwhile_stays_removed_and_is
 }
 
 TEST_F(InstalledRoutesTest, a_reload_does_not_wait_for_what_has_not_begun) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     device_flapped();
-    installed->tick();
     ASSERT_EQ(loop.waiting(), 1U);
     want(50);
     reload();
@@ -358,16 +333,13 @@ TEST_F(InstalledRoutesTest, a_reload_does_not_wait_for_what_has_not_begun) {
 }
 
 TEST_F(InstalledRoutesTest, by_hand_is_there_at_once_and_behind_a_batch_soon) {
-    want(100);
-    reload();
-    settle();
+    have_a_hundred();
     config::StaticRoute route = config.routes.front();
     route.prefix = prefix_of("172.16.0.0/16");
     ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{route}));
     installed->changed(std::vector{route});
     EXPECT_TRUE(table.routes.contains(route.prefix));
     device_flapped();
-    installed->tick();
     config::StaticRoute later = route;
     later.prefix = prefix_of("172.17.0.0/16");
     ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{later}));
@@ -378,12 +350,8 @@ TEST_F(InstalledRoutesTest, by_hand_is_there_at_once_and_behind_a_batch_soon) {
 }
 
 TEST_F(InstalledRoutesTest, ends_beside_a_batch_that_waits) {
-    want(100);
-    reload();
-    settle();
-    set_link(false);
-    installed->device_changed(11);
-    installed->tick();
+    have_a_hundred();
+    link_goes_down();
     ASSERT_EQ(loop.waiting(), 1U);
     installed->take_down();
     installed.reset();

@@ -4,31 +4,22 @@
 #include <gtest/gtest.h>
 #include <linux/rtnetlink.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "fib/lookup.h"
-#include "router/control/control_plane.h"
 #include "tests/sanitized.h"
-#include "tests/unit/control/fake_dataplane.h"
-#include "tests/unit/control/fake_host.h"
-#include "tests/unit/control/fake_loop.h"
-#include "tests/unit/control/fake_slow_path.h"
+#include "tests/unit/control/control_rig.h"
 
 namespace pktpit::router {
 namespace {
 
 using fake::Faults;
 
-class KernelTurnsInRib : public testing::Test {
+class KernelTurnsInRib : public testing::Test, protected fake::ControlRig<> {
   protected:
     static constexpr unsigned many = pktpit::test::sanitized ? 7'500 : 60'000;
 
-    KernelTurnsInRib() {
+    KernelTurnsInRib() : ControlRig("kernel_turns", {"eth0", "eth1"}, 8 << 20) {
         spdlog::set_level(spdlog::level::off);
-        host.add_device("eth0");
-        host.add_device("eth1");
         config::Interface port;
         for (const char* name : {"eth0", "eth1"}) {
             port.name = name;
@@ -37,22 +28,28 @@ class KernelTurnsInRib : public testing::Test {
             config.interfaces[name] = port;
         }
         config.kernel_routes.enabled = true;
-        control = ControlPlane::make({kernel, dataplane, host, slow_path, loop,
-                                      [this](const RouteFilter& filter) -> Result<std::unique_ptr<Kernel>> {
-                                          return std::make_unique<fake::HostKernel>(host, filter);
-                                      },
-                                      path})
-                      .value();
     }
     ~KernelTurnsInRib() override {
         control.reset();
-        std::filesystem::remove(path);
         spdlog::set_level(spdlog::level::info);
     }
     void start() {
         ASSERT_TRUE(control->read_kernel());
         ASSERT_TRUE(control->apply(config, true));
         ASSERT_TRUE(control->follow_kernel());
+    }
+    void start_and_settle() {
+        start();
+        loop.settle();
+    }
+    void reload(const config::Config& other) {
+        ASSERT_TRUE(control->apply(other, false));
+        loop.settle();
+    }
+    /// Every n-th of the routes stands in the host's table.
+    void fill_table(const char* device, uint32_t table = 254, unsigned every = 1) {
+        for (unsigned i = 0; i < many; i += every)
+            host.routes.push_back(route(i, device, table));
     }
     RouteEvent route(unsigned number, const char* device, uint32_t table = 254) {
         RouteEvent event;
@@ -72,20 +69,11 @@ class KernelTurnsInRib : public testing::Test {
     }
     [[nodiscard]] KernelRoutes::Status status() const { return control->kernel_routes_status(); }
 
-    std::string path = testing::TempDir() + "kernel_turns_" + std::to_string(getpid()) + ".json";
-    Faults faults;
-    fake::Host host{faults};
-    fake::HostKernel kernel{host, RouteFilter{}};
-    fake::MemoryDataplane dataplane{host, faults, false, 8 << 20};
-    fake::SlowPathNothing slow_path;
-    fake::Loop loop;
     config::Config config;
-    std::unique_ptr<ControlPlane> control;
 };
 
 TEST_F(KernelTurnsInRib, ports_forward_before_the_table_has_been_read_and_status_says_how_far_it_is) {
-    for (unsigned i = 0; i < many; ++i)
-        host.routes.push_back(route(i, "eth0"));
+    fill_table("eth0");
     start();
     EXPECT_TRUE(control->ports().all().at("eth0").attachment.has_value());
     EXPECT_EQ(in_rib(), 0U);
@@ -105,8 +93,7 @@ TEST_F(KernelTurnsInRib, ports_forward_before_the_table_has_been_read_and_status
 
 // It forwards by its own table until its programs are swapped.
 TEST_F(KernelTurnsInRib, ports_of_an_earlier_daemon_are_taken_over_when_the_table_has_been_read) {
-    for (unsigned i = 0; i < many; ++i)
-        host.routes.push_back(route(i, "eth0"));
+    fill_table("eth0");
     dataplane.previous = {{host.device("eth0")->link.ifindex, 1}};
     size_t ports = 0;
     dataplane.attaching = [&] {
@@ -119,10 +106,8 @@ TEST_F(KernelTurnsInRib, ports_of_an_earlier_daemon_are_taken_over_when_the_tabl
 }
 
 TEST_F(KernelTurnsInRib, a_link_is_down_at_once_and_its_routes_go_in_turns) {
-    for (unsigned i = 0; i < many; ++i)
-        host.routes.push_back(route(i, "eth0"));
-    start();
-    loop.settle();
+    fill_table("eth0");
+    start_and_settle();
     const auto to = IpAddress::parse("100.0.7.1").value();
     ASSERT_TRUE(control->routing().rib().match(to).has_value());
     LinkEvent down = host.device("eth0")->link;
@@ -143,8 +128,7 @@ TEST_F(KernelTurnsInRib, a_link_is_down_at_once_and_its_routes_go_in_turns) {
 }
 
 TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_when_that_has_come) {
-    start();
-    loop.settle();
+    start_and_settle();
     host.add_device("late");
     RouteEvent early = route(1, "eth1");
     early.next_hops[0].ifindex = host.device("late")->link.ifindex;
@@ -155,8 +139,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     port.name = "late";
     port.addresses = {InterfaceAddress::parse("10.1.0.2/24").value()};
     config.interfaces["late"] = port;
-    ASSERT_TRUE(control->apply(config, false));
-    loop.settle();
+    reload(config);
     EXPECT_EQ(in_rib(), 1U);
     const auto now = control->routing().route(early.prefix, fib::RouteSource::kernel);
     EXPECT_EQ(control->routing().next_hop_sets().spec_of(now->next_hops).kind, PP_ADJ_FORWARD);
@@ -164,8 +147,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
 }
 
 TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorter_prefixs) {
-    start();
-    loop.settle();
+    start_and_settle();
     RouteEvent shorter = route(0, "eth0");
     shorter.prefix = Prefix::of(IpAddress::v4(0x64000000), 8);
     host.tell(shorter);
@@ -221,8 +203,7 @@ TEST_F(KernelTurnsInRib, what_pktpit_cannot_do_is_the_kernels_and_never_a_shorte
 }
 
 TEST_F(KernelTurnsInRib, what_a_change_by_hand_means_for_routes_over_it_has_been_done_when_it_is_answered) {
-    start();
-    loop.settle();
+    start_and_settle();
     const auto set = [&](const char* prefix, const char* via) {
         config::StaticRoute route;
         route.prefix = Prefix::parse(prefix).value();
@@ -241,12 +222,9 @@ TEST_F(KernelTurnsInRib, what_a_change_by_hand_means_for_routes_over_it_has_been
 }
 
 TEST_F(KernelTurnsInRib, another_table_takes_over_when_it_has_been_read_and_what_both_have_is_never_gone) {
-    for (unsigned i = 0; i < many; ++i) {
-        host.routes.push_back(route(i, "eth0"));
-        if (i % 2 == 0) host.routes.push_back(route(i, "eth1", 100));
-    }
-    start();
-    loop.settle();
+    fill_table("eth0");
+    fill_table("eth1", 100, 2);
+    start_and_settle();
     config.kernel_routes.table = 100;
     ASSERT_TRUE(control->apply(config, false));
     EXPECT_EQ(in_rib(), many) << "the former table's routes stay until the new one has been read";
@@ -267,11 +245,9 @@ TEST_F(KernelTurnsInRib, another_table_takes_over_when_it_has_been_read_and_what
 }
 
 TEST_F(KernelTurnsInRib, the_table_of_each_vrf_is_followed_into_it_for_as_long_as_there_is_one) {
-    for (unsigned i = 0; i < many; ++i) {
-        host.routes.push_back(route(i, "eth0"));
-        if (i % 2 == 0) host.routes.push_back(route(i, "eth1", 100));
-        if (i % 3 == 0) host.routes.push_back(route(i, "eth1", 101));
-    }
+    fill_table("eth0");
+    fill_table("eth1", 100, 2);
+    fill_table("eth1", 101, 3);
     config.vrfs["red"].table = 100;
     config.interfaces["eth1"].vrf = "red";
     start();
@@ -293,32 +269,26 @@ TEST_F(KernelTurnsInRib, the_table_of_each_vrf_is_followed_into_it_for_as_long_a
 
     config::Config other = config;
     other.vrfs["red"].table = 101;
-    ASSERT_TRUE(control->apply(other, false));
-    loop.settle();
+    reload(other);
     EXPECT_EQ(in_red(), (many + 2) / 3);
     other.kernel_routes.enabled = false;
-    ASSERT_TRUE(control->apply(other, false));
-    loop.settle();
+    reload(other);
     EXPECT_EQ(in_red(), 0U);
-    ASSERT_TRUE(control->apply(config, false));
-    loop.settle();
+    reload(config);
     EXPECT_EQ(in_red(), (many + 1) / 2) << "what was told and not kept by the host is not there any more";
     other = config;
     other.vrfs.clear();
     other.interfaces["eth1"].vrf.clear();
-    ASSERT_TRUE(control->apply(other, false));
-    loop.settle();
+    reload(other);
     EXPECT_FALSE(control->routing().vrf_by_name("red"));
     EXPECT_EQ(in_rib(), many);
     EXPECT_EQ(host.connections.size(), 2U) << "the table of a VRF that has gone is followed no more";
 }
 
 TEST_F(KernelTurnsInRib, settings_that_change_again_and_again_leave_what_the_last_ones_want) {
-    for (unsigned i = 0; i < many; ++i) {
-        host.routes.push_back(route(i, "eth0"));
-        if (i % 3 == 0) host.routes.push_back(route(i, "eth1", 100));
-        if (i % 5 == 0) host.routes.push_back(route(i, "eth1", 200));
-    }
+    fill_table("eth0");
+    fill_table("eth1", 100, 3);
+    fill_table("eth1", 200, 5);
     start();
     const struct {
         bool enabled;
@@ -338,14 +308,12 @@ TEST_F(KernelTurnsInRib, settings_that_change_again_and_again_leave_what_the_las
     EXPECT_EQ(host.connections.size(), 1U) << "former connections are closed";
     config.kernel_routes.enabled = true;
     config.kernel_routes.table = 200;
-    ASSERT_TRUE(control->apply(config, false));
-    loop.settle();
+    reload(config);
     EXPECT_EQ(in_rib(), many / 5);
 }
 
 TEST_F(KernelTurnsInRib, a_refused_reload_leaves_what_is_known_of_routes_that_are_not_followed) {
-    start();
-    loop.settle();
+    start_and_settle();
     config::Config other = config;
     other.kernel_routes.table = 100;
     // A port is attached after the tables have been exchanged.
@@ -370,8 +338,7 @@ TEST_F(KernelTurnsInRib, a_refused_reload_leaves_what_is_known_of_routes_that_ar
         if (hits.empty()) break;
         if (done) {
             EXPECT_EQ(known(), 0U) << "of a table that is followed no more";
-            ASSERT_TRUE(control->apply(config, false));
-            loop.settle();
+            reload(config);
         } else {
             refused_by.insert(hits.front());
             EXPECT_EQ(known(), 2U) << hits.front();

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "fib/lookup.h"
-#include "tests/unit/routing/memory_counters.h"
+#include "tests/unit/control/routing_core.h"
 
 namespace pktpit::router {
 namespace {
@@ -21,14 +21,17 @@ IpAddress ip(const char* text) {
     return IpAddress::parse(text).value();
 }
 
-class StaticRoutesTest : public testing::Test {
+class StaticRoutesTest : public testing::Test, protected fake::RoutingCore {
   protected:
-    StaticRoutesTest() {
+    StaticRoutesTest()
+        : RoutingCore({.groups = 16,
+                       .buckets = 256,
+                       .adjacencies = 32,
+                       .tables = 2,
+                       .roots = 0,
+                       .node_bytes = 16 << 10}) {
         std::filesystem::create_directories(directory);
         config.base_directory = directory;
-        const auto id = routing.add_interface("lan", 1, {}, 0x8100).value();
-        routing.set_link(id, {11, true, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500});
-        routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
     }
     ~StaticRoutesTest() override { std::filesystem::remove_all(directory); }
 
@@ -65,17 +68,6 @@ class StaticRoutesTest : public testing::Test {
 
     std::string directory = testing::TempDir() + "static_routes_" + std::to_string(getpid());
     config::Config config;
-    fib::Capacity capacity{
-        .groups = 16, .buckets = 256, .adjacencies = 32, .tables = 2, .roots = 0, .node_bytes = 16 << 10};
-    pp_fib_geometry geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory{geometry.image_bytes + 64};
-    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
-                                 geometry.image_bytes};
-    fib::FibImage image{aligned, geometry, [] {}};
-    MemoryCounters store;
-    RouteCounters counters{store};
-    Routing routing{image, [](InterfaceId, const IpAddress&) {},
-                    [](const Error& error) { FAIL() << error.to_string(); }};
 };
 
 TEST_F(StaticRoutesTest, RoutesGoBeforeFilesAndFilesBeforeLaterOnes) {
@@ -184,7 +176,7 @@ TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
     ASSERT_TRUE(install());
     const auto counter_of = [&](const char* text) {
         const auto group = image.find(prefix(text)).value();
-        return PP_FIB_GROUP_COUNTER(pp_fib_group_word(aligned.data(), &geometry, group));
+        return PP_FIB_GROUP_COUNTER(pp_fib_group_word(memory.base(), &memory.geometry(), group));
     };
     EXPECT_EQ(counter_of("11.0.0.0/8"), 0U);
     const auto first = counter_of("10.0.0.0/8");

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "fib/reader.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -14,13 +14,6 @@ namespace {
 using test::TestImage;
 
 constexpr size_t batch = 64;
-
-std::vector<CpuVariant> variants() {
-    std::vector<CpuVariant> present;
-    for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512})
-        if (cpu_has(variant)) present.push_back(variant);
-    return present;
-}
 
 /// With roots, and group ids of one, two and three bytes.
 class Batch : public testing::Test {
@@ -32,11 +25,7 @@ class Batch : public testing::Test {
     }
 
     static Capacity capacity() {
-        Capacity capacity = TestImage::small();
-        capacity.groups = 1 << 17;
-        capacity.roots = 4;
-        capacity.node_bytes = 1 << 24;
-        return capacity;
+        return TestImage::small({.groups = 1 << 17, .roots = 4, .node_bytes = 1 << 24});
     }
     uint32_t below(size_t limit) { return static_cast<uint32_t>(random_() % limit); }
     /// Of 1, 2 or 3 bytes.
@@ -57,7 +46,7 @@ class Batch : public testing::Test {
         const FibReader single(image_->memory());
         for (const Address& address : addresses)
             expected.push_back(single.lookup(address));
-        for (const CpuVariant variant : variants()) {
+        for (const CpuVariant variant : test::cpu_variants()) {
             FibReader(image_->memory(), variant).lookup_batch(std::span<const Address>(addresses), found);
             ASSERT_EQ(found, expected) << what << ", " << to_string(variant);
         }

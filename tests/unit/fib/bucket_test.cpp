@@ -35,6 +35,17 @@ double worst_error(const Members& members, std::span<const uint32_t> counts, uns
     return worst;
 }
 
+/// How many buckets differ; it is this adjacency that has them in the latter.
+size_t moved_to(uint32_t adjacency, std::span<const uint32_t> former, std::span<const uint32_t> latter) {
+    size_t moved = 0;
+    for (size_t i = 0; i < former.size(); i++) {
+        if (former[i] == latter[i]) continue;
+        EXPECT_EQ(latter[i], adjacency);
+        moved++;
+    }
+    return moved;
+}
+
 TEST(BucketShare, ExactSharesTakeNoMoreBucketsThanNeeded) {
     EXPECT_EQ(bucket_bits_for(Members{{7, 1}}), 0u);
     EXPECT_EQ(bucket_bits_for(Members{{1, 5}, {2, 5}}), 1u);
@@ -71,21 +82,9 @@ TEST(BucketShare, AWeightMovesOnlyTheDifference) {
     members[2].second = 3;
     const auto old = share_buckets(before, 8, {});
     const auto now = share_buckets(members, 8, {old, before});
-    size_t moved = 0;
-    for (size_t i = 0; i < old.size(); i++) {
-        if (old[i] == now[i]) continue;
-        EXPECT_EQ(now[i], 3u);
-        moved++;
-    }
-    EXPECT_NEAR(static_cast<double>(moved), 256.0 * 3 / 6 - 64, 1.0);
+    EXPECT_NEAR(static_cast<double>(moved_to(3, old, now)), 256.0 * 3 / 6 - 64, 1.0);
     const auto back = share_buckets(before, 8, {now, members});
-    moved = 0;
-    for (size_t i = 0; i < old.size(); i++) {
-        if (back[i] == now[i]) continue;
-        EXPECT_EQ(now[i], 3u);
-        moved++;
-    }
-    EXPECT_NEAR(static_cast<double>(moved), 64, 1.0);
+    EXPECT_NEAR(static_cast<double>(moved_to(3, back, now)), 64, 1.0) << "all of them were its";
 }
 
 // Room for one each, and they came while others had it all.
@@ -184,13 +183,7 @@ TEST(BucketShare, AMemberThatComesTakesOnlyItsShare) {
     const Members three = members;
     members.push_back({4, 1});
     const auto after = share_buckets(members, 8, {before, three});
-    size_t moved = 0;
-    for (size_t i = 0; i < before.size(); i++) {
-        if (after[i] == before[i]) continue;
-        EXPECT_EQ(after[i], 4u);
-        moved++;
-    }
-    EXPECT_EQ(moved, 64u);
+    EXPECT_EQ(moved_to(4, before, after), 64u);
 }
 
 // More buckets than before: bucket i of 4 becomes buckets 64 i to 64 i + 63 of 256, as the hash's top bits

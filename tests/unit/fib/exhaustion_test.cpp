@@ -22,10 +22,7 @@ bool contains(const std::string& text, const std::string& part) {
 // A table of 16 pages, one of which holds the identity bytes.
 TEST(Exhaustion, Nodes) {
     for (const bool v4 : {true, false}) {
-        Capacity capacity = TestImage::small();
-        capacity.roots = 0;
-        capacity.node_bytes = 16 << 10;
-        TestImage image(capacity);
+        TestImage image(TestImage::small({.roots = 0, .node_bytes = 16 << 10}));
         const GroupId group = image.add_group();
         const auto net = [v4](unsigned i) {
             return prefix(v4 ? "10." + std::to_string(i) + ".0.1/32"
@@ -56,9 +53,7 @@ TEST(Exhaustion, Nodes) {
 }
 
 TEST(Exhaustion, Groups) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 4;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.groups = 4}));
     const AdjacencyId adjacency = image->add_adjacency({}).value();
     const Members members = {{adjacency, 1}};
     std::vector<GroupId> groups;
@@ -76,9 +71,7 @@ TEST(Exhaustion, Groups) {
 }
 
 TEST(Exhaustion, Buckets) {
-    Capacity capacity = TestImage::small();
-    capacity.buckets = 512;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.buckets = 512}));
     Members members;
     for (int i = 0; i < 4; i++)
         members.push_back({image->add_adjacency({}).value(), 1});
@@ -131,9 +124,7 @@ TEST(Exhaustion, Buckets) {
 }
 
 TEST(Exhaustion, Adjacencies) {
-    Capacity capacity = TestImage::small();
-    capacity.adjacencies = 4;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.adjacencies = 4}));
     std::vector<AdjacencyId> ids;
     for (int i = 0; i < 3; i++)
         ids.push_back(image->add_adjacency({}).value());
@@ -150,10 +141,7 @@ TEST(Exhaustion, Adjacencies) {
 
 // Full to the last page, a grace period may be needed for a change: never more than one.
 TEST(Exhaustion, ChurnAtTheBrink) {
-    Capacity capacity = TestImage::small();
-    capacity.roots = 0;
-    capacity.node_bytes = 8 << 10;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.roots = 0, .node_bytes = 8 << 10}));
     const GroupId group = image.add_group();
     for (uint32_t i = 0; i < 1000; i++) {
         const Prefix net = Prefix::of(IpAddress::v4(i << 16 | 1), 32);

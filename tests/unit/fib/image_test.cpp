@@ -15,12 +15,6 @@ using test::address;
 using test::prefix;
 using test::TestImage;
 
-/// Bytes of nodes but for the default table's two roots.
-uint64_t nodes(TestImage& image) {
-    const auto usage = image->usage();
-    return usage.node_bytes4 + usage.node_bytes6 - 2u * PP_FIB_ROOT_BYTES;
-}
-
 TEST(FibImage, IsEmptyWhenFormatted) {
     TestImage image;
     EXPECT_EQ(image->lookup(address("192.0.2.1")), 0u);
@@ -63,10 +57,10 @@ TEST(FibImage, MatchesEveryLength) {
                 EXPECT_EQ(image->lookup(sibling), 0u) << net.to_string();
                 EXPECT_EQ(image->lookup(Prefix::of(sibling, length).last()), 0u) << net.to_string();
             }
-            EXPECT_EQ(nodes(image) == 0, length <= 16) << net.to_string();
+            EXPECT_EQ(image.nodes() == 0, length <= 16) << net.to_string();
             EXPECT_EQ(image->erase(net), true);
             EXPECT_EQ(image->lookup(net.address), 0u);
-            EXPECT_EQ(nodes(image), 0u);
+            EXPECT_EQ(image.nodes(), 0u);
         }
     }
 }
@@ -102,7 +96,7 @@ TEST(FibImage, LongestWinsInAnyOrder) {
                 }
             ASSERT_EQ(image->lookup(address("10.1.2.3")), expected);
         }
-        ASSERT_EQ(nodes(image), 0u);
+        ASSERT_EQ(image.nodes(), 0u);
     } while (std::ranges::next_permutation(order).found);
 }
 
@@ -122,7 +116,7 @@ TEST(FibImage, ReplacesTheGroupOnly) {
     EXPECT_EQ(image->erase(prefix("2001:db8::/40")), true);
     EXPECT_EQ(image->lookup(address("2001:db8::1")), 0u);
     EXPECT_EQ(image->erase(prefix("2001:db8:1::/48")), true);
-    EXPECT_EQ(nodes(image), 0u);
+    EXPECT_EQ(image.nodes(), 0u);
 }
 
 TEST(FibImage, RefusesGroupsThatDoNotExist) {
@@ -152,10 +146,7 @@ TEST(FibImage, MovesWithItsPrefixes) {
 // A node freed may still be read: its memory is used again only after a grace period, and one of these does
 // for many.
 TEST(FibImage, WaitsForReadersOnceForManyNodes) {
-    Capacity capacity = TestImage::small();
-    capacity.roots = 0;
-    capacity.node_bytes = 64 << 10;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.roots = 0, .node_bytes = 64 << 10}));
     const GroupId group = image.add_group();
     const auto net = [](unsigned i) { return Prefix::of(IpAddress::v4(0x0a000000u + (i << 16)), 24); };
     for (unsigned i = 0; i < 64; i++)

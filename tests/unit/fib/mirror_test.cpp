@@ -21,12 +21,7 @@ class MirrorTest : public testing::TestWithParam<uint32_t> {
         for (GroupId& group : groups_)
             group = image_.add_group();
     }
-    static Capacity capacity() {
-        Capacity capacity = TestImage::small();
-        capacity.roots = 6;
-        capacity.node_bytes = 8 << 20;
-        return capacity;
-    }
+    static Capacity capacity() { return TestImage::small({.roots = 6, .node_bytes = 8 << 20}); }
     uint32_t below(uint32_t limit) { return static_cast<uint32_t>(random_()) % limit; }
     /// Of few nets, so that prefixes are changed and removed, too.
     Prefix draw() {

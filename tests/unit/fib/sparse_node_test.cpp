@@ -3,7 +3,7 @@
 // way to dense nodes and back, every value of those 16 bits is answered as the prefixes say.
 #include <gtest/gtest.h>
 
-#include "fib/reader.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -52,15 +52,10 @@ class SparseNode : public testing::Test {
             ASSERT_EQ(image_->lookup(address), group) << address.to_string();
         }
         std::vector<GroupId> found(addresses.size());
-        for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512}) {
-            if (!cpu_has(variant)) continue;
+        for (const CpuVariant variant : test::cpu_variants()) {
             FibReader(image_->memory(), variant).lookup_batch(addresses, found);
             ASSERT_EQ(found, expected) << to_string(variant);
         }
-    }
-    /// Bytes of nodes but for the roots.
-    [[nodiscard]] uint64_t nodes() {
-        return image_->usage().node_bytes4 + image_->usage().node_bytes6 - 2u * PP_FIB_ROOT_BYTES;
     }
     /// How much a way to the 16 bits costs, without them: 2001::/16's slot, then one of 2001:d00::/24.
     static constexpr uint64_t way = 2 * 1024;
@@ -76,7 +71,7 @@ TEST_F(SparseNode, TheFirstAndTheLastValue) {
         check();
         if (HasFatalFailure()) return;
     }
-    EXPECT_EQ(nodes(), way + 64) << "one cache line";
+    EXPECT_EQ(image_.nodes(), way + 64) << "one cache line";
     // Others that end at the last value.
     for (const unsigned length : {47u, 40u, 33u}) {
         set(inside(0xffff, length), groups_[length % 5]);
@@ -96,10 +91,10 @@ TEST_F(SparseNode, SixteenIntervalsAndSeventeen) {
     for (uint32_t i = 1; i <= 7; i++)
         set(inside(0x1000 * i, 48), groups_[i]);
     ASSERT_EQ(installed_.size(), 8u);  // 0, 1, then 2 for each: 16
-    EXPECT_EQ(nodes(), way + 64);
+    EXPECT_EQ(image_.nodes(), way + 64);
     check();
     set(inside(0x1001, 48), groups_[1]);  // begins where another ends: 17
-    EXPECT_GT(nodes(), way + 64);
+    EXPECT_GT(image_.nodes(), way + 64);
     check();
     erase(inside(0x1001, 48));
     check();
@@ -110,14 +105,12 @@ TEST_F(SparseNode, SixteenIntervalsAndSeventeen) {
     while (!installed_.empty())
         erase(installed_.back().first);
     check();
-    EXPECT_EQ(nodes(), 0u);
+    EXPECT_EQ(image_.nodes(), 0u);
 }
 
 // An id that two bytes do not hold, and back.
 TEST_F(SparseNode, WideIdsNeedDenseNodes) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 70'000;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.groups = 70'000}));
     GroupId last = 0;
     while (last < 66'000)
         last = image->add_group({}).value();
@@ -190,7 +183,7 @@ TEST_F(SparseNode, TheLastBitsOfAnAddress) {
     }
     while (!installed_.empty())
         erase(installed_.back().first);
-    EXPECT_EQ(nodes(), 0u);
+    EXPECT_EQ(image_.nodes(), 0u);
 }
 
 TEST_F(SparseNode, DuplicatesAndWhatIsNotThere) {

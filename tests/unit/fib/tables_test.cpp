@@ -5,7 +5,7 @@
 #include <bitset>
 #include <random>
 
-#include "fib/reader.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -15,19 +15,8 @@ using test::address;
 using test::prefix;
 using test::TestImage;
 
-/// Bytes of nodes but for the default table's two roots.
-uint64_t nodes(TestImage& image) {
-    const auto usage = image->usage();
-    return usage.node_bytes4 + usage.node_bytes6 - 2u * PP_FIB_ROOT_BYTES;
-}
-
 Capacity many_tables() {
-    Capacity capacity = TestImage::small();
-    capacity.tables = 512;
-    capacity.groups = 1024;
-    capacity.adjacencies = 1024;
-    capacity.node_bytes = 8 << 20;
-    return capacity;
+    return TestImage::small({.groups = 1024, .adjacencies = 1024, .tables = 512, .node_bytes = 8 << 20});
 }
 
 TEST(FibTables, RoutesOfOneNeverShowInAnother) {
@@ -72,11 +61,11 @@ TEST(FibTables, AnEmptyTableTakesNoNodes) {
         ASSERT_TRUE(image->add_table());
     EXPECT_EQ(image->usage().tables, 512u);
     EXPECT_EQ(image->usage().node_bytes_taken, taken);
-    EXPECT_EQ(nodes(image), 0u);
+    EXPECT_EQ(image.nodes(), 0u);
     // Neither does one with nothing but a default route: the entry is the group itself.
     ASSERT_TRUE(image->set(prefix("0.0.0.0/0"), image.add_group(), 511));
     ASSERT_TRUE(image->set(prefix("::/0"), image.add_group(), 511));
-    EXPECT_EQ(nodes(image), 0u);
+    EXPECT_EQ(image.nodes(), 0u);
     const auto refused = image->add_table();
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("no routing table left: 512"), std::string::npos)
@@ -103,7 +92,7 @@ TEST(FibTables, HundredsAtOnce) {
         EXPECT_EQ(image->lookup(address("192.0.2.1"), table), groups[table]);
         EXPECT_EQ(image->lookup(address("2001:db8::1"), table), groups[table]);
     }
-    EXPECT_LE(nodes(image), count * 16u << 10) << "three routes are cheap in each";
+    EXPECT_LE(image.nodes(), count * 16u << 10) << "three routes are cheap in each";
     for (TableId table = count; table-- > 1;)
         image->remove_table(table);
     EXPECT_EQ(image->usage().tables, 1u);
@@ -127,9 +116,9 @@ TEST(FibTables, RemovingGivesAllBack) {
                 six.bytes[byte] = static_cast<uint8_t>(random());
             ASSERT_TRUE(image->set(Prefix::of(six, length + 16), group, table));
         }
-        EXPECT_GT(nodes(image), 0u);
+        EXPECT_GT(image.nodes(), 0u);
         image->remove_table(table);
-        ASSERT_EQ(nodes(image), 0u);
+        ASSERT_EQ(image.nodes(), 0u);
         ASSERT_EQ(image->usage().prefixes4 + image->usage().prefixes6, 0u);
     }
 }
@@ -139,10 +128,7 @@ TEST(FibTables, RemovingGivesAllBack) {
 TEST(FibTables, GrowsARoot) {
     for (const Family family : {Family::ipv4, Family::ipv6})
         for (const uint32_t roots : {4u, 2u}) {
-            Capacity capacity = TestImage::small();
-            capacity.roots = roots;
-            capacity.node_bytes = 16 << 20;
-            TestImage image(capacity);
+            TestImage image(TestImage::small({.roots = roots, .node_bytes = 16 << 20}));
             const TableId table = image->add_table().value();
             const GroupId groups[] = {image.add_group(), image.add_group(), image.add_group()};
             std::vector<std::pair<Prefix, GroupId>> set;
@@ -184,7 +170,7 @@ TEST(FibTables, GrowsARoot) {
             for (const auto& [net, group] : set)
                 ASSERT_EQ(image->lookup(net.address, table), 0u);
             image->remove_table(table);
-            EXPECT_EQ(nodes(image), 0u);
+            EXPECT_EQ(image.nodes(), 0u);
         }
 }
 
@@ -199,8 +185,7 @@ TEST(FibTables, ReadersSeeTheTableTheyAskFor) {
     const std::vector<uint32_t> v4(200, 0x0a000001);
     const std::vector<Ip6Bytes> v6(200, address("2001:db8::1").bytes);
     std::vector<GroupId> found(200);
-    for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512}) {
-        if (!cpu_has(variant)) continue;
+    for (const CpuVariant variant : test::cpu_variants()) {
         const FibReader reader(image->memory(), variant);
         for (const auto& [id, group] : {std::pair{TableId{0}, here}, {table, there}}) {
             reader.lookup_batch(v4, found, id);

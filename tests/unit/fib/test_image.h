@@ -12,9 +12,21 @@
 
 namespace pktpit::test {
 
+/// The parts of a small image, of which a test names those that it wants otherwise.
+struct SmallCapacity {
+    uint32_t ports = 8;
+    uint32_t vlans = 64;
+    uint32_t groups = 64;
+    uint32_t buckets = 4096;
+    uint32_t adjacencies = 64;
+    uint32_t tables = 4;
+    uint32_t roots = 2;
+    uint32_t node_bytes = 1 << 20;
+};
+
 class TestImage {
   public:
-    explicit TestImage(const fib::Capacity& capacity = small(), fib::GracePeriod grace_period = {})
+    explicit TestImage(const fib::Capacity& capacity = small({}), fib::GracePeriod grace_period = {})
         : geometry_(fib::plan_geometry(capacity)),
           memory_(static_cast<std::byte*>(std::aligned_alloc(64, geometry_.image_bytes)), &std::free),
           image_(dirty(), geometry_, [this, grace_period] {
@@ -22,15 +34,9 @@ class TestImage {
               if (grace_period) grace_period();
           }) {}
 
-    static fib::Capacity small() {
-        return {.ports = 8,
-                .vlans = 64,
-                .groups = 64,
-                .buckets = 4096,
-                .adjacencies = 64,
-                .tables = 4,
-                .roots = 2,
-                .node_bytes = 1 << 20};
+    static fib::Capacity small(const SmallCapacity& but = {}) {
+        return {but.ports,       but.vlans,  but.groups, but.buckets,
+                but.adjacencies, but.tables, but.roots,  but.node_bytes};
     }
 
     fib::FibImage* operator->() { return &image_; }
@@ -39,6 +45,12 @@ class TestImage {
     [[nodiscard]] const std::byte* base() const { return memory_.get(); }
     [[nodiscard]] const pp_fib_geometry& geometry() const { return geometry_; }
     [[nodiscard]] std::vector<std::byte> bytes() const { return {base(), base() + geometry_.image_bytes}; }
+
+    /// Bytes of nodes but for the default table's two roots.
+    [[nodiscard]] uint64_t nodes() const {
+        const auto usage = image_.usage();
+        return usage.node_bytes4 + usage.node_bytes6 - 2u * PP_FIB_ROOT_BYTES;
+    }
 
     /// A group with one new adjacency.
     fib::GroupId add_group() {

@@ -11,9 +11,12 @@
 
 #include "router/forward/batch.h"
 #include "router/forward/plain.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/forward/packets.h"
 
 namespace pktpit::router::test {
+
+using pktpit::test::cpu_variants;
 
 struct PlainFrame {
     uint16_t port = 1;
@@ -87,12 +90,5 @@ class PlainRig {
     Forwarder long_way_;
     PlainBatch batch_;
 };
-
-inline std::vector<fib::CpuVariant> cpu_variants() {
-    std::vector<fib::CpuVariant> all;
-    for (const auto variant : {fib::CpuVariant::scalar, fib::CpuVariant::avx2, fib::CpuVariant::avx512})
-        if (fib::cpu_has(variant)) all.push_back(variant);
-    return all;
-}
 
 }  // namespace pktpit::router::test

@@ -6,29 +6,7 @@
 namespace pktpit::router::test {
 namespace {
 
-class Table {
-  public:
-    void stays(const std::string& name, const Ipv4& fields, pp_verdict verdict, uint16_t pointer = 0) {
-        rows.push_back({"IPv4: " + name, 1, frame(arriving, fields), verdict, {}, 0, pointer});
-    }
-    void stays_bytes(const std::string& name, const Buffer& in, pp_verdict verdict) {
-        rows.push_back({"IPv4: " + name, 1, in, verdict});
-    }
-    /// Leaves as it came, but for TTL and checksum, by `out`; `padding` behind the packet stays.
-    void leaves(const std::string& name, Ipv4 fields, const Ethernet& out = leaving2, uint16_t port = 2,
-                const Buffer& padding = {}) {
-        const Buffer in = frame(arriving, fields) + padding;
-        fields.ttl--;
-        rows.push_back({"IPv4: " + name, 1, in, PP_FORWARDED, frame(out, fields) + padding, port});
-    }
-    /// As the above, but what is behind the packet stays behind.
-    void loses(const std::string& name, Ipv4 fields, const Buffer& trailer) {
-        const Buffer in = frame(arriving, fields) + trailer;
-        fields.ttl--;
-        rows.push_back({"IPv4: " + name, 1, in, PP_FORWARDED, frame(leaving2, fields), 2});
-    }
-    std::vector<Vector> rows;
-};
+using Table = FamilyTable<Ipv4>;
 
 void add_validation(Table& t) {
     t.stays("version 5", {.version = 5}, PP_DROP_IPV4_VERSION);
@@ -212,7 +190,7 @@ void add_options(Table& t) {
 }  // namespace
 
 std::vector<Vector> ipv4_vectors() {
-    Table t;
+    Table t("IPv4: ");
     add_validation(t);
     add_destinations(t);
     add_sources(t);

@@ -4,25 +4,7 @@
 namespace pktpit::router::test {
 namespace {
 
-class Table {
-  public:
-    void stays(const std::string& name, const Ipv6& fields, pp_verdict verdict, uint16_t pointer = 0) {
-        rows.push_back({"IPv6: " + name, 1, frame(arriving, fields), verdict, {}, 0, pointer});
-    }
-    void leaves(const std::string& name, Ipv6 fields, const Ethernet& out = leaving2, uint16_t port = 2,
-                const Buffer& padding = {}) {
-        const Buffer in = frame(arriving, fields) + padding;
-        fields.hop_limit--;
-        rows.push_back({"IPv6: " + name, 1, in, PP_FORWARDED, frame(out, fields) + padding, port});
-    }
-    /// The same, but what is behind the packet stays behind.
-    void loses(const std::string& name, Ipv6 fields, const Buffer& trailer) {
-        const Buffer in = frame(arriving, fields) + trailer;
-        fields.hop_limit--;
-        rows.push_back({"IPv6: " + name, 1, in, PP_FORWARDED, frame(leaving2, fields), 2});
-    }
-    std::vector<Vector> rows;
-};
+using Table = FamilyTable<Ipv6>;
 
 /// A hop-by-hop header of these option bytes (6, 14, 22, … of them), then UDP.
 Buffer hop_by_hop(const Buffer& options) {
@@ -156,7 +138,7 @@ void add_options(Table& t) {
 }  // namespace
 
 std::vector<Vector> ipv6_vectors() {
-    Table t;
+    Table t("IPv6: ");
     add_validation(t);
     add_destinations(t);
     add_sources(t);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "router/forward/batch.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/forward/heap_image.h"
 
 namespace pktpit::router::test {
@@ -42,8 +43,7 @@ TEST_F(Vectors, ABatchDecidesAsOneByOneInEveryVariant) {
         const Vector& vector = vectors[i * 7 % vectors.size()];
         frames.push_back({vector.port, vector.in, static_cast<uint32_t>(vector.in.size())});
     }
-    for (const auto variant : {fib::CpuVariant::scalar, fib::CpuVariant::avx2, fib::CpuVariant::avx512}) {
-        if (!fib::cpu_has(variant)) continue;
+    for (const auto variant : pktpit::test::cpu_variants()) {
         Forwarder forwarder(image.view(), variant);
         std::array<Decision, Forwarder::batch> decisions;
         for (size_t begin = 0, size = 0; begin < frames.size(); begin += size) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "offload/model/experiment.h"
 #include "offload/model/rss.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
@@ -72,24 +72,20 @@ class Cores : public testing::TestWithParam<Program> {};
 TEST_P(Cores, ForwardInProportion) {
     constexpr double packet = 800, burst = 60;
     for (const unsigned cores : {1U, 2U, 5U, 8U}) {
-        Profile profile = *Profile::open("gen5");
-        for (const auto& [name, value] :
-             std::initializer_list<std::pair<const char*, double>>{{"cpu.cores", cores},
-                                                                   {"cpu.packet_ns", packet},
-                                                                   {"cpu.slice_packet_ns", packet},
-                                                                   {"cpu.burst_ns", burst}})
-            ASSERT_TRUE(profile.set(name, value, "test"));
+        const Profile profile = with("gen5", {{"cpu.cores", cores},
+                                              {"cpu.packet_ns", packet},
+                                              {"cpu.slice_packet_ns", packet},
+                                              {"cpu.burst_ns", burst}});
         ExperimentSettings settings = settings_of(GetParam(), 1, 128);
         settings.duration = 1000 * microsecond;  // 40 bursts: one more or less is 2.5 %
-        const auto result = run_experiment(*Topology::open("gen4-100g"), profile, settings);
-        ASSERT_TRUE(result) << result.error().to_string();
+        const ExperimentResult result = run("gen4-100g", settings, profile);
         const double most = cores * 1e9 / (packet + burst / 32);
         // Packet memory is one for all queues: what waits for the busiest of them leaves less to the others.
-        EXPECT_LT(result->packets_per_second, most * 1.03) << cores;
-        EXPECT_GT(result->packets_per_second, most * 0.85) << cores;
-        EXPECT_GT(result->busiest_core, 0.97) << cores;
-        EXPECT_EQ(result->traffic.reordered, 0U) << cores;
-        EXPECT_EQ(result->traffic.damaged, 0U) << cores;
+        EXPECT_LT(result.packets_per_second, most * 1.03) << cores;
+        EXPECT_GT(result.packets_per_second, most * 0.85) << cores;
+        EXPECT_GT(result.busiest_core, 0.97) << cores;
+        EXPECT_EQ(result.traffic.reordered, 0U) << cores;
+        EXPECT_EQ(result.traffic.damaged, 0U) << cores;
     }
 }
 
@@ -98,14 +94,11 @@ TEST_P(Cores, ForwardInProportion) {
 TEST_P(Cores, WithTimeTakeSmallerBursts) {
     double last = 0;
     for (const unsigned cores : {1U, 4U, 16U}) {
-        Profile profile = *Profile::open("gen5");
-        ASSERT_TRUE(profile.set("cpu.cores", cores, "test"));
-        const auto result =
-            run_experiment(*Topology::open("gen4-100g"), profile, settings_of(GetParam(), 0.15, 64));
-        ASSERT_TRUE(result) << result.error().to_string();
-        EXPECT_NEAR(result->packets_per_second / 148.8e6, 0.15, 0.002) << cores;
+        const ExperimentResult result =
+            run("gen4-100g", settings_of(GetParam(), 0.15, 64), with("gen5", {{"cpu.cores", cores}}));
+        EXPECT_NEAR(result.packets_per_second / 148.8e6, 0.15, 0.002) << cores;
         const double doorbells =
-            static_cast<double>(result->cpu.doorbells) / static_cast<double>(result->cpu.packets);
+            static_cast<double>(result.cpu.doorbells) / static_cast<double>(result.cpu.packets);
         EXPECT_GT(doorbells, last) << cores;
         last = doorbells;
     }
@@ -113,50 +106,38 @@ TEST_P(Cores, WithTimeTakeSmallerBursts) {
 
 TEST_P(Cores, LoseNothingAtModestLoadBothWays) {
     for (const char* name : {"two-nics", "root-ports", "two-nics-acs"}) {
-        Profile profile = *Profile::open("generic");
-        ASSERT_TRUE(profile.set("cpu.cores", 3, "test"));
-        ExperimentSettings settings = settings_of(GetParam(), 0.05, 0);
-        settings.traffic.flows = {
-            {0, 0, 1, 0, 0.05}, {0, 1, 1, 1, 0.05}, {1, 0, 0, 0, 0.05}, {1, 1, 1, 0, 0.05}};
+        ExperimentSettings settings = drained(GetParam(), both_ways(0.05));
+        settings.traffic.size = 0;
         settings.traffic.poisson = true;
-        settings.traffic.stop = 100 * microsecond;
-        settings.warm_up = 0;
-        settings.drain = true;
-        const auto result = run_experiment(*Topology::open(name), profile, settings);
-        ASSERT_TRUE(result) << result.error().to_string();
-        EXPECT_TRUE(result->at_rest);
-        EXPECT_EQ(result->tlps_left, 0U);
-        EXPECT_TRUE(result->credits_whole);
-        EXPECT_GT(result->after_draining.delivered, 100U);
-        EXPECT_EQ(result->after_draining.delivered, result->after_draining.offered);
-        EXPECT_EQ(result->after_draining.reordered, 0U) << "of a conversation";
-        EXPECT_EQ(result->after_draining.doubled, 0U);
+        settings.duration = 300 * microsecond;
+        const ExperimentResult result = run(name, settings, with("generic", {{"cpu.cores", 3}}));
+        expect_at_rest(result);
+        EXPECT_GT(result.after_draining.delivered, 100U);
+        EXPECT_EQ(result.after_draining.delivered, result.after_draining.offered);
+        EXPECT_EQ(result.after_draining.reordered, 0U) << "of a conversation";
+        EXPECT_EQ(result.after_draining.doubled, 0U);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Cores, testing::Values(Program::l3fwd, Program::pktpit),
-                         [](const auto& test) { return std::string(to_string(test.param)); });
+INSTANTIATE_TEST_SUITE_P(Both, Cores, testing::Values(Program::l3fwd, Program::pktpit), name_of_parameter);
 
 TEST(Cores, OneConversationIsOneCores) {
-    Profile profile = *Profile::open("generic");
-    ASSERT_TRUE(profile.set("cpu.packet_ns", 800, "test"));
     ExperimentSettings settings = settings_of(Program::l3fwd, 1, 128);
     settings.traffic.conversations = 1;
-    const double one = run_experiment(*Topology::open("two-nics"), profile, settings)->packets_per_second;
-    ASSERT_TRUE(profile.set("cpu.cores", 8, "test"));
-    const double eight = run_experiment(*Topology::open("two-nics"), profile, settings)->packets_per_second;
-    EXPECT_NEAR(eight / one, 1, 0.01);
+    const auto rate = [&](double cores) {
+        const Profile profile = with("generic", {{"cpu.packet_ns", 800}, {"cpu.cores", cores}});
+        return run("two-nics", settings, profile).packets_per_second;
+    };
+    EXPECT_NEAR(rate(8) / rate((*Profile::open("generic")).value("cpu.cores")), 1, 0.01);
 }
 
 TEST(Cores, MoreThanMemoryHoldsAreRefused) {
-    Profile profile = *Profile::open("generic");
-    ASSERT_TRUE(profile.set("cpu.cores", 64, "test"));
     const ExperimentSettings settings = settings_of(Program::l3fwd, 1, 128);
     Topology topology = *Topology::open("four-nics");
     std::vector<TopologyDevice>& below = topology.root_ports[0].below;
     for (const char* name : {"nic4", "nic5", "nic6", "nic7"})
         below.emplace_back(below.front()).name = name;
-    const auto refused = run_experiment(topology, profile, settings);
+    const auto refused = run_experiment(topology, with("generic", {{"cpu.cores", 64}}), settings);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().where, "cpu.cores");
 }

@@ -3,36 +3,27 @@
 // firmware gathers while the link is busy.
 #include <gtest/gtest.h>
 
-#include "offload/model/experiment.h"
-#include "tests/unit/model/profile_with.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
 
 ExperimentSettings one_way(Program program, Transfer transfer, double load, uint32_t size, uint64_t packets) {
-    ExperimentSettings settings;
-    settings.program = program;
+    ExperimentSettings settings = drained(program, {{0, 0, 1, 0, load}}, 1000 * microsecond);
     settings.transfer = transfer;
     settings.traffic.size = size;
-    settings.traffic.flows = {{0, 0, 1, 0, load}};
     settings.traffic.most = packets;
-    settings.warm_up = 0;
-    settings.duration = 1000 * microsecond;
-    settings.drain = true;
+    settings.traffic.stop = never;
     return settings;
 }
 
 ExperimentResult run(const Profile& profile, const ExperimentSettings& settings) {
-    auto result = run_experiment(*Topology::open("two-nics"), profile, settings);
-    EXPECT_TRUE(result) << result.error().to_string();
-    EXPECT_TRUE(result->at_rest);
-    EXPECT_EQ(result->tlps_left, 0U);
+    ExperimentResult result = run("two-nics", settings, profile);
+    expect_at_rest(result);
     // Read: a slot is free when the credit has come back, and credits come in batches.
-    EXPECT_LT(result->slots_lost,
-              settings.transfer == Transfer::read ? profile.count("nic.credit_batch") : 1);
-    EXPECT_EQ(result->after_draining.damaged, 0U);
-    EXPECT_EQ(result->after_draining.reordered, 0U);
-    return std::move(*result);
+    EXPECT_LT(result.slots_lost, settings.transfer == Transfer::read ? profile.count("nic.credit_batch") : 1);
+    expect_whole_and_in_order(result);
+    return result;
 }
 
 uint64_t writes(const ExperimentResult& result, const char* from, const char* to) {
@@ -108,10 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, Gathering,
                                          std::tuple(Program::p2pnic, Transfer::bounce),
                                          std::tuple(Program::pktpit, Transfer::write),
                                          std::tuple(Program::pktpit, Transfer::read)),
-                         [](const auto& test) {
-                             return std::string(to_string(std::get<0>(test.param))) + "_" +
-                                    std::string(to_string(std::get<1>(test.param)));
-                         });
+                         name_of_case);
 
 }  // namespace
 }  // namespace pktpit::model

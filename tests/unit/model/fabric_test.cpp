@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fabric's parts one by one: times, errors, redirection, memory under load.
-#include "offload/model/fabric.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "tests/unit/model/two_behind_switch.h"
 
 namespace pktpit::model {
 namespace {
@@ -14,43 +14,33 @@ struct Client : DmaClient {
     std::vector<std::pair<uint64_t, DmaResult>> results;
 };
 
-/// Two endpoints behind a switch.
-struct TwoBehindSwitch {
-    static constexpr uint64_t bar_a = uint64_t{1} << 38;
-    static constexpr uint64_t bar_b = bar_a + (1 << 20);
-
-    explicit TwoBehindSwitch(SwitchSettings chip = {}, RootSettings root_settings = {}) {
-        root = &fabric.add_root("root", 1, root_settings);
-        SwitchChip& made = fabric.add_switch("switch", 2, chip);
-        EndpointSettings settings;
-        settings.bar_bytes = 1 << 20;
-        settings.bar = bar_a;
-        a = &fabric.add_endpoint("a", settings);
-        settings.bar = bar_b;
-        b = &fabric.add_endpoint("b", settings);
-        LinkSettings link;
-        link.credits = {CreditLimit{32, 256}, CreditLimit{32, 0}, CreditLimit{32, 256}};
-        fabric.connect(*root, 0, made, link);
-        fabric.connect(made, 1, *a, link);
-        fabric.connect(made, 2, *b, link);
-        fabric.finish();
+/// The first endpoint's transfers, each of which has a number; what becomes of them is in `client`.
+struct World : TwoBehindSwitch {
+    explicit World(SwitchSettings chip = {}, RootSettings root_settings = {})
+        : TwoBehindSwitch(chip, root_settings) {
         a->attach_client(client);
     }
-    [[nodiscard]] const LinkCounters& up_from_switch() { return fabric.find("switch")->port(0).counters(); }
+    void write(uint64_t to, std::span<const std::byte> bytes, uint64_t number = Requester::no_cookie,
+               bool relaxed = false) {
+        a->dma().write(to, bytes.data(), static_cast<uint32_t>(bytes.size()),
+                       {number, 0, relaxed, TlpType::memory_write});
+    }
+    void read(uint64_t from, std::span<std::byte> bytes, uint64_t number) {
+        a->dma().read(from, bytes.data(), static_cast<uint32_t>(bytes.size()),
+                      {number, 0, false, TlpType::memory_write});
+    }
+    [[nodiscard]] bool comes_to_rest(uint64_t events = 10000) { return fabric.events().run_all(events); }
+    [[nodiscard]] Port& switch_port(size_t index) { return fabric.find("switch")->port(index); }
+    [[nodiscard]] const LinkCounters& up_from_switch() { return switch_port(0).counters(); }
 
-    Fabric fabric;
-    RootComplex* root = nullptr;
-    Endpoint* a = nullptr;
-    Endpoint* b = nullptr;
     Client client;
 };
 
 TEST(Fabric, TurnsPeerTrafficRoundInTheSwitch) {
-    TwoBehindSwitch world;
+    World world;
     const std::vector<std::byte> bytes(1000, std::byte{0x5a});
-    world.a->dma().write(TwoBehindSwitch::bar_b + 100, bytes.data(), 1000,
-                         {7, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.write(World::bar_b + 100, bytes, 7);
+    ASSERT_TRUE(world.comes_to_rest());
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), world.b->memory().at(100)));
     EXPECT_EQ(world.up_from_switch().all_tlps(), 0U);
     // 1,000 bytes at 256 a TLP: four of them.
@@ -61,10 +51,10 @@ TEST(Fabric, TurnsPeerTrafficRoundInTheSwitch) {
 }
 
 TEST(Fabric, AcsSendsRequestsThroughTheRoot) {
-    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 0});
+    World world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 0});
     std::vector<std::byte> bytes(512);
-    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 512, {1, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.read(World::bar_b, bytes, 1);
+    ASSERT_TRUE(world.comes_to_rest());
     EXPECT_EQ(world.client.results.size(), 1U);
     EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::memory_read)], 1U);
     EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::completion_data)], 0U);
@@ -73,12 +63,11 @@ TEST(Fabric, AcsSendsRequestsThroughTheRoot) {
 TEST(Fabric, TheRootSplitsPeerReads) {
     RootSettings root;
     root.peer_split = 64;
-    TwoBehindSwitch world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 3},
-                          root);
+    World world({.latency = 150 * nanosecond, .redirect_requests = 3, .redirect_completions = 3}, root);
     std::vector<std::byte> bytes(256);
     std::fill_n(world.b->memory().at(0), 256, std::byte{9});
-    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 256, {1, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.read(World::bar_b, bytes, 1);
+    ASSERT_TRUE(world.comes_to_rest());
     EXPECT_EQ(bytes, std::vector<std::byte>(256, std::byte{9}));
     const LinkCounters& down = world.root->port(0).counters();
     EXPECT_EQ(down.tlps[static_cast<size_t>(TlpType::memory_read)], 4U);
@@ -86,11 +75,11 @@ TEST(Fabric, TheRootSplitsPeerReads) {
 }
 
 TEST(Fabric, AnAddressOfNobodyIsAnUnsupportedRequest) {
-    TwoBehindSwitch world;
+    World world;
     std::vector<std::byte> bytes(64);
-    world.a->dma().read(0x1000, bytes.data(), 64, {3, 0, false, TlpType::memory_write});
-    world.a->dma().write(0x1000, bytes.data(), 64, {4, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.read(0x1000, bytes, 3);
+    world.write(0x1000, bytes, 4);
+    ASSERT_TRUE(world.comes_to_rest());
     ASSERT_EQ(world.client.results.size(), 2U);
     EXPECT_EQ(world.client.results[0], std::pair(uint64_t{4}, DmaResult::done))
         << "posted: nobody hears of it";
@@ -100,30 +89,30 @@ TEST(Fabric, AnAddressOfNobodyIsAnUnsupportedRequest) {
 }
 
 TEST(Fabric, ALinkThatIsDownRefusesReadsAndSwallowsWrites) {
-    TwoBehindSwitch world;
-    world.fabric.find("switch")->port(2).set_up(false);
+    World world;
+    world.switch_port(2).set_up(false);
     std::vector<std::byte> bytes(64, std::byte{1});
-    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 64, {1, 0, false, TlpType::memory_write});
-    world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {2, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.read(World::bar_b, bytes, 1);
+    world.write(World::bar_b, bytes, 2);
+    ASSERT_TRUE(world.comes_to_rest());
     ASSERT_EQ(world.client.results.size(), 2U);
     EXPECT_EQ(world.client.results[1].second, DmaResult::unsupported_request);
     EXPECT_EQ(*world.b->memory().at(0), std::byte{0});
-    EXPECT_EQ(world.fabric.find("switch")->port(2).counters().discarded, 2U);
+    EXPECT_EQ(world.switch_port(2).counters().discarded, 2U);
 
-    world.fabric.find("switch")->port(2).set_up(true);
-    world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {3, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.switch_port(2).set_up(true);
+    world.write(World::bar_b, bytes, 3);
+    ASSERT_TRUE(world.comes_to_rest());
     EXPECT_EQ(*world.b->memory().at(0), std::byte{1});
     EXPECT_EQ(world.fabric.tlps().out(), 0U);
 }
 
 TEST(Fabric, AnAnswerThatNeverComesIsATimeout) {
-    TwoBehindSwitch world;
+    World world;
     world.b->port(0).set_up(false);  // the way there is up, the way back is not: the completion is lost
     std::vector<std::byte> bytes(64);
-    world.a->dma().read(TwoBehindSwitch::bar_b, bytes.data(), 64, {1, 0, false, TlpType::memory_write});
-    ASSERT_TRUE(world.fabric.events().run_all(10000));
+    world.read(World::bar_b, bytes, 1);
+    ASSERT_TRUE(world.comes_to_rest());
     ASSERT_EQ(world.client.results.size(), 1U);
     EXPECT_EQ(world.client.results[0].second, DmaResult::timeout);
     EXPECT_EQ(world.a->dma().counters().timeouts, 1U);
@@ -132,21 +121,21 @@ TEST(Fabric, AnAnswerThatNeverComesIsATimeout) {
 TEST(Fabric, ASwitchAddsItsLatencyOnce) {
     std::array<Time, 2> ends{};
     for (size_t i = 0; i < 2; i++) {
-        TwoBehindSwitch world({.latency = (i + 1) * 100 * nanosecond});
+        World world({.latency = (i + 1) * 100 * nanosecond});
         const std::vector<std::byte> bytes(64);
-        world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 64, {});
-        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        world.write(World::bar_b, bytes);
+        ASSERT_TRUE(world.comes_to_rest());
         ends[i] = world.fabric.events().now();
     }
     EXPECT_EQ(ends[1] - ends[0], 100 * nanosecond);
 }
 
 TEST(Fabric, ALongStreamRunsAtTheLinksRate) {
-    TwoBehindSwitch world;
+    World world;
     const std::vector<std::byte> bytes(4096);
     for (int i = 0; i < 1000; i++)
-        world.a->dma().write(TwoBehindSwitch::bar_b, bytes.data(), 4096, {});
-    ASSERT_TRUE(world.fabric.events().run_all(1'000'000));
+        world.write(World::bar_b, bytes);
+    ASSERT_TRUE(world.comes_to_rest(1'000'000));
     const double seconds = to_seconds(world.fabric.events().now());
     const double expected = offload::write_rate({8, 8}, 256, 4096);
     EXPECT_NEAR(4096 * 1000 / seconds, expected, expected * 0.002);
@@ -157,41 +146,40 @@ TEST(Fabric, RelaxedOrderingOvertakesWhatTheIommuHoldsUp) {
         RootSettings root;
         root.iommu = {
             .on = true, .page_bytes = 4096, .entries = 64, .walkers = 4, .hit = 0, .walk = microsecond};
-        TwoBehindSwitch world({}, root);
+        World world({}, root);
         const uint64_t base = root.memory.base;
         const std::vector<std::byte> one(64, std::byte{1});
         // The second page is in the IOTLB, the first is not.
-        world.a->dma().write(base + 4096, one.data(), 64, {});
-        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        world.write(base + 4096, one);
+        ASSERT_TRUE(world.comes_to_rest());
         struct Order : MemoryWatcher {
             void memory_written(uint64_t address, uint32_t, uint64_t) override { seen.push_back(address); }
             std::vector<uint64_t> seen;
         } order;
         world.root->watch(&order);
-        world.a->dma().write(base, one.data(), 64, {});
-        world.a->dma().write(base + 4096, one.data(), 64,
-                             {Requester::no_cookie, 0, relaxed, TlpType::memory_write});
-        ASSERT_TRUE(world.fabric.events().run_all(10000));
+        world.write(base, one);
+        world.write(base + 4096, one, Requester::no_cookie, relaxed);
+        ASSERT_TRUE(world.comes_to_rest());
         const std::vector<uint64_t> in_order = {base, base + 4096};
         EXPECT_EQ(order.seen == in_order, !relaxed);
     }
 }
 
 TEST(Fabric, ConfigurationAndMessagesGoTheirWay) {
-    TwoBehindSwitch world;
+    World world;
     std::vector<std::pair<NodeId, bool>> configured;
     world.root->on_configured([&](NodeId node, bool there) { configured.emplace_back(node, there); });
     world.root->config_write(world.b->id());
-    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    ASSERT_TRUE(world.comes_to_rest(1000));
     EXPECT_EQ(configured, (std::vector<std::pair<NodeId, bool>>{{world.b->id(), true}}));
-    const LinkCounters& down = world.fabric.find("switch")->port(2).counters();
+    const LinkCounters& down = world.switch_port(2).counters();
     EXPECT_EQ(down.tlps[static_cast<size_t>(TlpType::config_write)], 1U);
     EXPECT_EQ(down.wire_bytes[static_cast<size_t>(TlpType::config_write)], 4U + 20) << "3-DW header";
     EXPECT_EQ(world.b->port(0).counters().tlps[static_cast<size_t>(TlpType::completion)], 1U);
 
-    world.fabric.find("switch")->port(2).set_up(false);
+    world.switch_port(2).set_up(false);
     world.root->config_write(world.b->id());
-    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    ASSERT_TRUE(world.comes_to_rest(1000));
     ASSERT_EQ(configured.size(), 2U);
     EXPECT_FALSE(configured[1].second) << "nobody is there";
     EXPECT_EQ(world.root->counters().configured, 1U);
@@ -200,7 +188,7 @@ TEST(Fabric, ConfigurationAndMessagesGoTheirWay) {
     world.a->dma().write_copy(0, std::span(&nothing, 1), {Requester::no_cookie, 0, false, TlpType::message});
     world.a->dma().write_copy(0xfee00000, std::span(&nothing, 1),
                               {Requester::no_cookie, 0, false, TlpType::msi});
-    ASSERT_TRUE(world.fabric.events().run_all(1000));
+    ASSERT_TRUE(world.comes_to_rest(1000));
     EXPECT_EQ(world.root->counters().messages, 1U);
     EXPECT_EQ(world.root->counters().interrupts, 1U);
     EXPECT_EQ(world.up_from_switch().tlps[static_cast<size_t>(TlpType::message)], 1U);

@@ -6,8 +6,7 @@
 
 #include "offload/model/build.h"
 #include "offload/model/dma_pattern.h"
-#include "offload/model/experiment.h"
-#include "tests/unit/model/profile_with.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
@@ -109,45 +108,36 @@ TEST(Llc, ACoreWaitsForWhatItMisses) {
     settings.traffic.flows = {{0, 0, 1, 0, 1}};
     settings.duration = 1000 * microsecond;
     const auto rate = [&](const Constants& constants) {
-        return run_experiment(*Topology::open("two-nics"), with("kakenhi", constants), settings);
+        return run("two-nics", settings, with("kakenhi", constants));
     };
     const double packet = 34.05 + 60.0 / 32;
     const auto none = rate({});
-    EXPECT_NEAR(none->packets_per_second * packet / 1e9, 1, 0.01);
+    EXPECT_NEAR(none.packets_per_second * packet / 1e9, 1, 0.01);
     // Large enough: nothing misses.
     const auto large = rate({{"llc.mib", 256}, {"llc.io_ways", 8}, {"memory.read_latency_ns", 200}});
-    EXPECT_EQ(large->llc.cpu_misses, 0U);
-    EXPECT_NEAR(large->packets_per_second * packet / 1e9, 1, 0.01);
+    EXPECT_EQ(large.llc.cpu_misses, 0U);
+    EXPECT_NEAR(large.packets_per_second * packet / 1e9, 1, 0.01);
     // So small that each frame's line is gone before it is looked at: one miss more for each frame.
     const auto small = rate({{"llc.mib", 0.03}, {"llc.io_ways", 2}, {"memory.read_latency_ns", 200}});
-    const double misses =
-        static_cast<double>(small->llc.cpu_misses) / static_cast<double>(small->cpu.packets);
+    const double misses = static_cast<double>(small.llc.cpu_misses) / static_cast<double>(small.cpu.packets);
     EXPECT_GT(misses, 0.9);
     // Lines that the core fills, and does not wait for, are among the misses that are counted.
-    EXPECT_LT(small->packets_per_second, 1e9 / (packet + 0.9 * 200 / 4));
-    EXPECT_EQ(small->traffic.damaged, 0U);
+    EXPECT_LT(small.packets_per_second, 1e9 / (packet + 0.9 * 200 / 4));
+    EXPECT_EQ(small.traffic.damaged, 0U);
 }
 
 TEST(Llc, ProgramsLoseNothingWithIt) {
     for (const Program program : {Program::l3fwd, Program::p2pnic, Program::pktpit}) {
         for (const double size : {0.05, 1.0, 30.0}) {
-            ExperimentSettings settings;
-            settings.program = program;
+            ExperimentSettings settings = drained(program, {{0, 0, 1, 0, 0.1}, {1, 0, 0, 0, 0.1}});
             settings.transfer = program == Program::p2pnic ? Transfer::bounce : Transfer::write;
-            settings.traffic.flows = {{0, 0, 1, 0, 0.1}, {1, 0, 0, 0, 0.1}};
             settings.traffic.size = 0;
-            settings.traffic.stop = 100 * microsecond;
-            settings.warm_up = 0;
-            settings.duration = 100 * microsecond;
-            settings.drain = true;
             settings.build.write_load = size < 1 ? 1 : 0;
-            const auto result =
-                run_experiment(*Topology::open("two-nics"), with("generic", {{"llc.mib", size}}), settings);
-            ASSERT_TRUE(result);
-            EXPECT_EQ(result->after_draining.delivered, result->after_draining.offered);
-            EXPECT_EQ(result->after_draining.damaged, 0U) << "a descriptor was seen before its frame";
-            EXPECT_EQ(result->tlps_left, 0U);
-            EXPECT_GT(result->llc.write_hits + result->llc.write_misses, 0U);
+            const ExperimentResult result = run("two-nics", settings, with("generic", {{"llc.mib", size}}));
+            EXPECT_EQ(result.after_draining.delivered, result.after_draining.offered);
+            EXPECT_EQ(result.after_draining.damaged, 0U) << "a descriptor was seen before its frame";
+            EXPECT_EQ(result.tlps_left, 0U);
+            EXPECT_GT(result.llc.write_hits + result.llc.write_misses, 0U);
         }
     }
 }

@@ -4,9 +4,10 @@
 
 #include <cstring>
 
-#include "offload/model/experiment.h"
 #include "offload/peer_ops/codec.h"
 #include "offload/peer_ops/queue.h"
+#include "tests/unit/model/experiments.h"
+#include "tests/unit/model/two_behind_switch.h"
 
 namespace pktpit::model {
 namespace {
@@ -18,24 +19,12 @@ using offload::PeerQueue;
 using offload::PeerRing;
 
 /// Two devices behind a switch: one executes, the other has rings and gives completions back when it is told.
-struct Bench : Device, PeerEngineClient {
-    static constexpr uint64_t bar_a = uint64_t{1} << 38, bar_b = bar_a + (1 << 20);
+struct Bench : TwoBehindSwitch, Device, PeerEngineClient {
     static constexpr PeerRing ring{bar_b, bar_b + 0x50000, bar_a + 0x80000, 64, 2048, 2048};
 
     explicit Bench(bool need_fences = true, const LinkSettings& to_a = links(),
-                   const LinkSettings& to_b = links()) {
-        fabric.add_root("root", 1, {});
-        SwitchChip& chip = fabric.add_switch("switch", 2, {});
-        EndpointSettings settings;
-        settings.bar_bytes = 1 << 20;
-        settings.bar = bar_a;
-        a = &fabric.add_endpoint("a", settings);
-        settings.bar = bar_b;
-        b = &fabric.add_endpoint("b", settings);
-        fabric.connect(fabric.root(), 0, chip, links());
-        fabric.connect(chip, 1, *a, to_a);
-        fabric.connect(chip, 2, *b, to_b);
-        fabric.finish();
+                   const LinkSettings& to_b = links())
+        : TwoBehindSwitch({}, {}, to_a, to_b) {
         PeerEngineSettings engine_settings;
         engine_settings.lanes = 2;
         engine_settings.verify.need_fences = need_fences;
@@ -50,11 +39,6 @@ struct Bench : Device, PeerEngineClient {
         EXPECT_TRUE(windows.add({bar_b + 0x50000, 8, false, false, true, false, "doorbell"}));
         const auto& memory = fabric.root().memory().settings();
         EXPECT_TRUE(windows.add({memory.base, 4096, true, true, false, false, "main memory"}));
-    }
-    static LinkSettings links() {
-        LinkSettings link;
-        link.credits = {CreditLimit{32, 256}, CreditLimit{32, 0}, CreditLimit{32, 256}};
-        return link;
     }
     void memory_written(uint64_t, uint32_t, uint64_t) override { engine->memory_written(); }
     void dma_done(uint64_t cookie, DmaResult result) override {
@@ -91,9 +75,6 @@ struct Bench : Device, PeerEngineClient {
         return launched;
     }
 
-    Fabric fabric;
-    Endpoint* a = nullptr;
-    Endpoint* b = nullptr;
     std::unique_ptr<PeerEngine> engine;
     std::vector<PeerOutcome> outcomes;
 };
@@ -228,35 +209,23 @@ TEST(PeerEngine, WithoutTheFenceAStaleDescriptorIsSeen) {
 }
 
 ExperimentSettings routed(OperationsMode mode, uint32_t size, double load) {
-    ExperimentSettings settings;
+    ExperimentSettings settings = drained(Program::p2pnic, both_ways(load));
     settings.operations = OperationsSettings{};
     settings.operations->mode = mode;
     settings.traffic.size = size;
     settings.traffic.poisson = true;
-    settings.traffic.flows = {{0, 0, 1, 0, load}, {0, 1, 1, 1, load}, {1, 0, 0, 0, load}, {1, 1, 1, 0, load}};
-    settings.traffic.stop = 100 * microsecond;
-    settings.warm_up = 0;
-    settings.duration = 100 * microsecond;
-    settings.drain = true;
     return settings;
 }
 
 void expect_clean(const ExperimentResult& result) {
-    EXPECT_TRUE(result.at_rest);
-    EXPECT_EQ(result.tlps_left, 0U);
-    EXPECT_TRUE(result.credits_whole);
+    expect_at_rest(result);
+    expect_whole_and_in_order(result);
     EXPECT_EQ(result.slots_lost, 0U);
-    const TrafficCounters& traffic = result.after_draining;
-    EXPECT_EQ(traffic.damaged + traffic.doubled + traffic.reordered, 0U);
-    uint64_t received = 0, sent = 0, dropped = 0;
-    for (const NicCounters& nic : result.nics) {
-        received += nic.received;
-        sent += nic.sent;
-        dropped += nic.no_slot + nic.no_route + nic.too_long + nic.dma_errors;
+    for (const NicCounters& nic : result.nics)
         EXPECT_EQ(nic.stale_descriptors, 0U);
-    }
-    EXPECT_EQ(received, sent + dropped);
-    EXPECT_GT(sent, 0U);
+    const NicSums sums(result);
+    EXPECT_EQ(sums.received, sums.sent + sums.dropped);
+    EXPECT_GT(sums.sent, 0U);
     EXPECT_EQ(result.operations.last_refusal, "");
 }
 
@@ -266,42 +235,37 @@ TEST_P(RoutedByOperations, NothingIsLostDoubledOrReordered) {
     for (const char* name : {"two-nics", "root-ports", "two-nics-acs"})
         for (const double load : {0.05, 1.0}) {
             SCOPED_TRACE(name);
-            const auto result = run_experiment(*Topology::open(name), *Profile::open("generic"),
-                                               routed(GetParam(), load < 1 ? 0 : 64, load));
-            ASSERT_TRUE(result) << result.error().to_string();
-            expect_clean(*result);
+            expect_clean(run(name, routed(GetParam(), load < 1 ? 0 : 64, load)));
         }
 }
 
 TEST_P(RoutedByOperations, SurvivesChangesOfTheFib) {
     auto settings = routed(GetParam(), 256, 0.3);
     settings.operations->generation_every = 5 * microsecond;
-    const auto result = run_experiment(*Topology::open("two-nics"), *Profile::open("generic"), settings);
-    ASSERT_TRUE(result);
-    expect_clean(*result);
-    EXPECT_GT(result->operations.control.generations, 10U);
-    EXPECT_GT(result->operations.control.programs, 10U);
+    const ExperimentResult result = run("two-nics", settings);
+    expect_clean(result);
+    EXPECT_GT(result.operations.control.generations, 10U);
+    EXPECT_GT(result.operations.control.programs, 10U);
     if (GetParam() == OperationsMode::economy) {
-        EXPECT_GT(result->operations.interrupts, 5U);
+        EXPECT_GT(result.operations.interrupts, 5U);
     } else {
-        EXPECT_EQ(result->operations.interrupts, 0U);
+        EXPECT_EQ(result.operations.interrupts, 0U);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, RoutedByOperations,
                          testing::Values(OperationsMode::economy, OperationsMode::performance),
-                         [](const auto& test) { return std::string(to_string(test.param)); });
+                         name_of_parameter);
 
 TEST(RoutedByOperations, EconomySparesDoorbellsAndCpuPerformanceTime) {
     auto settings = routed(OperationsMode::economy, 128, 0.02);
-    const auto economy = run_experiment(*Topology::open("two-nics"), *Profile::open("generic"), settings);
+    const ExperimentResult economy = run("two-nics", settings);
     settings.operations->mode = OperationsMode::performance;
-    const auto performance = run_experiment(*Topology::open("two-nics"), *Profile::open("generic"), settings);
-    ASSERT_TRUE(economy && performance);
-    EXPECT_LT(economy->operations.engine.doorbells * 2, performance->operations.engine.doorbells);
-    EXPECT_LT(economy->cpu_utilisation, 0.01);
-    EXPECT_EQ(performance->cpu_utilisation, 1.0);
-    EXPECT_LT(performance->latency_median_ns, economy->latency_median_ns);
+    const ExperimentResult performance = run("two-nics", settings);
+    EXPECT_LT(economy.operations.engine.doorbells * 2, performance.operations.engine.doorbells);
+    EXPECT_LT(economy.cpu_utilisation, 0.01);
+    EXPECT_EQ(performance.cpu_utilisation, 1.0);
+    EXPECT_LT(performance.latency_median_ns, economy.latency_median_ns);
 }
 
 TEST(RoutedByOperations, AreForP2pNicWrite) {

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "offload/model/cpu_times.h"
-#include "offload/model/experiment.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
@@ -86,28 +86,21 @@ TEST(RouteTable, ANicHoldsTheBusiestAndNeverDecidesOtherwiseThanTheWholeTable) {
 class RoutedByTable : public testing::TestWithParam<Program> {};
 
 TEST_P(RoutedByTable, EverythingComesOutWhereTheTableSays) {
-    ExperimentSettings settings;
-    settings.program = GetParam();
+    ExperimentSettings settings =
+        drained(GetParam(), {{0, 0, 1, 0, 0.1}, {0, 1, 1, 1, 0.1}, {1, 0, 0, 0, 0.1}}, 200 * microsecond);
     settings.table = table();
     settings.destinations = std::make_shared<const Destinations>(*table(), 4096, 1.0, 3);
     settings.traffic.size = 0;
     settings.traffic.poisson = true;
-    settings.traffic.flows = {{0, 0, 1, 0, 0.1}, {0, 1, 1, 1, 0.1}, {1, 0, 0, 0, 0.1}};
-    settings.traffic.stop = 200 * microsecond;
-    settings.warm_up = 0;
     settings.duration = 260 * microsecond;  // all is out by then
-    settings.drain = true;
-    Profile profile = *Profile::open("generic");
-    ASSERT_TRUE(profile.set("nic.fib_kib", 64, "test"));
-    const auto result = run_experiment(*Topology::open("two-nics"), profile, settings);
-    ASSERT_TRUE(result) << result.error().to_string();
-    EXPECT_TRUE(result->at_rest && result->tlps_left == 0 && result->credits_whole);
-    const TrafficCounters& traffic = result->after_draining;
+    const ExperimentResult result = run("two-nics", settings, with("generic", {{"nic.fib_kib", 64}}));
+    expect_at_rest(result);
+    expect_whole_and_in_order(result);
+    const TrafficCounters& traffic = result.after_draining;
     EXPECT_GT(traffic.delivered, 500U);
     EXPECT_EQ(traffic.delivered, traffic.offered);
-    EXPECT_EQ(traffic.damaged + traffic.doubled + traffic.reordered, 0U);
     uint64_t hits = 0, misses = 0;
-    for (const NicCounters& nic : result->nics) {
+    for (const NicCounters& nic : result.nics) {
         hits += nic.fib_hits;
         misses += nic.fib_misses;
     }
@@ -115,16 +108,16 @@ TEST_P(RoutedByTable, EverythingComesOutWhereTheTableSays) {
         EXPECT_EQ(hits + misses, traffic.offered);
         EXPECT_GT(hits, misses) << "the busiest are on the NIC";
         EXPECT_GT(misses, 0U);
-        EXPECT_EQ(result->cpu.packets, misses) << "the host decides what the NIC does not hold";
+        EXPECT_EQ(result.cpu.packets, misses) << "the host decides what the NIC does not hold";
     } else {
         EXPECT_EQ(hits + misses, 0U);
-        EXPECT_EQ(result->cpu.packets, traffic.offered);
+        EXPECT_EQ(result.cpu.packets, traffic.offered);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, RoutedByTable,
                          testing::Values(Program::l3fwd, Program::p2pnic, Program::pktpit),
-                         [](const auto& test) { return std::string(to_string(test.param)); });
+                         name_of_parameter);
 
 TEST(RouteTable, RefusesFilesWithoutRoutes) {
     EXPECT_FALSE(RouteTable::open("/nonexistent"));

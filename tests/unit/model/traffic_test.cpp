@@ -6,63 +6,31 @@
 #include <cmath>
 #include <random>
 
-#include "offload/model/experiment.h"
 #include "offload/model/traffic_pattern.h"
 #include "tests/sanitized.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
 
-Topology own(const char* name) {
-    return *Topology::open(name);
-}
-
-ExperimentSettings settings_of(Program program, std::vector<Flow> flows) {
-    ExperimentSettings settings;
-    settings.program = program;
-    settings.traffic.flows = std::move(flows);
-    settings.warm_up = 0;
-    settings.duration = 100 * microsecond;
-    settings.traffic.stop = 100 * microsecond;
-    settings.drain = true;
-    return settings;
-}
-
-ExperimentResult run(const Topology& topology, const ExperimentSettings& settings,
-                     const Profile& profile = *Profile::open("generic")) {
-    auto result = run_experiment(topology, profile, settings);
-    EXPECT_TRUE(result) << result.error().to_string();
-    return std::move(*result);
-}
-
 /// Nothing vanishes, nothing appears, nothing is left over.
 void expect_conserved(const ExperimentResult& result) {
-    EXPECT_TRUE(result.at_rest);
-    EXPECT_EQ(result.tlps_left, 0U);
-    EXPECT_TRUE(result.credits_whole);
-    EXPECT_EQ(result.after_draining.damaged, 0U);
-    EXPECT_EQ(result.after_draining.doubled, 0U);
-    EXPECT_EQ(result.after_draining.reordered, 0U);
-    uint64_t offered = 0, accepted = 0, delivered = 0, received = 0, sent = 0, dropped = result.cpu.tx_full,
-             no_slot = 0;
+    expect_at_rest(result);
+    expect_whole_and_in_order(result);
+    uint64_t offered = 0, accepted = 0, delivered = 0;
     for (const FlowCounters& flow : result.flows) {
         offered += flow.offered;
         accepted += flow.accepted;
         delivered += flow.delivered;
         EXPECT_LE(flow.delivered, flow.accepted);
     }
-    for (const NicCounters& nic : result.nics) {
-        received += nic.received;
-        sent += nic.sent;
-        no_slot += nic.no_slot;
-        dropped += nic.no_slot + nic.no_route + nic.too_long + nic.dma_errors;
-    }
+    const NicSums nics(result);
     EXPECT_EQ(offered, result.after_draining.offered);
     EXPECT_EQ(delivered, result.after_draining.delivered);
-    EXPECT_EQ(received, offered);
-    EXPECT_EQ(accepted, offered - no_slot);
-    EXPECT_EQ(sent, delivered);
-    EXPECT_EQ(offered, delivered + dropped);
+    EXPECT_EQ(nics.received, offered);
+    EXPECT_EQ(accepted, offered - nics.no_slot);
+    EXPECT_EQ(nics.sent, delivered);
+    EXPECT_EQ(offered, delivered + nics.dropped + result.cpu.tx_full);
     EXPECT_GT(delivered, 0U);
 }
 
@@ -88,15 +56,14 @@ TEST_P(Matrices, ConserveEveryFlow) {
     for (const uint64_t seed : {1U, 2U, 3U}) {
         for (const char* name : {"four-nics", "two-nics-acs", "root-ports"}) {
             SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed));
-            const Topology topology = own(name);
+            const Topology topology = *Topology::open(name);
             const auto flows = random_matrix(topology.nics(), seed);
             if (flows.empty()) continue;
-            ExperimentSettings settings = settings_of(std::get<0>(GetParam()), flows);
+            ExperimentSettings settings = drained(std::get<0>(GetParam()), flows, 30 * microsecond);
             settings.transfer = std::get<1>(GetParam());
             settings.traffic.size = seed == 1 ? 0 : 64 * static_cast<uint32_t>(seed);
             settings.traffic.poisson = seed == 2;
             settings.traffic.burst = seed == 3 ? 20 : 1;
-            settings.duration = settings.traffic.stop = 30 * microsecond;
             expect_conserved(run(topology, settings));
         }
     }
@@ -109,13 +76,10 @@ INSTANTIATE_TEST_SUITE_P(All, Matrices,
                                          std::tuple(Program::p2pnic, Transfer::bounce),
                                          std::tuple(Program::pktpit, Transfer::write),
                                          std::tuple(Program::pktpit, Transfer::bounce)),
-                         [](const auto& test) {
-                             return std::string(to_string(std::get<0>(test.param))) + "_" +
-                                    std::string(to_string(std::get<1>(test.param)));
-                         });
+                         name_of_case);
 
 TEST(Patterns, AreWhatTheirNamesSay) {
-    const Topology four = own("four-nics");
+    const Topology four = *Topology::open("four-nics");
     const auto sums = [](const std::vector<Flow>& flows) {
         std::array<double, 4> sent{}, got{};
         for (const Flow& flow : flows) {
@@ -144,7 +108,7 @@ TEST(Patterns, AreWhatTheirNamesSay) {
 }
 
 TEST(Patterns, AMatrixIsReadOrRefusedWithItsLine) {
-    const Topology four = own("four-nics");
+    const Topology four = *Topology::open("four-nics");
     const auto flows = read_matrix("# to\n0 0.5 0.25,0.25\n0 0 0 0\n\n1 0 0 0\n0 0 0 1\n", four, "m");
     ASSERT_TRUE(flows) << flows.error().to_string();
     ASSERT_EQ(flows->size(), 5U);
@@ -169,11 +133,10 @@ TEST(Patterns, AMatrixIsReadOrRefusedWithItsLine) {
 
 // Flows of one port share its wire: a frame never comes faster than line rate, and each gets its share.
 TEST(Flows, ShareAWire) {
-    const Topology four = own("four-nics");
-    ExperimentSettings settings =
-        settings_of(Program::p2pnic, {{0, 0, 1, 0, 0.5}, {0, 0, 2, 0, 0.3}, {0, 0, 3, 0, 0.2}});
+    const Topology four = *Topology::open("four-nics");
+    ExperimentSettings settings = drained(
+        Program::p2pnic, {{0, 0, 1, 0, 0.5}, {0, 0, 2, 0, 0.3}, {0, 0, 3, 0, 0.2}}, 500 * microsecond);
     settings.traffic.size = 512;
-    settings.traffic.stop = settings.duration = 500 * microsecond;
     const ExperimentResult result = run(four, settings);
     expect_conserved(result);
     const double all = 500e-6 * 40e9 / 8 / (512 + 20);
@@ -188,10 +151,10 @@ TEST(Flows, ShareAWire) {
 
 // Three senders to one port: it leaves at line rate, what is too much is counted, none starves.
 TEST(Flows, IncastFillsOnePort) {
-    const Topology four = own("four-nics");
-    ExperimentSettings settings = settings_of(Program::p2pnic, *pattern_flows("incast", four, 1, 0.9));
+    const Topology four = *Topology::open("four-nics");
+    ExperimentSettings settings =
+        drained(Program::p2pnic, *pattern_flows("incast", four, 1, 0.9), 1000 * microsecond);
     settings.traffic.size = 512;
-    settings.duration = settings.traffic.stop = 1000 * microsecond;
     settings.warm_up = 500 * microsecond;
     settings.traffic.stop = never;
     settings.drain = false;
@@ -205,13 +168,12 @@ TEST(Flows, IncastFillsOnePort) {
 // The mean is the load's, and within a burst frames are as near as the wire lets them: the queue in front of
 // a slower egress port grows to what a burst of N leaves, N (1 - slow / fast) frames.
 TEST(Bursts, HaveTheLoadOnAverageAndAQueueByFormula) {
-    Topology topology = own("two-nics");
+    Topology topology = *Topology::open("two-nics");
     topology.root_ports[0].below[1].gbps = {20, 20};
     for (const unsigned burst : {1U, 8U, 32U}) {
-        ExperimentSettings settings = settings_of(Program::p2pnic, {{0, 0, 1, 0, 0.25}});
+        ExperimentSettings settings = drained(Program::p2pnic, {{0, 0, 1, 0, 0.25}}, 1000 * microsecond);
         settings.traffic.size = 512;
         settings.traffic.burst = burst;
-        settings.traffic.stop = settings.duration = 1000 * microsecond;
         const ExperimentResult result = run(topology, settings);
         expect_conserved(result);
         const double frame = (512 + 20) * 8;
@@ -263,20 +225,19 @@ TEST(Recordings, AreSentAtTheirTimesOverAndOver) {
     auto recording = std::make_shared<Recording>();
     for (Time i = 0; i < 10; i++)
         recording->add(i * 300 * nanosecond, udp(1, static_cast<uint16_t>(i)), i % 2 ? 1000 : 100);
-    ExperimentSettings settings = settings_of(Program::p2pnic, {{0, 0, 1, 0, 1}});
+    ExperimentSettings settings = drained(Program::p2pnic, {{0, 0, 1, 0, 1}});
     settings.traffic.recording = recording;
-    const ExperimentResult result = run(own("two-nics"), settings);
+    const ExperimentResult result = run("two-nics", settings);
     expect_conserved(result);
     // The first may come up to 10 ns late.
     EXPECT_NEAR(static_cast<double>(result.after_draining.delivered), 100e-6 / 300e-9, 1);
     EXPECT_EQ(result.after_draining.delivered_bytes,
               (result.after_draining.delivered + 1) / 2 * 104 + result.after_draining.delivered / 2 * 1004);
     settings.traffic.recording_speed = 2;
-    EXPECT_NEAR(static_cast<double>(run(own("two-nics"), settings).after_draining.delivered), 100e-6 / 150e-9,
-                1);
+    EXPECT_NEAR(static_cast<double>(run("two-nics", settings).after_draining.delivered), 100e-6 / 150e-9, 1);
     // Faster than the wire: it is full, and nothing comes twice.
     settings.traffic.recording_speed = 1000;
-    const ExperimentResult full = run(own("two-nics"), settings);
+    const ExperimentResult full = run("two-nics", settings);
     expect_conserved(full);
     EXPECT_NEAR(
         static_cast<double>(full.after_draining.offered) * ((104 + 1004) / 2.0 + 20) * 8 / 100e-6 / 40e9, 1,
@@ -285,14 +246,13 @@ TEST(Recordings, AreSentAtTheirTimesOverAndOver) {
 
 // Two tiers of switches, every NIC to every other.
 TEST(SixtyFourNics, AllToAll) {
-    const Topology topology = own("sixty-four-nics");
+    const Topology topology = *Topology::open("sixty-four-nics");
     ASSERT_EQ(topology.nics(), 64U);
     for (const Program program : {Program::p2pnic, Program::pktpit}) {
-        ExperimentSettings settings = settings_of(program, *pattern_flows("all-to-all", topology, 1, 0.2));
+        ExperimentSettings settings = drained(program, *pattern_flows("all-to-all", topology, 1, 0.2),
+                                              pktpit::test::rounds_of(24) * microsecond);
         settings.traffic.size = 512;
-        settings.duration = settings.traffic.stop = pktpit::test::rounds_of(24) * microsecond;
-        Profile profile = *Profile::open("gen4");
-        (void)profile.set("cpu.cores", 4, "test");
+        const Profile profile = with("gen4", {{"cpu.cores", 4}});
         const ExperimentResult first = run(topology, settings, profile);
         expect_conserved(first);
         EXPECT_EQ(first.flows.size(), 64 * 63U);

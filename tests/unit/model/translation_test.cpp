@@ -5,8 +5,7 @@
 
 #include "offload/model/build.h"
 #include "offload/model/dma_pattern.h"
-#include "offload/model/experiment.h"
-#include "tests/unit/model/profile_with.h"
+#include "tests/unit/model/experiments.h"
 
 namespace pktpit::model {
 namespace {
@@ -110,24 +109,18 @@ TEST(Ats, AMissIsARoundTrip) {
 TEST(Ats, ProgramsLoseNothingWithIt) {
     for (const Transfer transfer : {Transfer::write, Transfer::read, Transfer::bounce}) {
         for (const bool relaxed : {false, true}) {
-            ExperimentSettings settings;
-            settings.program = relaxed ? Program::pktpit : Program::p2pnic;
+            ExperimentSettings settings = drained(relaxed ? Program::pktpit : Program::p2pnic,
+                                                  {{0, 0, 1, 0, 0.05}, {1, 0, 0, 0, 0.05}});
             settings.transfer = transfer;
             settings.relaxed_payload = relaxed;
-            settings.traffic.flows = {{0, 0, 1, 0, 0.05}, {1, 0, 0, 0, 0.05}};
             settings.traffic.size = 0;
-            settings.traffic.stop = settings.duration = 100 * microsecond;
-            settings.warm_up = 0;
-            settings.drain = true;
-            const auto result = run_experiment(*Topology::open("two-nics-ats"),
-                                               with("generic", {{"ats.entries", 4}}), settings);
-            ASSERT_TRUE(result);
-            EXPECT_EQ(result->after_draining.delivered, result->after_draining.offered);
-            EXPECT_EQ(result->after_draining.damaged, 0U);
-            EXPECT_EQ(result->tlps_left, 0U);
-            EXPECT_TRUE(result->credits_whole);
-            EXPECT_GT(result->root.translations, 4U);
-            EXPECT_EQ(result->root.peer_requests, 0U);
+            const ExperimentResult result =
+                run("two-nics-ats", settings, with("generic", {{"ats.entries", 4}}));
+            EXPECT_EQ(result.after_draining.delivered, result.after_draining.offered);
+            EXPECT_EQ(result.after_draining.damaged, 0U);
+            expect_at_rest(result);
+            EXPECT_GT(result.root.translations, 4U);
+            EXPECT_EQ(result.root.peer_requests, 0U);
         }
     }
 }
@@ -160,27 +153,22 @@ TEST(Cxl, CarriesLinesInSlots) {
 }
 
 TEST(Cxl, HoldsPayloadsInsteadOfMainMemory) {
-    ExperimentSettings settings;
+    ExperimentSettings settings = drained(Program::p2pnic, {{0, 0, 1, 0, 0.1}});
     settings.transfer = Transfer::bounce;
     settings.payload_memory = "cxl0";
-    settings.traffic.flows = {{0, 0, 1, 0, 0.1}};
     settings.traffic.size = 512;
-    settings.traffic.stop = 100 * microsecond;
     settings.duration = 200 * microsecond;  // all has come out by then
-    settings.warm_up = 0;
-    settings.drain = true;
     const Topology topology = *Topology::open("gen5-cxl");
     const Profile profile = *Profile::open("gen5");
-    const auto result = run_experiment(topology, profile, settings);
-    ASSERT_TRUE(result) << result.error().to_string();
-    EXPECT_EQ(result->after_draining.delivered, result->after_draining.offered);
-    EXPECT_EQ(result->after_draining.damaged, 0U);
-    EXPECT_EQ(result->root.memory_writes, 0U);
-    EXPECT_EQ(result->root.memory_reads, 0U);
-    const auto* link = result->link("root", "cxl0");
+    const ExperimentResult result = run(topology, settings, profile);
+    EXPECT_EQ(result.after_draining.delivered, result.after_draining.offered);
+    EXPECT_EQ(result.after_draining.damaged, 0U);
+    EXPECT_EQ(result.root.memory_writes, 0U);
+    EXPECT_EQ(result.root.memory_reads, 0U);
+    const auto* link = result.link("root", "cxl0");
     const auto writes = link->counters.tlps[static_cast<size_t>(TlpType::memory_write)];
     // 512 bytes that begin at a line are eight, headroom is 64 bytes.
-    EXPECT_EQ(writes, 8 * result->after_draining.delivered);
+    EXPECT_EQ(writes, 8 * result.after_draining.delivered);
     settings.payload_memory = "nic0";
     EXPECT_EQ(run_experiment(topology, profile, settings).error().where, "payload memory");
     settings.payload_memory = "cxl0";

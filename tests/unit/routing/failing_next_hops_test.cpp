@@ -61,8 +61,7 @@ TEST_F(FailingNextHopsTest, a_backup_takes_over_without_a_prefix_being_touched) 
     const auto before = groups();
     fail_lan();
     EXPECT_EQ(ways(), by_wan);
-    while (!routing.settle(3)) {  // the net of the link itself
-    }
+    settle_in_pieces_of(3);  // the net of the link itself
     EXPECT_EQ(groups(), before) << "there is nothing to clean up";
     EXPECT_EQ(ways(), by_wan);
     mend_lan();
@@ -138,8 +137,7 @@ TEST_F(FailingNextHopsTest, prefixes_move_to_their_second_best_route_before_any_
         EXPECT_EQ(ways(), by_wan) << "nor while they are cleaned up";
     EXPECT_NE(groups(), before);
     mend_lan();
-    while (!routing.settle(7)) {
-    }
+    settle_in_pieces_of(7);
     EXPECT_EQ(ways(), by_lan);
 }
 
@@ -170,8 +168,7 @@ TEST_F(FailingNextHopsTest, without_a_second_best_prefixes_move_to_the_covering_
     EXPECT_GE(turns, size_t{prefixes / 10 - 1});
     EXPECT_EQ(groups(), (std::set<fib::GroupId>{0}));
     mend_lan();
-    while (!routing.settle(10)) {
-    }
+    settle_in_pieces_of(10);
     EXPECT_EQ(ways(), by_lan);
     EXPECT_TRUE(refused.empty());
 }
@@ -192,8 +189,7 @@ TEST_F(FailingNextHopsTest, a_covering_route_counts_whether_it_comes_before_or_a
     defer();
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
     EXPECT_GT(asked_for_turn, 0);
-    while (!routing.settle(3)) {
-    }
+    settle_in_pieces_of(3);
     fail_lan();
     EXPECT_EQ(ways(), by_wan);
 }
@@ -209,8 +205,7 @@ TEST_F(FailingNextHopsTest, other_next_hops_of_a_covering_route_are_followed_in_
         << "the former ones are held while prefixes have them";
     (void)routing.settle(prefixes / 2);
     EXPECT_EQ(ways(), by_lan);
-    while (!routing.settle(3)) {
-    }
+    settle_in_pieces_of(3);
     EXPECT_EQ(routing.next_hop_sets().size(), sets);
     fail_lan();
     EXPECT_EQ(ways(), (std::map<int, int>{{10, prefixes}}));
@@ -230,8 +225,7 @@ TEST_F(FailingNextHopsTest, while_a_table_is_being_replaced_backups_wait) {
     asked_for_turn = 0;
     routing.tick({});
     EXPECT_GT(asked_for_turn, 0);
-    while (!routing.settle(1000)) {
-    }
+    settle_in_pieces_of(1000);
     EXPECT_NE(groups(), before);
     fail_lan();
     EXPECT_EQ(ways(), by_wan);
@@ -275,14 +269,12 @@ TEST_F(FailingNextHopsTest, where_both_fail_nothing_leads_to_what_is_gone) {
         routing.set_link(lan_first ? lan : wan, link(lan_first ? 11 : 12, false));
         (void)routing.settle(prefixes / 2);
         routing.set_link(lan_first ? wan : lan, link(lan_first ? 12 : 11, false));
-        while (!routing.settle(3)) {
-        }
+        settle_in_pieces_of(3);
         for (int i = 0; i < prefixes; i++)
             EXPECT_EQ(at(inside(i).c_str()).kind, PP_ADJ_INVALID);
         routing.set_link(wan, link(12));
         mend_lan();
-        while (!routing.settle(3)) {
-        }
+        settle_in_pieces_of(3);
         EXPECT_EQ(ways(), by_lan);
     }
 }
@@ -297,8 +289,7 @@ TEST_F(FailingNextHopsTest, sets_find_room_however_many_backups_there_would_be) 
     EXPECT_EQ(usage.groups, routing.next_hop_sets().size() + 32);
     fail_lan();
     EXPECT_EQ(ways()[9], 32);
-    while (!routing.settle(3)) {
-    }
+    settle_in_pieces_of(3);
     EXPECT_EQ(ways(), by_wan);
 }
 
@@ -317,9 +308,7 @@ TEST_F(FailingNextHopsTest, routes_may_go_while_their_next_hop_is_being_cleaned_
     EXPECT_TRUE(routing.settle(1000));
     fail_lan(false);
     EXPECT_TRUE(routing.settle(1000));
-    EXPECT_EQ(image.usage().groups, usage.groups);
-    EXPECT_EQ(image.usage().adjacencies, usage.adjacencies);
-    EXPECT_EQ(image.usage().prefixes4, usage.prefixes4);
+    expect_usage(usage);
 }
 
 TEST_F(FailingNextHopsTest, a_link_that_is_back_before_the_cleaning_up_ends_loses_nothing) {
@@ -328,8 +317,7 @@ TEST_F(FailingNextHopsTest, a_link_that_is_back_before_the_cleaning_up_ends_lose
     fail_lan();
     EXPECT_FALSE(routing.settle(20));
     mend_lan();
-    while (!routing.settle(7)) {
-    }
+    settle_in_pieces_of(7);
     EXPECT_EQ(ways(), by_lan);
 }
 

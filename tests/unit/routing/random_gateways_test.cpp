@@ -10,9 +10,9 @@
 #include <random>
 #include <set>
 
-#include "fib/lookup.h"
 #include "router/routing/routing.h"
 #include "tests/sanitized.h"
+#include "tests/unit/fib/test_image.h"
 
 namespace pktpit::router {
 namespace {
@@ -281,18 +281,13 @@ class RandomGateways : public testing::TestWithParam<uint32_t> {
     std::vector<Prefix> used_;
     std::set<State> states_seen_;
     unsigned deepest_ = 0;
-    fib::Capacity capacity_{.groups = 1024,
-                            .buckets = 1 << 20,
-                            .adjacencies = 1024,
-                            .tables = 2,
-                            .roots = 0,
-                            .node_bytes = 2 << 20};
-    pp_fib_geometry geometry_ = fib::plan_geometry(capacity_);
-    std::vector<std::byte> memory_{geometry_.image_bytes + 64};
-    fib::FibImage image_{
-        {memory_.data() + (64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64), geometry_.image_bytes},
-        geometry_,
-        [] {}};
+    pktpit::test::TestImage memory_{pktpit::test::TestImage::small({.groups = 1024,
+                                                                    .buckets = 1 << 20,
+                                                                    .adjacencies = 1024,
+                                                                    .tables = 2,
+                                                                    .roots = 0,
+                                                                    .node_bytes = 2 << 20})};
+    fib::FibImage& image_ = *memory_;
     Routing routing_{image_, [](InterfaceId, const IpAddress&) {},
                      [](const Error& error) { ADD_FAILURE() << error.to_string(); }};
 };

@@ -285,10 +285,7 @@ TEST_F(Recursion, NothingIsLeftWhenTheRoutesAreGone) {
     for (const char* text : {"10.0.0.0/8", "11.0.0.0/8", "12.0.0.0/8", "13.0.0.0/8"})
         erase(text);
     EXPECT_EQ(routing.next_hop_sets().resolution_of(ip("10.1.1.1")), nullptr);
-    const auto after = image.usage();
-    EXPECT_EQ(after.groups, before.groups);
-    EXPECT_EQ(after.adjacencies, before.adjacencies);
-    EXPECT_EQ(after.prefixes4, before.prefixes4);
+    expect_usage(before);
 }
 
 }  // namespace

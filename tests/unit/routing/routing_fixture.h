@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "fib/lookup.h"
 #include "router/routing/routing.h"
+#include "tests/unit/fib/test_image.h"
 
 namespace pktpit::router {
 
@@ -40,12 +40,8 @@ class RoutingTest : public testing::Test {
 
     /// What a packet to the address would meet.
     pp_fib_adjacency at(const char* destination, uint32_t hash = 0) const {
-        uint32_t first = 0;
-        const std::byte* base = image.memory().data();
-        const auto* g = &image.geometry();
-        const uint32_t bits = pp_fib_group_bits(base, g, image.lookup(ip(destination)), &first);
-        const uint32_t id = bits ? pp_fib_bucket(base, g, first, bits, hash) : first;
-        return *pp_fib_adjacency_at(base, g, id);
+        return *pp_fib_adjacency_at(memory.base(), &memory.geometry(),
+                                    memory.member(image.lookup(ip(destination)), hash));
     }
     /// The last byte of every MAC address that flows to the destination leave with.
     std::set<int> last_mac_bytes(const char* destination) const {
@@ -62,6 +58,19 @@ class RoutingTest : public testing::Test {
         routing.release_next_hops(*set);
         return result;
     }
+    /// All that failures and changes have left to be done, in pieces.
+    void settle_in_pieces_of(size_t piece) {
+        while (!routing.settle(piece)) {
+        }
+    }
+    /// Nothing is left of what came after `before`.
+    void expect_usage(const fib::FibImage::Usage& before) const {
+        const auto now = image.usage();
+        EXPECT_EQ(now.groups, before.groups);
+        EXPECT_EQ(now.adjacencies, before.adjacencies);
+        EXPECT_EQ(now.prefixes4, before.prefixes4);
+        EXPECT_EQ(now.prefixes6, before.prefixes6);
+    }
     Result<void> add_special(const char* text, pp_adjacency_kind kind) {
         const auto set = routing.acquire_next_hops({kind, {}}).value();
         auto result = routing.set_route({prefix(text), RouteSource::config, 10, 0, set});
@@ -70,13 +79,9 @@ class RoutingTest : public testing::Test {
     }
 
     static constexpr InterfaceId lan = 1, wan = 2;
-    fib::Capacity capacity{
-        .groups = 256, .buckets = 4096, .adjacencies = 256, .tables = 16, .roots = 0, .node_bytes = 64 << 10};
-    pp_fib_geometry geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory{geometry.image_bytes + 64};
-    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
-                                 geometry.image_bytes};
-    fib::FibImage image{aligned, geometry, [] {}};
+    pktpit::test::TestImage memory{pktpit::test::TestImage::small(
+        {.groups = 256, .adjacencies = 256, .tables = 16, .roots = 0, .node_bytes = 64 << 10})};
+    fib::FibImage& image = *memory;
     std::vector<std::string> asked;
     std::vector<Error> refused;
     Routing routing{image,

@@ -179,9 +179,7 @@ TEST_F(VrfTest, what_goes_leaves_nothing) {
     routing.remove_vrf(blue);
     EXPECT_FALSE(routing.vrf_by_name("blue"));
     EXPECT_EQ(image.usage().tables, before.tables);
-    EXPECT_EQ(image.usage().groups, before.groups);
-    EXPECT_EQ(image.usage().adjacencies, before.adjacencies);
-    EXPECT_EQ(image.usage().prefixes4, before.prefixes4);
+    expect_usage(before);
     EXPECT_TRUE(refused.empty());
 }
 

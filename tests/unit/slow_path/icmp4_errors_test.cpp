@@ -19,14 +19,8 @@ class Icmp4 : public SlowPathTest {
         const Buffer sent = only_sent(1);
         ASSERT_GT(sent.size(), 42U);
         EXPECT_EQ(cut(sent, 0, 14), (Buffer{2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 1, 8, 0}));
-        const Buffer quote = cut(original, 0, 548);
-        Buffer icmp = {expected.type, expected.code, 0, 0};
-        for (int shift : {24, 16, 8, 0})
-            icmp.push_back(static_cast<uint8_t>(expected.parameter >> shift));
-        icmp = join({icmp, quote});
-        const uint16_t sum = naive_checksum(icmp);
-        icmp[2] = static_cast<uint8_t>(sum >> 8);
-        icmp[3] = static_cast<uint8_t>(sum);
+        Buffer icmp = icmp_error(expected.type, expected.code, expected.parameter, cut(original, 0, 548));
+        set16(icmp, 2, naive_checksum(icmp));
         // The identification is the router's own choice.
         const uint16_t id = get16(sent, 14 + 4);
         EXPECT_EQ(cut(sent, 14), make(Ipv4Packet{.source = expected.source,
@@ -37,44 +31,38 @@ class Icmp4 : public SlowPathTest {
                                                  .protocol = 1,
                                                  .payload = icmp}));
     }
+    void expect_answer(const Ipv4Packet& packet, const Expected& expected) {
+        arrive(packet);
+        expect_error(make(packet), expected);
+    }
 };
 
 TEST_F(Icmp4, time_exceeded) {
-    for (uint8_t ttl : Buffer{0, 1}) {
-        const Buffer packet = make(Ipv4Packet{.ttl = ttl});
-        arrive(frame(packet));
-        expect_error(packet, {11, 0});
-    }
+    for (uint8_t ttl : Buffer{0, 1})
+        expect_answer({.ttl = ttl}, {11, 0});
     EXPECT_EQ(counter("icmp4_time_exceeded"), 2U);
 }
 
 TEST_F(Icmp4, net_unreachable_without_a_route) {
-    const Buffer packet = make(Ipv4Packet{.destination = "203.0.113.1"});
-    arrive(frame(packet));
-    expect_error(packet, {3, 0});
+    expect_answer({.destination = "203.0.113.1"}, {3, 0});
     EXPECT_EQ(counter("icmp4_net_unreachable"), 1U);
 }
 
 TEST_F(Icmp4, host_unreachable_by_an_unreachable_route) {
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_UNREACHABLE);
-    const Buffer packet = make(Ipv4Packet{.destination = "203.0.113.1"});
-    arrive(frame(packet));
-    expect_error(packet, {3, 1});
+    expect_answer({.destination = "203.0.113.1"}, {3, 1});
     EXPECT_EQ(counter("icmp4_host_unreachable"), 1U);
 }
 
 TEST_F(Icmp4, communication_prohibited_by_a_prohibit_route) {
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_PROHIBIT);
-    const Buffer packet = make(Ipv4Packet{.destination = "203.0.113.1"});
-    arrive(frame(packet));
-    expect_error(packet, {3, 13});
+    expect_answer({.destination = "203.0.113.1"}, {3, 13});
     EXPECT_EQ(counter("icmp4_prohibited"), 1U);
 }
 
 TEST_F(Icmp4, a_blackhole_says_nothing) {
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_BLACKHOLE);
-    arrive(frame(make(Ipv4Packet{.destination = "203.0.113.1"})));
-    expect_silent("recheck_drop_blackhole");
+    expect_silent(Ipv4Packet{.destination = "203.0.113.1"}, "recheck_drop_blackhole");
 }
 
 TEST_F(Icmp4, fragmentation_needed_tells_the_next_hops_mtu) {
@@ -82,23 +70,17 @@ TEST_F(Icmp4, fragmentation_needed_tells_the_next_hops_mtu) {
     const Buffer fits = make(Ipv4Packet{.fragment = 0x4000, .payload = pattern(980)});
     arrive(frame(fits));
     EXPECT_EQ(only_sent(2).size(), 1014U);
-    const Buffer packet = make(Ipv4Packet{.fragment = 0x4000, .payload = pattern(981)});
-    arrive(frame(packet));
-    expect_error(packet, {3, 4, 1000});
+    expect_answer({.fragment = 0x4000, .payload = pattern(981)}, {3, 4, 1000});
     EXPECT_EQ(counter("icmp4_fragmentation_needed"), 1U);
 }
 
 TEST_F(Icmp4, parameter_problem_points_at_the_fault) {
-    const Buffer packet = make(Ipv4Packet{.options = {1, 7, 7, 3, 0, 0, 0, 0}});
-    arrive(frame(packet));
-    expect_error(packet, {12, 0, 23U << 24});
+    expect_answer({.options = {1, 7, 7, 3, 0, 0, 0, 0}}, {12, 0, 23U << 24});
     EXPECT_EQ(counter("icmp4_parameter_problem"), 1U);
 }
 
 TEST_F(Icmp4, parameter_problem_when_the_overflow_counter_overflows) {
-    const Buffer packet = make(Ipv4Packet{.options = {68, 8, 9, 0xf0, 1, 2, 3, 4}});
-    arrive(frame(packet));
-    expect_error(packet, {12, 0, 23U << 24});
+    expect_answer({.options = {68, 8, 9, 0xf0, 1, 2, 3, 4}}, {12, 0, 23U << 24});
 }
 
 TEST_F(Icmp4, quotes_no_more_than_fits_576_bytes) {
@@ -117,9 +99,7 @@ TEST_F(Icmp4, quotes_no_link_padding) {
 }
 
 TEST_F(Icmp4, quotes_options) {
-    const Buffer packet = make(Ipv4Packet{.ttl = 1, .options = {0x88, 4, 1, 2, 7, 7, 4, 0, 0, 0, 0, 0}});
-    arrive(frame(packet));
-    expect_error(packet, {11, 0});
+    expect_answer({.ttl = 1, .options = {0x88, 4, 1, 2, 7, 7, 4, 0, 0, 0, 0, 0}}, {11, 0});
 }
 
 TEST_F(Icmp4, of_a_tagged_frame_quotes_the_packet_and_leaves_untagged_where_the_way_back_is) {
@@ -129,15 +109,13 @@ TEST_F(Icmp4, of_a_tagged_frame_quotes_the_packet_and_leaves_untagged_where_the_
 }
 
 TEST_F(Icmp4, precedence_is_internet_control_and_type_of_service_the_packets) {
-    const Buffer packet = make(Ipv4Packet{.tos = 0x37, .ttl = 1});
-    arrive(frame(packet));
-    expect_error(packet, {.type = 11, .code = 0, .tos = 0xd4});
+    expect_answer({.tos = 0x37, .ttl = 1}, {.type = 11, .code = 0, .tos = 0xd4});
 }
 
 TEST_F(Icmp4, identifications_differ) {
     std::set<uint16_t> ids;
     for (int i = 0; i < 100; i++) {
-        arrive(frame(make(Ipv4Packet{.ttl = 1})));
+        arrive(Ipv4Packet{.ttl = 1});
         ids.insert(get16(only_sent(1), 18));
     }
     EXPECT_EQ(ids.size(), 100U);
@@ -156,9 +134,7 @@ TEST_F(Icmp4, leaves_by_a_vlan_interface_with_both_tags_and_its_address) {
 TEST_F(Icmp4, source_is_any_address_of_the_router_where_the_interface_has_none) {
     router.environment.sources.erase({1, Family::ipv4, false});
     router.environment.any_source[Family::ipv4] = ip("10.99.0.1");
-    const Buffer packet = make(Ipv4Packet{.ttl = 1});
-    arrive(frame(packet));
-    expect_error(packet, {.type = 11, .code = 0, .source = "10.99.0.1"});
+    expect_answer({.ttl = 1}, {.type = 11, .code = 0, .source = "10.99.0.1"});
 }
 
 TEST_F(Icmp4, over_several_ways_back_the_source_is_of_the_one_it_takes) {
@@ -170,7 +146,7 @@ TEST_F(Icmp4, over_several_ways_back_the_source_is_of_the_one_it_takes) {
     std::map<uint8_t, int> by_interface;
     for (int host = 0; host < 200; host++) {
         const std::string source = "172.16." + std::to_string(host) + ".9";
-        arrive(frame(make(Ipv4Packet{.source = source, .ttl = 1})));
+        arrive(Ipv4Packet{.source = source, .ttl = 1});
         const auto sent = all_sent();
         ASSERT_EQ(sent.size(), 1U);
         const uint8_t neighbour = sent[0].bytes.at(5);  // 1, 2 and 3, as the interfaces
@@ -186,19 +162,17 @@ TEST_F(Icmp4, over_several_ways_back_the_source_is_of_the_one_it_takes) {
 TEST_F(Icmp4, not_without_any_address) {
     router.environment.sources.clear();
     router.environment.any_source.clear();
-    arrive(frame(make(Ipv4Packet{.ttl = 1})));
-    expect_silent("icmp_no_source_address");
+    expect_silent(Ipv4Packet{.ttl = 1}, "icmp_no_source_address");
 }
 
 TEST_F(Icmp4, not_without_a_way_back) {
-    arrive(frame(make(Ipv4Packet{.source = "203.0.113.1", .ttl = 1})));
-    expect_silent("icmp_no_way_back");
+    expect_silent(Ipv4Packet{.source = "203.0.113.1", .ttl = 1}, "icmp_no_way_back");
     for (const auto kind : {PP_ADJ_BLACKHOLE, PP_ADJ_UNREACHABLE, PP_ADJ_PROHIBIT, PP_ADJ_HOST,
                             PP_ADJ_BROADCAST, PP_ADJ_KERNEL})
         router.route("203.0.113." + std::to_string(kind) + "/32", 1, std::nullopt, kind);
     for (int kind = PP_ADJ_HOST; kind <= PP_ADJ_KERNEL; kind++) {
         const std::string source = "203.0.113." + std::to_string(kind);
-        arrive(frame(make(Ipv4Packet{.source = source, .ttl = 1})));
+        arrive(Ipv4Packet{.source = source, .ttl = 1});
     }
     expect_silent("icmp_no_way_back", 7);
 }
@@ -236,7 +210,7 @@ TEST_F(Icmp4, waits_for_the_neighbour_on_its_way_back) {
 }
 
 TEST_F(Icmp4, no_error_about_an_error_that_finds_no_neighbour) {
-    arrive(frame(make(Ipv4Packet{.source = "192.168.4.7", .ttl = 1})));
+    arrive(Ipv4Packet{.source = "192.168.4.7", .ttl = 1});
     slow_path.neighbour_failed(2, ip("10.2.0.4"), now);
     expect_silent("icmp_own_undeliverable");
 }
@@ -250,78 +224,63 @@ TEST_F(Icmp4, not_by_a_port_that_is_down) {
 }
 
 TEST_F(Icmp4, silence_rules_are_asked) {
-    arrive(frame(make(Ipv4Packet{.ttl = 1, .protocol = 1, .payload = {3, 1, 0, 0, 0, 0, 0, 0}})));
-    expect_silent("icmp_silent_icmp_error");
-    arrive(frame(make(Ipv4Packet{.fragment = 5, .ttl = 1})));
-    expect_silent("icmp_silent_fragment");
+    expect_silent(Ipv4Packet{.ttl = 1, .protocol = 1, .payload = {3, 1, 0, 0, 0, 0, 0, 0}},
+                  "icmp_silent_icmp_error");
+    expect_silent(Ipv4Packet{.fragment = 5, .ttl = 1}, "icmp_silent_fragment");
     router.environment.broadcasts.insert(ip("192.168.2.255"));
-    arrive(frame(make(Ipv4Packet{.destination = "192.168.2.255", .ttl = 1})));
-    expect_silent("icmp_silent_broadcast");
-    arrive(frame(make(Ipv4Packet{.source = "192.168.2.255", .ttl = 1})));
-    expect_silent("icmp_silent_source");
+    expect_silent(Ipv4Packet{.destination = "192.168.2.255", .ttl = 1}, "icmp_silent_broadcast");
+    expect_silent(Ipv4Packet{.source = "192.168.2.255", .ttl = 1}, "icmp_silent_source");
 }
 
 TEST_F(Icmp4, what_forward_drops_is_dropped_under_its_name) {
-    arrive(frame(make(Ipv4Packet{.source = "127.0.0.1", .ttl = 1})));
-    expect_silent("recheck_drop_martian_source");
+    expect_silent(Ipv4Packet{.source = "127.0.0.1", .ttl = 1}, "recheck_drop_martian_source");
     arrive(frame(make(Ipv4Packet{.ttl = 1}), "ff:ff:ff:ff:ff:ff"));
     expect_silent("recheck_drop_l2_broadcast");
-    arrive(frame(make(Ipv4Packet{.destination = "10.2.0.1", .ttl = 1})));
-    expect_silent("recheck_host_local");
+    expect_silent(Ipv4Packet{.destination = "10.2.0.1", .ttl = 1}, "recheck_host_local");
     arrive(Buffer{});
     expect_silent("recheck_drop_truncated");
 }
 
 TEST_F(Icmp4, rate_limit_per_prefix_and_in_all) {
     slow_path.set_limits({.rate = 100, .rate_per_prefix = 10, .burst_per_prefix = 5}, 4);
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(Ipv4Packet{.ttl = 1})));
+    arrive_times(20, Ipv4Packet{.ttl = 1});
     EXPECT_EQ(all_sent().size(), 5U);
     EXPECT_EQ(counter("icmp_rate_limited"), 15U);
     EXPECT_EQ(counter("icmp4_time_exceeded"), 5U) << "counted when sent";
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(Ipv4Packet{.source = "192.168.3.1", .ttl = 1})));
+    arrive_times(20, Ipv4Packet{.source = "192.168.3.1", .ttl = 1});
     EXPECT_EQ(all_sent().size(), 5U);
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(Ipv4Packet{.source = "10.1.0.2", .ttl = 1})));
+    arrive_times(20, Ipv4Packet{.source = "10.1.0.2", .ttl = 1});
     EXPECT_EQ(all_sent().size(), 0U) << "ten in all";
     now += std::chrono::seconds(1);
-    arrive(frame(make(Ipv4Packet{.source = "10.1.0.2", .ttl = 1})));
+    arrive(Ipv4Packet{.source = "10.1.0.2", .ttl = 1});
     EXPECT_EQ(all_sent().size(), 1U);
 }
 
 TEST_F(Icmp4, fragmentation_needed_has_a_budget_of_its_own) {
     slow_path.set_limits({.rate = 100, .rate_per_prefix = 10, .burst_per_prefix = 10}, 4);
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(Ipv4Packet{.ttl = 1})));
+    arrive_times(20, Ipv4Packet{.ttl = 1});
     EXPECT_EQ(all_sent().size(), 10U);
-    Ipv4Packet large{.fragment = 0x4000};
-    large.payload = Buffer(1600, 1);
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(large)));
+    arrive_times(20, Ipv4Packet{.fragment = 0x4000, .payload = Buffer(1600, 1)});
     EXPECT_EQ(all_sent().size(), 10U);
     EXPECT_EQ(counter("icmp4_fragmentation_needed"), 10U) << "limited, too";
 }
 
 TEST_F(Icmp4, what_is_not_sent_costs_no_token) {
     slow_path.set_limits({.rate = 100, .rate_per_prefix = 1, .burst_per_prefix = 1}, 4);
-    for (int i = 0; i < 20; i++)
-        arrive(frame(make(Ipv4Packet{.fragment = 5, .ttl = 1})));
-    arrive(frame(make(Ipv4Packet{.ttl = 1})));
+    arrive_times(20, Ipv4Packet{.fragment = 5, .ttl = 1});
+    arrive(Ipv4Packet{.ttl = 1});
     EXPECT_EQ(all_sent().size(), 1U);
 }
 
 TEST_F(Icmp4, nothing_without_an_image) {
     router.environment.view = {};
-    arrive(frame(make(Ipv4Packet{.ttl = 1})));
-    expect_silent("dropped_no_image");
+    expect_silent(Ipv4Packet{.ttl = 1}, "dropped_no_image");
 }
 
 TEST_F(Icmp4, a_frame_that_cannot_be_sent_is_counted) {
     router.environment.transmit_works = false;
-    arrive(frame(make(Ipv4Packet{.ttl = 1})));
-    arrive(frame(make(Ipv4Packet{})));
-    expect_silent("transmit_failed", 2);
+    arrive(Ipv4Packet{.ttl = 1});
+    expect_silent(Ipv4Packet{}, "transmit_failed", 2);
     EXPECT_EQ(counter("forwarded"), 0U);
 }
 

@@ -13,18 +13,14 @@ struct Expected {
 
 class Icmp6 : public SlowPathTest {
   protected:
-    void expect_error(const Buffer& original, const Expected& expected,
-                      const Buffer& link = {2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 1, 0x86, 0xdd}) {
+    inline static const Buffer link_to_a{2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 1, 0x86, 0xdd};
+
+    void expect_error(const Buffer& original, const Expected& expected, const Buffer& link = link_to_a) {
         const Buffer sent = only_sent(1);
         ASSERT_GT(sent.size(), link.size() + 48);
         EXPECT_EQ(cut(sent, 0, link.size()), link);
-        Buffer icmp = {expected.type, expected.code, 0, 0};
-        for (int shift : {24, 16, 8, 0})
-            icmp.push_back(static_cast<uint8_t>(expected.parameter >> shift));
-        icmp = join({icmp, cut(original, 0, 1232)});
-        const uint16_t sum = naive_checksum6(ip(expected.source), ip(expected.destination), 58, icmp);
-        icmp[2] = static_cast<uint8_t>(sum >> 8);
-        icmp[3] = static_cast<uint8_t>(sum);
+        Buffer icmp = icmp_error(expected.type, expected.code, expected.parameter, cut(original, 0, 1232));
+        set16(icmp, 2, naive_checksum6(ip(expected.source), ip(expected.destination), 58, icmp));
         Buffer packet = make(Ipv6Packet{.source = expected.source,
                                         .destination = expected.destination,
                                         .next = 58,
@@ -33,56 +29,46 @@ class Icmp6 : public SlowPathTest {
         packet[0] = 0x60, packet[1] = packet[2] = packet[3] = 0;  // no traffic class, no flow label
         EXPECT_EQ(cut(sent, link.size()), packet);
     }
+    void expect_answer(const Ipv6Packet& packet, const Expected& expected, const Buffer& link = link_to_a) {
+        arrive(packet);
+        expect_error(make(packet), expected, link);
+    }
 };
 
 TEST_F(Icmp6, time_exceeded) {
-    for (uint8_t hops : Buffer{0, 1}) {
-        const Buffer packet = make(Ipv6Packet{.hop_limit = hops});
-        arrive(frame(packet));
-        expect_error(packet, {3, 0});
-    }
+    for (uint8_t hops : Buffer{0, 1})
+        expect_answer({.hop_limit = hops}, {3, 0});
     EXPECT_EQ(counter("icmp6_time_exceeded"), 2U);
 }
 
 TEST_F(Icmp6, no_route) {
-    const Buffer packet = make(Ipv6Packet{.destination = "2001:db8:ffff::1"});
-    arrive(frame(packet));
-    expect_error(packet, {1, 0});
+    expect_answer({.destination = "2001:db8:ffff::1"}, {1, 0});
     EXPECT_EQ(counter("icmp6_no_route"), 1U);
 }
 
 TEST_F(Icmp6, no_route_by_an_unreachable_route) {
     router.route("2001:db8:ffff::/48", 0, std::nullopt, PP_ADJ_UNREACHABLE);
-    const Buffer packet = make(Ipv6Packet{.destination = "2001:db8:ffff::1"});
-    arrive(frame(packet));
-    expect_error(packet, {1, 0});
+    expect_answer({.destination = "2001:db8:ffff::1"}, {1, 0});
 }
 
 TEST_F(Icmp6, prohibited) {
     router.route("2001:db8:ffff::/48", 0, std::nullopt, PP_ADJ_PROHIBIT);
-    const Buffer packet = make(Ipv6Packet{.destination = "2001:db8:ffff::1"});
-    arrive(frame(packet));
-    expect_error(packet, {1, 1});
+    expect_answer({.destination = "2001:db8:ffff::1"}, {1, 1});
     EXPECT_EQ(counter("icmp6_prohibited"), 1U);
 }
 
 TEST_F(Icmp6, packet_too_big_tells_the_next_hops_mtu) {
     router.set_mtu("2001:db8:12::/64", 1400);
-    arrive(frame(make(Ipv6Packet{.payload = pattern(1360)})));
+    arrive(Ipv6Packet{.payload = pattern(1360)});
     EXPECT_EQ(only_sent(2).size(), 1414U);
-    const Buffer packet = make(Ipv6Packet{.payload = pattern(1361)});
-    arrive(frame(packet));
-    expect_error(packet, {2, 0, 1400});
+    expect_answer({.payload = pattern(1361)}, {2, 0, 1400});
     EXPECT_EQ(counter("icmp6_packet_too_big"), 1U);
 }
 
 TEST_F(Icmp6, packet_too_big_never_tells_less_than_1280) {
     router.set_mtu("2001:db8:12::/64", 1000);
-    const Buffer packet = make(Ipv6Packet{.payload = pattern(1241)});
-    arrive(frame(packet));
-    expect_error(packet, {2, 0, 1280});
-    arrive(frame(make(Ipv6Packet{.payload = pattern(1240)})));
-    expect_silent("dropped_ipv6_link_too_small");
+    expect_answer({.payload = pattern(1241)}, {2, 0, 1280});
+    expect_silent(Ipv6Packet{.payload = pattern(1240)}, "dropped_ipv6_link_too_small");
 }
 
 TEST_F(Icmp6, quotes_no_more_than_fits_1280_bytes) {
@@ -101,27 +87,22 @@ Buffer hop_by_hop(uint8_t type) {
 }
 
 TEST_F(Icmp6, parameter_problem_points_at_the_unknown_option) {
-    for (const uint8_t type : Buffer{0x80 | 30, 0xc0 | 30}) {
-        const Buffer packet = make(Ipv6Packet{.next = 0, .payload = hop_by_hop(type)});
-        arrive(frame(packet));
-        expect_error(packet, {4, 2, 43});
-    }
+    for (const uint8_t type : Buffer{0x80 | 30, 0xc0 | 30})
+        expect_answer({.next = 0, .payload = hop_by_hop(type)}, {4, 2, 43});
     EXPECT_EQ(counter("icmp6_parameter_problem"), 2U);
 }
 
 TEST_F(Icmp6, options_to_skip_or_to_discard_are_not_answered) {
-    arrive(frame(make(Ipv6Packet{.next = 0, .payload = hop_by_hop(30)})));
+    arrive(Ipv6Packet{.next = 0, .payload = hop_by_hop(30)});
     EXPECT_EQ(all_sent().size(), 1U) << "forwarded";
-    arrive(frame(make(Ipv6Packet{.next = 0, .payload = hop_by_hop(0x40 | 30)})));
-    expect_silent("recheck_drop_ipv6_option");
+    expect_silent(Ipv6Packet{.next = 0, .payload = hop_by_hop(0x40 | 30)}, "recheck_drop_ipv6_option");
 }
 
 TEST_F(Icmp6, beyond_scope_goes_back_on_the_link_it_came_from) {
     router.environment.neighbours[{1, ip("fe80::77")}] = mac("02:00:00:00:aa:77");
-    const Buffer packet = make(Ipv6Packet{.source = "fe80::77"});
-    arrive(frame(packet));
-    expect_error(packet, {.type = 1, .code = 2, .source = "fe80::1", .destination = "fe80::77"},
-                 {2, 0, 0, 0, 0xaa, 0x77, 2, 0, 0, 0, 0, 1, 0x86, 0xdd});
+    expect_answer({.source = "fe80::77"},
+                  {.type = 1, .code = 2, .source = "fe80::1", .destination = "fe80::77"},
+                  {2, 0, 0, 0, 0xaa, 0x77, 2, 0, 0, 0, 0, 1, 0x86, 0xdd});
     EXPECT_EQ(counter("icmp6_beyond_scope"), 1U);
 }
 
@@ -143,8 +124,7 @@ TEST_F(Icmp6, beyond_scope_on_a_vlan_waits_for_its_neighbour) {
 
 TEST_F(Icmp6, beyond_scope_from_an_interface_that_is_gone) {
     router.environment.links.clear();
-    arrive(frame(make(Ipv6Packet{.source = "fe80::77"})));
-    expect_silent("icmp_no_way_back");
+    expect_silent(Ipv6Packet{.source = "fe80::77"}, "icmp_no_way_back");
 }
 
 TEST_F(Icmp6, address_unreachable_when_the_neighbour_fails) {
@@ -156,11 +136,10 @@ TEST_F(Icmp6, address_unreachable_when_the_neighbour_fails) {
 }
 
 TEST_F(Icmp6, silence_rules_are_asked) {
-    arrive(frame(make(Ipv6Packet{.next = 58, .hop_limit = 1, .payload = {1, 0, 0, 0}})));
-    expect_silent("icmp_silent_icmp_error");
-    arrive(frame(make(Ipv6Packet{.next = 58, .hop_limit = 1, .payload = {137, 0, 0, 0}})));
-    expect_silent("icmp_silent_icmp_error", 2);
-    arrive(frame(make(Ipv6Packet{.source = "::", .hop_limit = 1})));
+    expect_silent(Ipv6Packet{.next = 58, .hop_limit = 1, .payload = {1, 0, 0, 0}}, "icmp_silent_icmp_error");
+    expect_silent(Ipv6Packet{.next = 58, .hop_limit = 1, .payload = {137, 0, 0, 0}}, "icmp_silent_icmp_error",
+                  2);
+    arrive(Ipv6Packet{.source = "::", .hop_limit = 1});
     arrive(frame(make(Ipv6Packet{.destination = "ff05::2", .hop_limit = 1}), "33:33:00:00:00:02"));
     EXPECT_TRUE(all_sent().empty());
 }
@@ -168,8 +147,7 @@ TEST_F(Icmp6, silence_rules_are_asked) {
 TEST_F(Icmp6, rate_limit_counts_by_64) {
     slow_path.set_limits({.rate = 1000, .rate_per_prefix = 10, .burst_per_prefix = 3}, 4);
     for (int i = 0; i < 10; i++)
-        arrive(
-            frame(make(Ipv6Packet{.source = i % 2 ? "2001:db8:11::7" : "2001:db8:11::8", .hop_limit = 1})));
+        arrive(Ipv6Packet{.source = i % 2 ? "2001:db8:11::7" : "2001:db8:11::8", .hop_limit = 1});
     EXPECT_EQ(all_sent().size(), 3U);
     EXPECT_EQ(counter("icmp_rate_limited"), 7U);
 }

@@ -17,6 +17,11 @@ uint16_t get16(const Buffer& bytes, size_t at) {
     return static_cast<uint16_t>(bytes.at(at) * 256 + bytes.at(at + 1));
 }
 
+void set16(Buffer& bytes, size_t at, uint16_t value) {
+    bytes.at(at) = static_cast<uint8_t>(value >> 8);
+    bytes.at(at + 1) = static_cast<uint8_t>(value);
+}
+
 uint32_t get32(const Buffer& bytes, size_t at) {
     return get16(bytes, at) * 65536U + get16(bytes, at + 2);
 }
@@ -80,9 +85,7 @@ Buffer make(const Ipv4Packet& packet) {
         bytes.insert(bytes.end(), parsed.bytes.begin(), parsed.bytes.begin() + 4);
     }
     bytes.insert(bytes.end(), packet.options.begin(), packet.options.end());
-    const uint16_t sum = naive_checksum(bytes);
-    bytes[10] = static_cast<uint8_t>(sum >> 8);
-    bytes[11] = static_cast<uint8_t>(sum);
+    set16(bytes, 10, naive_checksum(bytes));
     bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
     return bytes;
 }
@@ -103,6 +106,13 @@ Buffer make(const Ipv6Packet& packet) {
     }
     bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
     return bytes;
+}
+
+Buffer icmp_error(uint8_t type, uint8_t code, uint32_t parameter, const Buffer& quote) {
+    Buffer message = {type, code, 0, 0};
+    for (int shift : {24, 16, 8, 0})
+        message.push_back(static_cast<uint8_t>(parameter >> shift));
+    return join({message, quote});
 }
 
 Buffer frame(const Buffer& packet, std::string_view destination, const Buffer& tags,

@@ -51,7 +51,11 @@ Buffer make(const Ipv6Packet& packet);
 Buffer frame(const Buffer& packet, std::string_view destination = "02:00:00:00:00:01",
              const Buffer& tags = {}, std::string_view source = "02:00:00:00:aa:01");
 
+/// An ICMP error of either family, without its checksum.
+Buffer icmp_error(uint8_t type, uint8_t code, uint32_t parameter, const Buffer& quote);
+
 uint16_t get16(const Buffer& bytes, size_t at);
+void set16(Buffer& bytes, size_t at, uint16_t value);
 uint32_t get32(const Buffer& bytes, size_t at);
 
 }  // namespace pktpit::router::test

@@ -90,12 +90,26 @@ class SlowPathTest : public ::testing::Test {
 
     /// A frame arrives at a port.
     void arrive(Buffer bytes, uint16_t port = 1) { slow_path.handle(port, PP_NONE, bytes, now); }
+    /// A packet, in an untagged frame to port 1.
+    void arrive(const Ipv4Packet& packet) { arrive(frame(make(packet))); }
+    void arrive(const Ipv6Packet& packet) { arrive(frame(make(packet))); }
+    template <class Packet>
+    void arrive_times(int times, const Packet& packet) {
+        for (int i = 0; i < times; i++)
+            arrive(packet);
+    }
     /// The only frame sent since the last call.
     Buffer only_sent(uint16_t port);
     std::vector<Sent> all_sent() { return std::exchange(router.environment.sent, {}); }
     uint64_t counter(std::string_view name) const;
     /// Nothing was sent, and this is what was counted.
     void expect_silent(std::string_view name, uint64_t count = 1);
+    /// Of a packet that arrives.
+    template <class Packet>
+    void expect_silent(const Packet& packet, std::string_view name, uint64_t count = 1) {
+        arrive(packet);
+        expect_silent(name, count);
+    }
 
     SmallRouter router;
     Clock::time_point now = Clock::time_point(std::chrono::hours(1));

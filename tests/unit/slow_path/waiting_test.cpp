@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 class Waiting : public SlowPathTest {
   protected:
     void arrive_for_d(uint8_t mark) {
-        arrive(frame(make(Ipv4Packet{.destination = "192.168.4.9", .payload = Buffer(30, mark)})));
+        arrive(Ipv4Packet{.destination = "192.168.4.9", .payload = Buffer(30, mark)});
     }
     void d_is_found() {
         router.complete(router.adjacencies["192.168.4.0/24"], "02:00:00:00:aa:04");
@@ -49,8 +49,8 @@ TEST_F(Waiting, goes_out_in_order_once_the_neighbour_is_known) {
 }
 
 TEST_F(Waiting, on_a_connected_net_the_destination_is_the_next_hop) {
-    arrive(frame(make(Ipv4Packet{.destination = "10.2.0.50"})));
-    arrive(frame(make(Ipv6Packet{.destination = "2001:db8:2::50"})));
+    arrive(Ipv4Packet{.destination = "10.2.0.50"});
+    arrive(Ipv6Packet{.destination = "2001:db8:2::50"});
     EXPECT_EQ(router.environment.resolved, (std::vector{std::pair{uint16_t{2}, ip("10.2.0.50")},
                                                         std::pair{uint16_t{2}, ip("2001:db8:2::50")}}));
     router.route("10.2.0.50/32", 2, ip("10.2.0.50"), PP_ADJ_FORWARD, "02:00:00:00:aa:50");
@@ -74,7 +74,7 @@ TEST_F(Waiting, the_oldest_goes_where_all_together_take_too_much_memory) {
     const size_t size = 9000;
     const size_t more_than_fit = (size_t{8} << 20) / size + 10;
     for (size_t i = 0; i < more_than_fit; i++)
-        arrive(frame(make(Ipv4Packet{.destination = "10.2.0.50", .payload = pattern(size)})));
+        arrive(Ipv4Packet{.destination = "10.2.0.50", .payload = pattern(size)});
     EXPECT_GT(counter("neighbour_memory_full"), 0U);
     router.set_mtu("10.2.0.0/24", 9100);
     router.environment.neighbours[{2, ip("10.2.0.50")}] = mac("02:00:00:00:aa:50");
@@ -172,8 +172,7 @@ TEST_F(Waiting, is_dropped_with_its_interface) {
 }
 
 TEST_F(Waiting, is_bounded_for_own_errors_too) {
-    for (int i = 0; i < 10; i++)
-        arrive(frame(make(Ipv4Packet{.source = "192.168.4.7", .ttl = 1})));
+    arrive_times(10, Ipv4Packet{.source = "192.168.4.7", .ttl = 1});
     EXPECT_EQ(counter("neighbour_queue_full"), 6U);
     now += 3s;
     slow_path.tick(now);
@@ -181,7 +180,7 @@ TEST_F(Waiting, is_bounded_for_own_errors_too) {
 }
 
 TEST_F(Waiting, own_errors_keep_their_age_too) {
-    arrive(frame(make(Ipv4Packet{.source = "192.168.4.7", .ttl = 1})));
+    arrive(Ipv4Packet{.source = "192.168.4.7", .ttl = 1});
     now += 2s;
     slow_path.neighbour_resolved(2, ip("10.2.0.4"), now);  // the image lags behind: it goes on waiting
     EXPECT_EQ(slow_path.waiting(2, ip("10.2.0.4")), 1U);
@@ -193,7 +192,7 @@ TEST_F(Waiting, own_errors_keep_their_age_too) {
 
 TEST_F(Waiting, is_too_big_only_once_the_neighbour_is_known) {
     router.set_mtu("192.168.4.0/24", 576);
-    arrive(frame(make(Ipv4Packet{.destination = "192.168.4.9", .payload = pattern(1000)})));
+    arrive(Ipv4Packet{.destination = "192.168.4.9", .payload = pattern(1000)});
     EXPECT_TRUE(all_sent().empty());
     d_is_found();
     const auto sent = all_sent();
@@ -203,7 +202,7 @@ TEST_F(Waiting, is_too_big_only_once_the_neighbour_is_known) {
 }
 
 TEST_F(Waiting, ttl_is_looked_at_before_any_neighbour_is_asked_for) {
-    arrive(frame(make(Ipv4Packet{.destination = "192.168.4.9", .ttl = 1})));
+    arrive(Ipv4Packet{.destination = "192.168.4.9", .ttl = 1});
     EXPECT_TRUE(router.environment.resolved.empty());
     EXPECT_EQ(cut(only_sent(1), 34, 2), (Buffer{11, 0}));
 }
