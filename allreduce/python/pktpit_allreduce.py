@@ -46,7 +46,8 @@ class AllreduceError(Exception):
 class Worker:
     def __init__(self, router, key, worker, port=5005, bind="", peers=(), join_timeout=30.0, router_timeout=2.0, log=None):
         """`peers`: "ADDRESS:PORT" of each worker, for a ring over TCP where the router does not answer. `log`: told so."""
-        self._library, self._handle = _load(), None
+        self._handle = None
+        self._library = _load()
         say = log or (lambda line: print(f"pktpit_allreduce: {line}", file=sys.stderr))
         self._log = _LOG(lambda line: say(line.decode()))  # the library keeps it
         self._handle = self._library.pktpit_allreduce_open(

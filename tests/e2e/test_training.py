@@ -27,6 +27,7 @@ def by_itself(kind, *more):
 
 @requirement("four workers train through the router, and have the same weights as one process that adds by itself")
 @pytest.mark.parametrize("kind", ["int32", "bfp16"])
+@pytest.mark.not_sanitized("a Python without the sanitizer cannot load a library that has it")
 def test_same_weights_as_without_a_router(build_net, tmp_path, kind):
     workers = []
 
