@@ -73,7 +73,7 @@ Result<void> InstalledRoutes::configured(const config::Config& config) {
     for (const auto& [name, table] : tables_)
         vrfs_.emplace(table, name);
     auto adopted = adopt();
-    refresh();
+    begin_anew();
     // The first of them are there when the reload is over.
     RouteBatch first(*writer_);
     plan_step(first);
@@ -152,13 +152,27 @@ Result<void> InstalledRoutes::carry_out_now(RouteBatch& batch) {
 
 void InstalledRoutes::device_changed(uint32_t ifindex) {
     if (!writer_ || !active_) return;
-    shaken_.insert(ifindex);
+    (swept_ ? shaken_later_ : shaken_).insert(ifindex);
     refresh();
 }
 
+// A round that has begun goes on to its end: begun anew at each refresh, a large table would never come to
+// its last routes.
 void InstalledRoutes::refresh() {
     sweeping_ = active_;
+    another_round_ = swept_.has_value();
+}
+
+void InstalledRoutes::begin_anew() {
     swept_.reset();
+    shaken_.merge(std::exchange(shaken_later_, {}));
+    refresh();
+}
+
+void InstalledRoutes::end_round() {
+    swept_.reset();
+    shaken_ = std::exchange(shaken_later_, {});
+    sweeping_ = std::exchange(another_round_, false);
 }
 
 void InstalledRoutes::tick() {
@@ -258,12 +272,7 @@ void InstalledRoutes::plan_step(RouteBatch& batch) {
     constexpr unsigned between_looks_at_the_clock = 16;
     for (unsigned count = 1; !batch.full(); count++) {
         const auto next = next_after(swept_);
-        if (!next) {
-            sweeping_ = false;
-            swept_.reset();
-            shaken_.clear();
-            return;
-        }
+        if (!next) return end_round();
         swept_ = *next;
         plan(batch, *next);
         if (count % between_looks_at_the_clock == 0 && now_() >= deadline) return;

@@ -69,6 +69,8 @@ class InstalledRoutes {
     [[nodiscard]] std::optional<HostRoute> wanted(const VrfPrefix& place) const;
     [[nodiscard]] std::optional<fib::Route> chosen(const VrfPrefix& place) const;
     [[nodiscard]] std::optional<VrfPrefix> next_after(const std::optional<VrfPrefix>& place) const;
+    void begin_anew();
+    void end_round();
     void sweep();
     void plan_step(RouteBatch& batch);
     void plan(RouteBatch& batch, const VrfPrefix& place);
@@ -94,11 +96,13 @@ class InstalledRoutes {
     std::set<VrfPrefix> configured_;
     std::map<VrfPrefix, Installed> installed_;
     std::map<VrfPrefix, std::string> refused_;
-    std::set<VrfPrefix> lost_;      ///< to somebody, who may have meant it: until the next reload
-    std::set<uint32_t> shaken_;     ///< devices whose routes are installed again, whatever was known of them
-    std::set<VrfPrefix> doubtful_;  ///< routes that are, too
+    std::set<VrfPrefix> lost_;   ///< to somebody, who may have meant it: until the next reload
+    std::set<uint32_t> shaken_;  ///< devices whose routes are installed again, whatever was known of them
+    std::set<uint32_t> shaken_later_;  ///< the same, of the next round
+    std::set<VrfPrefix> doubtful_;     ///< routes that are, too
     bool sweeping_ = false;
-    std::optional<VrfPrefix> swept_;  ///< up to here; nothing: the sweep begins
+    std::optional<VrfPrefix> swept_;  ///< up to here; nothing: the round begins
+    bool another_round_ = false;      ///< follows this one
     uint64_t told_ = 0;
     std::shared_ptr<RouteBatch> batch_;   ///< under way
     std::set<VrfPrefix> lost_meanwhile_;  ///< of its prefixes, by the kernel's doing

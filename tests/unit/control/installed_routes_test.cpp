@@ -18,8 +18,6 @@
 namespace pktpit::router {
 namespace {
 
-using testing::UnorderedElementsAre;
-
 constexpr uint32_t main_table = 254;
 
 Prefix prefix_of(const std::string& text) {
@@ -101,16 +99,24 @@ class InstalledRoutesTest : public testing::Test, protected fake::RoutingCore {
         ASSERT_TRUE(transaction.commit().empty());
     }
     void reload() { ASSERT_TRUE(installed->configured(config)); }
+    void turn() {
+        installed->tick();
+        loop.work();
+        loop.once();
+        loop.tell();
+        loop.once();
+    }
     /// Until nothing is left to be done.
     void settle() {
-        for (unsigned turn = 0; turn < 50; turn++) {
-            installed->tick();
-            loop.work();
-            loop.once();
-            loop.tell();
-            loop.once();
-        }
+        for (unsigned count = 0; count < 50; count++)
+            turn();
         EXPECT_EQ(loop.waiting(), 0U);
+    }
+    void refreshed_at_each_of(unsigned turns) {
+        for (unsigned count = 0; count < turns; count++) {
+            installed->refresh();
+            turn();
+        }
     }
     /// A hundred routes stand in the kernel's table.
     void have_a_hundred() {
@@ -182,6 +188,29 @@ TEST_F(InstalledRoutesTest, a_step_ends_by_the_clock_and_the_next_ones_do_the_re
     settle();
     EXPECT_EQ(table.routes.size(), 100U);
     EXPECT_EQ(table.changes, 100U);
+}
+
+// One that began anew with each refresh would never come to the last ones.
+TEST_F(InstalledRoutesTest, a_round_ends_however_often_another_is_asked_for) {
+    passes = std::chrono::milliseconds(2);
+    want(200);
+    reload();
+    ASSERT_EQ(table.routes.size(), 48U);
+    refreshed_at_each_of(10);
+    EXPECT_EQ(table.routes.size(), 200U);
+}
+
+TEST_F(InstalledRoutesTest, a_device_that_changes_within_a_round_has_its_routes_set_again_once) {
+    have_a_hundred();
+    passes = std::chrono::milliseconds(2);
+    installed->refresh();
+    installed->tick();  // half of them have had their turn
+    table.changes = 0;
+    device_flapped();
+    refreshed_at_each_of(20);
+    EXPECT_EQ(table.routes.size(), 100U);
+    EXPECT_EQ(table.changes, 200U) << "each is removed and added, once";
+    EXPECT_EQ(installed->size(), 100U);
 }
 
 TEST_F(InstalledRoutesTest, a_removal_that_fails_is_tried_again) {
