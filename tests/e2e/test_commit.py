@@ -31,9 +31,15 @@ def has(net, prefix):
     return any(route["prefix"] == prefix for route in (found["routes"] if isinstance(found, dict) else found))
 
 
-def blackholes(net):
-    config = net.router.json("show", "config")
-    return sorted(route["prefix"] for route in config["routes"] if route["type"] == "blackhole")
+def blackholes(net, *which):
+    config = json.loads(net.router.cli("show", "config", *which).stdout)
+    return sorted(route["prefix"] for route in config["routes"] if route.get("type") == "blackhole")
+
+
+def goes_back(net, *, back_to, tried):
+    """Of what was tried, what is kept tells afterwards: a slow machine may come too late to see it in force."""
+    wait_for(lambda: "going back to number" in net.router.log() and blackholes(net) == back_to, "it has gone back")
+    assert blackholes(net, "--saved", 1) == tried
 
 
 def configs(net):
@@ -44,9 +50,8 @@ def configs(net):
 def test_goes_back_by_itself(net):
     write(net, "203.0.113.0/24")
     said = net.router.cli("commit", "--confirm", 2).stdout
-    assert "goes back by itself in 2 s" in said and blackholes(net) == ["203.0.113.0/24"]
-    assert configs(net)["confirm_by"] and not configs(net)["configs"][0]["confirmed"]
-    wait_for(lambda: blackholes(net) == [], "it has gone back")
+    assert "goes back by itself in 2 s" in said
+    goes_back(net, back_to=[], tried=["203.0.113.0/24"])
     assert configs(net)["confirm_by"] is None
     late = net.router.cli("confirm", check=False)
     assert late.returncode == 1 and "no configuration waits" in late.stderr
@@ -57,13 +62,15 @@ def test_goes_back_by_itself(net):
 @requirement("one that is confirmed stays")
 def test_confirmed_stays(net):
     write(net, "203.0.113.0/24")
-    net.router.cli("commit", "--confirm", 2)
+    net.router.cli("commit", "--confirm", 600)
+    waiting = configs(net)
+    assert waiting["confirm_by"] and not waiting["configs"][0]["confirmed"] and blackholes(net) == ["203.0.113.0/24"]
     assert "confirmed" in net.router.cli("confirm").stdout
     assert configs(net)["confirm_by"] is None
     # Another one that goes back meanwhile shows that its time is over.
     write(net, "198.51.100.0/24")
     net.router.cli("commit", "--confirm", 3)
-    wait_for(lambda: blackholes(net) == ["203.0.113.0/24"], "the later one has gone back, to the confirmed one")
+    goes_back(net, back_to=["203.0.113.0/24"], tried=["198.51.100.0/24"])
 
 
 @requirement("a second commit that waits goes back to what was confirmed last, not to the first; a signal confirms nothing")
@@ -71,19 +78,20 @@ def test_two_that_wait(net):
     import signal
 
     write(net, "203.0.113.0/24")
-    net.router.cli("commit", "--confirm", 60)
-    write(net, "203.0.113.0/24", "198.51.100.0/24")
-    net.router.cli("commit", "--confirm", 3)
+    net.router.cli("commit", "--confirm", 600)
+    reloads = net.router.log().count("reloaded")
     net.router.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: "reloaded" in net.router.log().split("goes back to the one before")[-1], "the signal is heard")
+    wait_for(lambda: net.router.log().count("reloaded") > reloads, "the signal is heard")
     assert configs(net)["confirm_by"]
-    wait_for(lambda: blackholes(net) == [], "the one before both")
+    write(net, "203.0.113.0/24", "198.51.100.0/24")
+    net.router.cli("commit", "--confirm", 2)
+    goes_back(net, back_to=[], tried=["198.51.100.0/24", "203.0.113.0/24"])
 
 
 @requirement("an applied reload, asked for by a client, ends the wait: somebody reaches the router")
 def test_a_reload_ends_the_wait(net):
     write(net, "203.0.113.0/24")
-    net.router.cli("commit", "--confirm", 60)
+    net.router.cli("commit", "--confirm", 600)
     net.router.reload()
     assert configs(net)["confirm_by"] is None and configs(net)["configs"][0]["confirmed"]
 
@@ -125,8 +133,7 @@ def test_rollback(net):
     gone = net.router.cli("rollback", 99, check=False)
     assert gone.returncode == 1 and "no such configuration" in gone.stderr and "show configs" in gone.stderr
     net.router.cli("rollback", 1, "--confirm", 2)
-    assert blackholes(net) == ["203.0.113.0/24"]
-    wait_for(lambda: blackholes(net) == [], "a rollback goes back, too")
+    goes_back(net, back_to=[], tried=["203.0.113.0/24"])
 
 
 @requirement("the last 20 are kept, over restarts, in a file that is nobody else's")
