@@ -12,7 +12,7 @@ import time
 import pytest
 from lib.namespaces import run
 from lib.pktpit_router import TOOL
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from lib.web import assert_answered_first, standing_still
 
 requirement = pytest.mark.requirement
@@ -65,7 +65,7 @@ def test_idle_clients_delay_nobody(net, clients, said):
 def test_idle_clients_are_sent_away(net, clients):
     begin = time.monotonic()
     client, = clients(net.router.socket, 1)
-    client.settimeout(60)
+    client.settimeout(DEADLINE)
     assert client.recv(1000) == b""
     assert time.monotonic() - begin >= 2.0
 
@@ -78,7 +78,7 @@ def test_connections_of_one_user_are_limited(build_net, clients):
         for client in held:  # what it answers has no end, so that nobody is sent away for saying nothing
             client.sendall(b"GET /v1/trace HTTP/1.1\r\nHost: localhost\r\n\r\n")
     for client in held:
-        client.settimeout(30)
+        client.settimeout(DEADLINE)
         assert client.recv(12) == b"HTTP/1.1 200"
     refused = net.router.cli("show", "version", check=False)
     assert refused.returncode == 1 and "too many connections" in refused.stderr, refused.stderr

@@ -24,7 +24,7 @@ from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL, real_data
 from lib.stream import assert_none_lost, assert_nothing_lost
 from lib.tools import compiled
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("who decides is Pktpit's own affair"), pytest.mark.xdp("auto ports"),
@@ -269,7 +269,7 @@ class Api(http.client.HTTPConnection):
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(20)
+        self.sock.settimeout(DEADLINE)
         self.sock.connect(self.path)
 
     def prefix_of(self, address):

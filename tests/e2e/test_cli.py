@@ -9,6 +9,7 @@ import pytest
 from lib.namespaces import Namespace, run
 from lib.packets import fence
 from lib.pktpit_router import DATAPLANE, ROOT, TOOL, new_instance
+from lib.waiting import DEADLINE
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("the tool is Pktpit's")
@@ -54,7 +55,7 @@ def test_counters_watch(net):
         assert process.poll() is None
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=DEADLINE)
 
 
 @requirement("without a daemon the tool says which socket it tried, and fails")

@@ -10,7 +10,7 @@ from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL
 from lib.stream import assert_nothing_lost
 from lib.tcx import Crowd
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("Linux redirects nothing"), pytest.mark.xdp("no other dataplane redirects"),
@@ -52,7 +52,7 @@ def test_tun_is_refused(build_net):
     net.router.config["interfaces"]["tun7"] = {"addresses": ["10.77.0.1/24"]}
     net.router.write()
     process = net.router.launch()
-    assert process.wait(60) == 1
+    assert process.wait(DEADLINE) == 1
     assert "/interfaces/tun7" in net.router.log() and "without Ethernet" in net.router.log()
     del net.router.config["interfaces"]["tun7"]
     net.router.write()

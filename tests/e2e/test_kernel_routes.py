@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lib.packets import arrives, icmp_answer, token, udp4, udp6
 from lib.pktpit_router import TOOL
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
@@ -167,7 +167,7 @@ def test_reload_of_kernel_routes_beside_a_route(net, by):
         finally:
             os.kill(pid, signal.SIGCONT)
         if asking:
-            assert asking.wait(60) == 0
+            assert asking.wait(DEADLINE) == 0
         wait_for(lambda: router.json("show", "config")["kernel_routes"]["preference"] == 30 + turn, "the reload is done")
         assert router.process.poll() is None
         arrives(net.a, net.c, f"203.0.{120 + turn}.5")

@@ -14,6 +14,7 @@ from lib.namespaces import end, run
 from lib.packets import both_ways, counted, delivered, token, udp4, udp6
 from lib.pktpit_router import DAEMON, TOOL, PktpitRouter, inline_only
 from lib.stream import assert_nothing_lost
+from lib.waiting import DEADLINE
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")
@@ -185,7 +186,7 @@ def test_readiness_is_notified(build_net, tmp_path):
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(path))
-        listener.settimeout(10)
+        listener.settimeout(DEADLINE)
         os.environ["NOTIFY_SOCKET"] = str(path)
         try:
             net.router.launch()

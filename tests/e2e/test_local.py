@@ -4,6 +4,7 @@
 import pytest
 from lib.packets import IP, UDP, counted, icmp_answer
 from lib.tcp import assert_transfer, connect, serve_once
+from lib.waiting import DEADLINE
 from scapy.layers.inet import ICMP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
@@ -96,7 +97,7 @@ def test_tcp_to_the_router(net, which, port):
     with connect(net.a.namespace, address, tcp_port) as client:
         client.sendall(b"show version")
         assert client.recv(100) == b"SHOW VERSION"
-    thread.join(5)
+    thread.join(DEADLINE)
 
 
 @requirement("TCP crosses the router whole: four megabytes, byte for byte")

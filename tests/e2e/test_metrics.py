@@ -14,7 +14,7 @@ from lib.packets import delivered, token, udp4
 from lib.pktpit_router import ROOT
 from lib.stream import assert_nothing_lost
 from lib.summing import Job, address_of, give_addresses, group
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from lib.web import assert_answered_first, connect, request
 
 requirement = pytest.mark.requirement
@@ -387,7 +387,7 @@ def test_a_port_that_is_taken(build_net):
         assert told["pktpit_config_last_reload_successful"][""] == 0 and told["pktpit_config_reloads_total"]['result="refused"'] == 1
         net.router.kill()
         net.router.launch()
-        assert net.router.process.wait(60) == 1
+        assert net.router.process.wait(DEADLINE) == 1
         assert "/metrics/listen" in net.router.log()
     net.router.start()
     assert scrape(net).status == 200

@@ -9,7 +9,7 @@ import pytest
 from lib.namespaces import end
 from lib.packets import udp4, udp6, wait_for_crossing
 from lib.pktpit_router import DATAPLANE, on_model
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -152,7 +152,7 @@ def test_refused(build_net, change, said):
     net.topology.router_namespace.ip("address", "add", "10.77.0.1/24", "dev", "lo")
     change(net.router.config)
     net.router.write(net.router.config)
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     assert all(words in net.router.log() for words in said), net.router.log()
 
 

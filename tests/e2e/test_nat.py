@@ -11,7 +11,7 @@ from lib.namespaces import run
 from lib.packets import delivered
 from lib.pktpit_router import FORWARDING, TOOL
 from lib.tcp import assert_transfer, connect, serve_once
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("filters are Pktpit's"),
@@ -60,7 +60,7 @@ def test_masquerade(net):
     with connect(net.a.namespace, net.b.ip4, port) as client:
         client.sendall(b"translate me")
         assert client.recv(100) == b"translate me"
-    thread.join(10)
+    thread.join(DEADLINE)
     assert seen == [net.b.router_ip4]
     assert_transfer(net.a.namespace, net.b.namespace, net.b.ip4, blocks=8)
     after = net.router.counters()
@@ -101,7 +101,7 @@ def test_stateful(net):
     with connect(net.b.namespace, net.a.ip4, port) as client:
         client.sendall(b"let me in")
         assert client.recv(100) == b"let me in"
-    thread.join(30)
+    thread.join(DEADLINE)
     assert accepted == [b"let me in"]
 
 

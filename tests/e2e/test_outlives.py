@@ -14,7 +14,7 @@ from lib.namespaces import Namespace, end, run
 from lib.packets import token, udp4
 from lib.pktpit_router import PINS, SOCKETS, TOOL, PktpitRouter, inline_only
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from lib.wire import NothingReceived
 
 requirement = pytest.mark.requirement
@@ -61,7 +61,7 @@ def programs(net, *ports):
 def refused(net, *options, before=()):
     """A start that ends by itself, with words."""
     process = net.router.launch(*options, before=before)
-    assert process.wait(30) == 1, net.router.log()
+    assert process.wait(DEADLINE) == 1, net.router.log()
     return net.router.log()
 
 
@@ -176,7 +176,7 @@ def test_daemon_that_ends_by_a_bug_leaves_the_data_path(build_net, stream):
     tracer = net.topology.router_namespace.start(
         "strace", "-f", "-qq", "-o", "/dev/null", "-p", net.router.process.pid, "-e", "trace=epoll_wait",
         "-e", "inject=epoll_wait:error=EBADF", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert net.router.process.wait(30) == 1
+    assert net.router.process.wait(DEADLINE) == 1
     end(tracer)
     assert "ends by a bug" in net.router.log()
     assert programs(net) == before
@@ -224,7 +224,7 @@ def stopped_while_it_starts(net):
                                         "-e", "inject=bpf:delay_exit=40ms:when=1+"))
     wait_for(loads, "the daemon loads its programs", interval=0.02)
     process.send_signal(signal.SIGTERM)
-    return process.wait(60)
+    return process.wait(DEADLINE)
 
 
 @requirement("SIGTERM is heard while the daemon starts: it ends, and has left nothing")
@@ -426,7 +426,7 @@ def asked(net, answer):
         while b"[y/N]" not in said:
             said += os.read(ours, 1000)
         os.write(ours, answer)
-        return process.wait(30)
+        return process.wait(DEADLINE)
     finally:
         os.close(ours)
         os.close(its)

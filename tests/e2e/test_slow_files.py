@@ -14,7 +14,7 @@ from lib.asking import ask
 from lib.packets import icmp_answer, token, udp4
 from lib.pktpit_router import TOOL
 from lib.processes import cpu_seconds
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("configuration is Pktpit's own")
@@ -102,8 +102,8 @@ def test_sigterm_during_a_long_validation(build_net):
     before = cpu_seconds(net.router.process.pid)
     wait_for(lambda: cpu_seconds(net.router.process.pid) > before + 0.03, what="the daemon computes")
     net.router.process.send_signal(signal.SIGTERM)
-    assert net.router.process.wait(60) == 0
-    out, err = told.communicate(timeout=60)
+    assert net.router.process.wait(DEADLINE) == 0
+    out, err = told.communicate(timeout=DEADLINE)
     assert told.returncode != 0 and ("stopping" in err or "200" in err), err
     assert not net.router.pins.exists() and not net.router.socket.exists()
 
@@ -112,4 +112,4 @@ def test_sigterm_during_a_long_validation(build_net):
 def test_two_reloads_at_once(net):
     first = subprocess.Popen([str(TOOL), "--instance", net.router.instance, "reload"])
     second = net.router.reload()
-    assert first.wait(60) == 0 and second.returncode == 0
+    assert first.wait(DEADLINE) == 0 and second.returncode == 0

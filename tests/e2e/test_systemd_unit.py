@@ -9,7 +9,7 @@ import socket
 import pytest
 from lib.namespaces import run
 from lib.pktpit_router import DAEMON, ROOT
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("the unit is Pktpit's"), pytest.mark.xdp("the unit is the same for all"),
@@ -65,7 +65,7 @@ def test_the_watchdog_is_fed_by_the_loop(build_net, tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         path = tmp_path / "notify"
         manager.bind(str(path))
-        manager.settimeout(10)
+        manager.settimeout(DEADLINE)
         monkeypatch.setenv("NOTIFY_SOCKET", str(path))
         monkeypatch.setenv("WATCHDOG_USEC", "200000")
         net = build_net(settle=False)
@@ -85,10 +85,10 @@ def test_the_watchdog_is_fed_by_the_loop(build_net, tmp_path, monkeypatch):
                 manager.recv(4096)
         finally:
             run("kill", "-CONT", str(pid))
-        manager.settimeout(10)
+        manager.settimeout(DEADLINE)
         assert manager.recv(4096) == b"WATCHDOG=1"
         net.router.stop()
-        manager.settimeout(10)
+        manager.settimeout(DEADLINE)
         while b"STOPPING=1" not in manager.recv(4096):
             pass
 

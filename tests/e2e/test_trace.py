@@ -12,7 +12,7 @@ from lib.namespaces import end, run
 from lib.packets import token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import DATAPLANE, FORWARDING, TOOL
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader
 
@@ -37,7 +37,7 @@ class Observation:
         if signal_number:
             self.process.send_signal(signal_number)
         try:
-            out, err = self.process.communicate(timeout=60)
+            out, err = self.process.communicate(timeout=DEADLINE)
         finally:
             end(self.process)
         assert self.process.returncode == status, err

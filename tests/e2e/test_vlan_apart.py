@@ -10,7 +10,7 @@ import pytest
 from lib.namespaces import end, run
 from lib.packets import ICMP, IP, Raw, counted, counted_silence, fence, token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import FORWARDING, TOOL
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("this kernel has no VLAN devices"),
@@ -194,7 +194,7 @@ def test_leaves_by_the_stack(apart):
 @pytest.mark.skipif(FORWARDING != "inline", reason="modes of the port's own program")
 def test_generic_mode_is_refused(build_net):
     net = build_net(start=False, configure=lambda topology: vlans(topology, xdp_mode="generic"))
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     said = net.router.log()
     assert "/interfaces/p1: not in generic mode" in said and "VLAN tags" in said and '"generic_vlan": "accept"' in said
     for interface in net.router.config["interfaces"].values():

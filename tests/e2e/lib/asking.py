@@ -6,8 +6,10 @@ import socket
 import threading
 import time
 
+from lib.waiting import DEADLINE
 
-def ask(path, about, timeout=60):
+
+def ask(path, about, timeout=DEADLINE):
     """The body of one answer, as bytes; without a process of its own."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout)

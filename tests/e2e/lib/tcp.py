@@ -4,6 +4,8 @@
 import socket
 import threading
 
+from lib.waiting import DEADLINE
+
 
 def serve_once(namespace, address, handle):
     """A TCP server for one connection, which calls handle(connection, data); hands back its port and thread."""
@@ -12,11 +14,11 @@ def serve_once(namespace, address, handle):
         listener = socket.socket(family, socket.SOCK_STREAM)
     listener.bind((address, 0))
     listener.listen()
-    listener.settimeout(10)
+    listener.settimeout(DEADLINE)
 
     def serve():
         with listener, listener.accept()[0] as connection:
-            connection.settimeout(10)
+            connection.settimeout(DEADLINE)
             while data := connection.recv(1 << 16):
                 handle(connection, data)
 
@@ -29,7 +31,7 @@ def connect(namespace, address, port):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with namespace.entered():
         client = socket.socket(family, socket.SOCK_STREAM)
-    client.settimeout(10)
+    client.settimeout(DEADLINE)
     client.connect((address, port))
     return client
 
@@ -43,5 +45,5 @@ def assert_transfer(sender, receiver, address, blocks=64):
             block = bytes([number % 251]) * 65536
             sent += block
             client.sendall(block)
-    thread.join(20)
+    thread.join(DEADLINE)
     assert got == sent, f"{len(got)} of {len(sent)} bytes arrived, or other ones"

@@ -6,6 +6,8 @@ import time
 
 # How much longer than usual an event may take: with a daemon that sanitizers slow down.
 PATIENCE = float(os.environ.get("PKTPIT_PATIENCE", 1))
+# Seconds. A deadline ends a hang, and says nothing of how fast something is.
+DEADLINE = 60.0 * PATIENCE
 
 
 class DeadlineExceeded(AssertionError):
@@ -13,8 +15,7 @@ class DeadlineExceeded(AssertionError):
 
 
 def wait_for(event, what=None, deadline=60.0, interval=0.01):
-    """Calls `event` until it returns something true, which is handed back. A deadline ends a hang, and says nothing of how
-    fast something is."""
+    """Calls `event` until it returns something true, which is handed back."""
     end = time.monotonic() + deadline * PATIENCE
     last = None
     while True:

@@ -9,6 +9,8 @@ import signal
 import socket
 from dataclasses import dataclass, field
 
+from lib.waiting import DEADLINE
+
 
 @dataclass
 class Reply:
@@ -25,7 +27,7 @@ class Reply:
         return json.loads(self.body)
 
 
-def connect(namespace, address, port, timeout=10):
+def connect(namespace, address, port, timeout=DEADLINE):
     """A connected socket that stays in the namespace."""
     with namespace.entered():
         client = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
@@ -38,7 +40,7 @@ def connect(namespace, address, port, timeout=10):
     return client
 
 
-def request(namespace, address, port, target, method="GET", body=b"", timeout=10, **headers):
+def request(namespace, address, port, target, method="GET", body=b"", timeout=DEADLINE, **headers):
     """One request; a header that is None is left out, Host is the address where it is not given."""
     headers = {"Host": f"{address}:{port}", **{name.replace("_", "-"): value for name, value in headers.items()}}
     if body:
