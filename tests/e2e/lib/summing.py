@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Workers of the aggregation service, each a process in a host's namespace (tests/e2e/summing.cpp)."""
+"""Workers of the aggregation service, each a process in a host's namespace (tests/e2e/summing.cpp), or one whose every
+datagram the test sends and receives itself."""
 
 import json
 import signal
+import socket
+import struct
 import threading
 
 from lib.namespaces import end
 from lib.tools import compiled
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 KEY = "5f3a1c9e7b2d4680"
 PORT = 5005
@@ -87,3 +90,70 @@ class Job:
     def close(self):
         for worker in self.running:
             end(worker.process, signal.SIGKILL)
+
+
+# allreduce/wire.h.
+ADD, RESULT, JOIN, STATE = 1, 2, 3, 6
+HEADER = struct.Struct("<HBBIQHHHBb")
+MAGIC, INT32, OTHER_VERSION = 0x7031, 1, 0x80
+RUNNING = 2
+
+
+def header(kind=ADD, type=INT32, chunk=0, key=int(KEY, 16), epoch=0, slot=0, count=0, worker=0):
+    return HEADER.pack(MAGIC, kind, type, chunk, key, epoch, slot, count, worker, 0)
+
+
+class WorkerByHand:
+    """A worker of an int32 group that sends what the test says, once, and has no clock: it never asks again."""
+
+    def __init__(self, number, host, address):
+        self.number, self.to = number, (host.router_ip4, PORT)
+        with host.namespace.entered():
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(DEADLINE)
+        self.socket.bind((address, 0))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def say_join(self):
+        self.socket.sendto(header(JOIN, worker=self.number) + struct.pack("<Q", self.number + 1), self.to)
+
+    def wait_until_open(self):
+        """The epoch that is open with all workers in it."""
+        phase = None
+        while phase != RUNNING:
+            (_, _, _, _, _, self.epoch, *_), body = self._next(STATE)
+            self.slots, _, phase = struct.unpack_from("<HHB", body, 3 * 8 + 4 + 2)
+        return self.epoch
+
+    def _next(self, kind):
+        """What comes next, which is of that kind, or the router's word (of which there may be some more)."""
+        while True:
+            datagram = self.socket.recv(2048)
+            fields = HEADER.unpack_from(datagram)
+            if fields[1] == kind:
+                return fields, datagram[HEADER.size:]
+            assert fields[1] == STATE, datagram
+
+    def add(self, chunk, elements):
+        version = OTHER_VERSION if chunk & self.slots else 0
+        self.socket.sendto(header(ADD, INT32 | version, chunk, epoch=self.epoch, slot=chunk % self.slots, count=len(elements),
+                                  worker=self.number) + struct.pack(f"<{len(elements)}i", *elements), self.to)
+
+    def result(self, chunk):
+        """The sums, when the next result that comes is this chunk's for this worker."""
+        (_, _, _, of, _, epoch, _, count, worker, _), body = self._next(RESULT)
+        assert (of, epoch, worker) == (chunk, self.epoch, self.number)
+        return struct.unpack(f"<{count}i", body)
+
+    def more(self):
+        """Whether a result has come that nobody has read."""
+        self.socket.setblocking(False)
+        try:
+            return bool(self._next(RESULT))
+        except BlockingIOError:
+            return False
