@@ -135,8 +135,8 @@ class Sinks:
         self.process.stdin.write(word + "\n")
         self.process.stdin.flush()
 
-    def result(self, timeout=240):
-        output, _ = self.process.communicate(timeout=timeout)
+    def result(self):
+        output, _ = self.process.communicate(timeout=4 * DEADLINE)
         return json.loads(output)
 
 
@@ -264,7 +264,7 @@ class Api(http.client.HTTPConnection):
     """The daemon's API by one connection, for many requests in a row."""
 
     def __init__(self, path):
-        super().__init__("localhost", timeout=60)
+        super().__init__("localhost", timeout=DEADLINE)
         self.path = str(path)
 
     def connect(self):

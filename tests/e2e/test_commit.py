@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from lib.pktpit_router import DAEMON
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("configuration is Pktpit's own"),
@@ -194,7 +194,7 @@ def test_show_interfaces(build_net, stream):
 @requirement("exit codes as they are documented: 2 for usage, of the daemon, too")
 def test_exit_codes(net):
     def code(*words):
-        return subprocess.run([DAEMON, *words], capture_output=True, timeout=60).returncode
+        return subprocess.run([DAEMON, *words], capture_output=True, timeout=DEADLINE).returncode
 
     assert code() == 2 and code("--no-such-option") == 2
     assert code("--help") == 0 and code("--version") == 0

@@ -12,7 +12,7 @@ from lib.packets import both_ways, delivered, udp4, wait_for_crossing
 from lib.pktpit_router import DATAPLANE
 from lib.processes import worker_states
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 
@@ -177,7 +177,7 @@ def test_eal_refuses(build_net):
     net = build_net(start=False)
     net.router.config["dpdk"]["eal"] = ["--iova-mode=nonsense"]
     net.router.write()
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     log = net.router.log()
     assert "/dpdk" in log and "iova" in log.lower(), log
     assert not {"p1", "p2", "p3"} & links(net)
@@ -210,7 +210,7 @@ def test_two_workers(build_net, stream):
 @requirement("a driver with fewer transmit queues than workers is refused in words")
 def test_too_few_queues(build_net):
     net = build_net(start=False, config={"workers": {"count": 2}})
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     assert "1 transmit queues here for 2 workers" in net.router.log() and "qpairs" in net.router.log()
 
 

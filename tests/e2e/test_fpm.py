@@ -8,7 +8,7 @@ import pytest
 from lib.frr import Frr
 from lib.packets import arrives, icmp_answer, token, udp4
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("Linux has no FPM"),
@@ -169,7 +169,7 @@ class Sender:
 
     def __init__(self, net, port=PORT):
         with net.topology.router_namespace.entered():
-            self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
 
     def frame(self, *messages, version=1, kind=1, length=None):
         body = b"".join(messages)

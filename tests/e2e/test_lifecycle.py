@@ -117,7 +117,7 @@ def test_second_daemon_of_the_same_instance_is_refused(build_net):
     net = build_net()
     second = PktpitRouter(net.topology, net.router.config, net.router.directory / "..", instance=net.router.instance)
     process = second.launch()
-    assert process.wait(60) == 1
+    assert process.wait(DEADLINE) == 1
     assert net.router.instance in second.log()
     assert crosses(net) and net.router.cli("show", "version").returncode == 0
 
@@ -129,7 +129,7 @@ def test_second_daemon_on_the_same_ports_is_refused(build_net, tmp_path_factory)
     config = {key: value for key, value in net.router.config.items() if key != "instance"}
     second = PktpitRouter(net.topology, config, tmp_path_factory.mktemp("second"))
     try:
-        assert second.launch().wait(60) == 1
+        assert second.launch().wait(DEADLINE) == 1
         assert "p1" in second.log()
         assert not second.pins.exists() and not second.socket.exists(), "the refused daemon leaves nothing"
     finally:
@@ -143,7 +143,7 @@ def test_missing_bpffs(build_net):
     net = build_net(start=False)
     script = 'umount -l /sys/fs/bpf; exec "$@"'
     process = net.router.launch(before=("unshare", "--mount", "sh", "-c", script, "sh"))
-    assert process.wait(60) == 1
+    assert process.wait(DEADLINE) == 1
     assert "bpf" in net.router.log() and "mount" in net.router.log()
     assert not has_xdp(net)
 
@@ -224,7 +224,7 @@ def macvlan_instead_of(host, router):
 def test_generic_mode_where_native_is_refused(build_net):
     net = build_net(start=False)
     macvlan_instead_of(net.b, net.topology.router_namespace)
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     assert "/interfaces/p2: not in generic mode (native mode is refused: " in net.router.log()
     net.router.config["interfaces"]["p2"]["generic_vlan"] = "accept"
     net.router.write()
@@ -244,7 +244,7 @@ def test_native_mode_demanded_and_refused(build_net):
 
     net = build_net(start=False, configure=native)
     macvlan_instead_of(net.b, net.topology.router_namespace)
-    assert net.router.launch().wait(60) == 1
+    assert net.router.launch().wait(DEADLINE) == 1
     assert "p2" in net.router.log() and "native" in net.router.log()
     assert not has_xdp(net), "the ports that had been attached are free again"
 

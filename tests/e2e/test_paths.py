@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Next-hop groups: which of several paths a packet takes. RFC 2992, RFC 6438, RFC 1812 5.2.4.5."""
 
+import select
 from collections import Counter
 
 import pytest
 from lib.packets import IP, IPv6, Raw, UDP, token, udp4, udp6
+from lib.waiting import DEADLINE
 
 requirement = pytest.mark.requirement
 
@@ -34,8 +36,7 @@ def spread(net, frames):
         for host in (net.b, net.c):
             total[host.label] += len(host.wire.waiting(lambda frame: mark in frame))
         if sum(total.values()) == before:
-            import select
-            assert select.select([net.b.wire.socket, net.c.wire.socket], [], [], 2)[0], f"only {total} of {len(sent)} came"
+            assert select.select([net.b.wire.socket, net.c.wire.socket], [], [], DEADLINE)[0], f"only {total} of {len(sent)} came"
     return total
 
 

@@ -12,7 +12,7 @@ import pytest
 from lib.packets import icmp_answer, token, udp4, wait_for_crossing
 from lib.pktpit_router import DAEMON, DATAPLANE, TOOL, inline_only, sanitized
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("the daemon is Pktpit's")
@@ -169,7 +169,7 @@ def test_switches_as_an_unprivileged_user(unprivileged):
     forwarding = lambda: namespace.run("cat", "/proc/sys/net/ipv6/conf/p1/forwarding", check=False).stdout.strip()  # noqa: E731
     assert forwarding() == "1"
     net.router.process.send_signal(signal.SIGTERM)
-    assert net.router.process.wait(60) == 0
+    assert net.router.process.wait(DEADLINE) == 0
     assert "cannot be set" not in net.router.log()
     if DATAPLANE == "xdp":
         assert forwarding() == "0"
@@ -194,7 +194,7 @@ def test_trace_and_capture_as_an_unprivileged_user(unprivileged, tmp_path):
         process = net.topology.router_namespace.start(TOOL, "--socket", net.router.socket, *words)
         wait_for(lambda: net.router.log().count("packets are observed: ") > before, "the daemon observes")  # noqa: B023
         wait_for_crossing(net.a, net.b)
-        assert process.wait(60) == 0
+        assert process.wait(DEADLINE) == 0
 
 
 @requirement("as an unprivileged user, a daemon that is started again adopts what a killed one has left, also one of root's: "

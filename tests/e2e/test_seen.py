@@ -117,7 +117,7 @@ def test_memory(net):
     batch = net.router.directory / "memory.batch"
     many = 20_000
     batch.write_text("".join(f"route add 20.{n >> 8 & 255}.{n & 255}.{n >> 16 << 7}/25 via {net.b.ip4}\n" for n in range(many)))
-    net.topology.router_namespace.ip("-batch", batch, timeout=60)
+    net.topology.router_namespace.ip("-batch", batch)
     wait_for(lambda: net.router.json("show", "version")["kernel_routes"]["routes"] >= many, "the routes are followed")
     after = parts()
     for part in ("rib", "kernel_table"):

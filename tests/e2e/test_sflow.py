@@ -46,8 +46,7 @@ class Collector:
         path = tmp_path / "sflow.pcap"
         wrpcap(str(path), [Ether() / IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=6343, dport=6343) / Raw(one)
                            for one in self.datagrams])
-        shown = json.loads(run("tshark", "-r", path, "-d", "udp.port==6343,sflow", "-T", "json", "--no-duplicate-keys",
-                               timeout=60).stdout)
+        shown = json.loads(run("tshark", "-r", path, "-d", "udp.port==6343,sflow", "-T", "json", "--no-duplicate-keys").stdout)
         flows, counters = [], []
         for packet in shown:
             assert "_ws.malformed" not in packet["_source"]["layers"], packet

@@ -22,7 +22,7 @@ TOLERANCE = 1e-3
 
 
 def by_itself(kind, *more):
-    return run("env", "OMP_NUM_THREADS=1", sys.executable, PROGRAM, "--alone", 4, "--type", kind, *more, timeout=60).stdout.split()
+    return run("env", "OMP_NUM_THREADS=1", sys.executable, PROGRAM, "--alone", 4, "--type", kind, *more).stdout.split()
 
 
 @requirement("four workers train through the router, and have the same weights as one process that adds by itself")

@@ -9,7 +9,7 @@ from lib.namespaces import end
 from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.processes import cpu_seconds, worker_states
 from lib.stream import assert_nothing_lost
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = [pytest.mark.pktpit("workers are Pktpit's own"), pytest.mark.xdp("queues and slots of AF_XDP"),
@@ -83,7 +83,7 @@ def test_cpus(build_net):
     net.router.config["workers"] = {"cpus": [cpus[0], 8000]}
     net.router.write()
     net.router.launch()
-    assert net.router.process.wait(60) == 1
+    assert net.router.process.wait(DEADLINE) == 1
     assert "/workers/cpus/1" in net.router.log() and "there is no CPU 8000" in net.router.log()
 
 

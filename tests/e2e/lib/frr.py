@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lib.namespaces import end, run
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 FRR = Path("/usr/lib/frr")
 MODULE = "dplane_fpm_nl"
@@ -44,7 +44,7 @@ class Frr:
         if self.integrated:
             (self.directory / "vtysh.conf").touch()
             (self.directory / "frr.conf").write_text(self.integrated)
-            done = self.namespace.run("vtysh", "--vty_socket", self.directory, "--config_dir", self.directory, "-b", check=False, timeout=60)
+            done = self.namespace.run("vtysh", "--vty_socket", self.directory, "--config_dir", self.directory, "-b", check=False)
             assert done.returncode == 0 and "% " not in done.stdout + done.stderr, f"{done.stdout}{done.stderr}"
         return self
 
@@ -63,7 +63,7 @@ class Frr:
             raise AssertionError(f"{name} ended with {self.processes[name].returncode}:\n{self.log(name)}")
         return self.vtysh("show version", daemon=name, check=False).returncode == 0
 
-    def vtysh(self, *commands, daemon=None, check=True, timeout=60):
+    def vtysh(self, *commands, daemon=None, check=True, timeout=2 * DEADLINE):
         only = ["-d", daemon] if daemon else []
         words = [word for command in commands for word in ("-c", command)]
         done = self.namespace.run("vtysh", "--vty_socket", self.directory, *only, *words, check=False, timeout=timeout)
@@ -112,7 +112,7 @@ class Bird:
     def ctl(self, *words, check=True):
         if self.process.poll() is not None:
             raise AssertionError(f"BIRD ended:\n{(self.directory / 'out').read_text()}")
-        return run("/usr/sbin/birdc", "-s", self.directory / "bird.ctl", *words, check=check, timeout=60)
+        return run("/usr/sbin/birdc", "-s", self.directory / "bird.ctl", *words, check=check)
 
     def kill(self):
         end(self.process, signal.SIGKILL)

@@ -14,6 +14,7 @@ import threading
 import time
 
 from lib.session import RUN, WORKER, is_dead
+from lib.waiting import DEADLINE
 
 _RUN_PREFIX = f"pk{RUN}-"
 PREFIX = f"{_RUN_PREFIX}{WORKER}-" if WORKER else _RUN_PREFIX
@@ -26,7 +27,7 @@ class CommandFailed(AssertionError):
     pass
 
 
-def run(*command, check=True, timeout=120, **keywords):
+def run(*command, check=True, timeout=2 * DEADLINE, **keywords):
     """A command's result with its output as text; a failure shows what the command said."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout, **keywords)
     return checked(done, command) if check else done

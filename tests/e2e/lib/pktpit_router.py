@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from lib.namespaces import checked, end, run
 from lib.session import RUN, WORKER, folder, is_dead
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))
@@ -161,7 +161,7 @@ class PktpitRouter:
         """Whether it does now: asked once."""
         return run(TOOL, "--socket", self.socket, "show", "version", check=False).returncode == 0
 
-    def cli(self, *words, check=True, timeout=120, **keywords):
+    def cli(self, *words, check=True, timeout=2 * DEADLINE, **keywords):
         """Asks again where the daemon says to: it loads programs for longer than its API waits, where there is no CPU for it. The
         tests' summary says so, since a daemon that stands for ten seconds on a quiet machine has a defect."""
         def ask():
@@ -234,7 +234,7 @@ class PktpitRouter:
         parts = [f"--- log of {self.instance}\n" + "\n".join(self.log().splitlines()[-60:])]
         for what in ("ports", "neighbours", "counters"):
             try:
-                shown = run(TOOL, "--socket", self.socket, "show", what, check=False, timeout=60)
+                shown = run(TOOL, "--socket", self.socket, "show", what, check=False)
                 parts.append(f"--- show {what}\n{shown.stdout}{shown.stderr}")
             except (OSError, subprocess.TimeoutExpired) as error:
                 parts.append(f"--- show {what}: {error}")

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from lib.namespaces import end
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
 
 WINDOW = 32
 # A stream of which some are lost for good is over when none has arrived for so many seconds.
@@ -80,7 +80,7 @@ class Stream:
 
 def _end(process):
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=2 * DEADLINE)
     return json.loads(output)
 
 

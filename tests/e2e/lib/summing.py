@@ -64,7 +64,7 @@ class SummingWorker:
     def finish(self, deadline=250):
         """Its last line, after all sums were right."""
         done = self.wait("done", deadline=deadline)
-        assert done["wrong"] == 0 and self.process.wait(60) == 0, done
+        assert done["wrong"] == 0 and self.process.wait(DEADLINE) == 0, done
         return done
 
     def kill(self):

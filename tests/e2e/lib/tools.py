@@ -28,6 +28,6 @@ def compiled(name, library=None):
     with locked(place / "lock"):
         if not tool.exists():
             fresh = place / f"fresh-{os.getpid()}"
-            run("c++", *FLAGS, "-I", ROOT, "-o", fresh, source, *more, timeout=120)
+            run("c++", *FLAGS, "-I", ROOT, "-o", fresh, source, *more)
             fresh.rename(tool)
     return tool
