@@ -46,6 +46,8 @@ Result<void> set_receive_vlan_offload(const std::string& device, bool on) {
 
 std::string device_sysctl(const std::string& device, std::string_view name) {
     if (name == "accept_redirects_of_all") return "ipv4/conf/all/accept_redirects";
+    if (constexpr std::string_view kept = "_gc_stale_time"; name.ends_with(kept))
+        return std::string(name.substr(0, name.size() - kept.size())) + "/neigh/" + device + "/gc_stale_time";
     const char* family = name == "accept_redirects" ? "ipv4" : "ipv6";
     return std::string(family) + "/conf/" + device + "/" + std::string(name);
 }

@@ -21,7 +21,9 @@ Result<void> set_receive_vlan_offload(const std::string& device, bool on);
 /// advertisements, all-routers group, no belief in others' advertisements and redirects): transit does not
 /// reach the kernel. Addresses stay when a link goes down, as IPv4 ones do. IPv4 redirects are not believed
 /// (RFC 1812 5.2.7.2); as long as the kernel's own forwarding is off, it asks the device and the namespace's
-/// `all`, and either allows.
+/// `all`, and either allows. Neighbours stay known for a day though the kernel does not see them used,
+/// instead of a minute: while there is no daemon nobody has them verified, the data path goes on with them,
+/// and the next daemon is to find them.
 struct RoleSwitch {
     std::string_view name;
     std::string_view value;
@@ -32,6 +34,8 @@ inline constexpr std::array role_switches{
     RoleSwitch{"keep_addr_on_down", "1"},
     RoleSwitch{"accept_redirects", "0"},
     RoleSwitch{"accept_redirects_of_all", "0", true},
+    RoleSwitch{"ipv4_gc_stale_time", "86400"},
+    RoleSwitch{"ipv6_gc_stale_time", "86400"},
 };
 
 /// The path below net/ of a switch that is a sysctl.

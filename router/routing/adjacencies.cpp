@@ -17,6 +17,11 @@ Result<fib::AdjacencyId> Adjacencies::acquire(const AdjacencyKey& key) {
     if (!id) return id;
     // Before a prefix leads there, and until none does.
     if (key.kind == PP_ADJ_KERNEL) image_.set_kernel_routes(true);
+    if (key.kind == PP_ADJ_FORWARD) {
+        const NeighbourKey gateway{key.interface, *key.gateway};
+        const Neighbour* known = neighbour(gateway);
+        if (known && known->state == NeighbourState::stale && !in_use(gateway)) unverified_.insert(gateway);
+    }
     entries_.emplace(key, Entry{*id, 1});
     keys_.emplace(*id, key);
     return id;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,9 @@ class Adjacencies {
     [[nodiscard]] size_t size() const { return entries_.size(); }
     /// Next hops whose neighbour is not known or has failed: to be asked for again now and then.
     [[nodiscard]] std::vector<NeighbourKey> unresolved() const;
+    /// Neighbours that have got their first next hop since the last call, though the kernel has long not
+    /// verified them: it is to do so now.
+    [[nodiscard]] std::set<NeighbourKey> take_unverified() { return std::exchange(unverified_, {}); }
 
   private:
     struct Entry {
@@ -88,6 +92,7 @@ class Adjacencies {
     std::map<AdjacencyKey, Entry> entries_;
     std::map<fib::AdjacencyId, AdjacencyKey> keys_;
     std::map<NeighbourKey, Neighbour> neighbours_;
+    std::set<NeighbourKey> unverified_;
 };
 
 }  // namespace pktpit::router

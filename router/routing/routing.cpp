@@ -340,6 +340,8 @@ void Routing::resolve_missing() {
     }
     for (const auto& [interface, address] : adjacencies_.unresolved())
         resolve_(interface, address);
+    for (const auto& [interface, address] : adjacencies_.take_unverified())
+        resolve_(interface, address);
 }
 
 void Routing::resolve_missing_of(fib::NextHopSetId id) {

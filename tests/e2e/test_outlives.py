@@ -313,11 +313,39 @@ def test_data_path_of_another_namespace_is_refused(build_net, stream):
         elsewhere.delete()
 
 
+# --- neighbours
+
+@requirement("the kernel keeps neighbours that nobody verifies while there is no daemon; the next one takes them over, and has them verified")
+def test_neighbours_outlive_the_daemon(build_net, stream):
+    net = build_net()
+    namespace = net.topology.router_namespace
+    running = stream(net.a, net.b)
+    net.router.kill()
+    for family in (4, 6):
+        for port in ("p1", "p2", "p3"):
+            path = f"/proc/sys/net/ipv{family}/neigh/{port}"
+            assert namespace.run("cat", f"{path}/gc_stale_time").stdout == "86400\n"
+            namespace.run("sh", "-c", f"echo 1 > {path}/delay_first_probe_time")
+    addresses = {address for host in net.hosts for address in (host.ip4, host.ip6)}
+
+    def states():
+        return {one["dst"]: one["state"] for one in json.loads(namespace.ip("-j", "neigh", "show").stdout) if one["dst"] in addresses}
+
+    for host in net.hosts:
+        for address in (host.ip4, host.ip6):
+            namespace.ip("neigh", "replace", address, "lladdr", host.mac, "dev", host.port, "nud", "stale")
+    net.router.start()
+    wait_for(lambda: states() == dict.fromkeys(addresses, ["REACHABLE"]), "all are verified")
+    assert_nothing_lost(running.finish(after=5000))
+
+
 # --- what a clean run puts back
 
 def switches(net, device):
     namespace = net.topology.router_namespace
-    values = namespace.run("sh", "-c", f"cat /proc/sys/net/ipv6/conf/{device}/forwarding /proc/sys/net/ipv6/conf/{device}/keep_addr_on_down").stdout
+    paths = (f"ipv6/conf/{device}/forwarding", f"ipv6/conf/{device}/keep_addr_on_down", f"ipv4/neigh/{device}/gc_stale_time",
+             f"ipv6/neigh/{device}/gc_stale_time")
+    values = namespace.run("cat", *(f"/proc/sys/net/{path}" for path in paths)).stdout
     offload = namespace.run("ethtool", "-k", device).stdout
     return [*values.split(), next(line.split()[1] for line in offload.splitlines() if line.startswith("rx-vlan-offload"))]
 

@@ -79,6 +79,8 @@ class Host : public HostSwitches {
         device.link.mac = {{2, 0, 0, 0, 1, static_cast<uint8_t>(std::hash<std::string>()(name))}};
         for (const char* role : {"forwarding", "keep_addr_on_down"})
             sysctls["ipv6/conf/" + name + "/" + role] = "0";
+        for (const char* family : {"ipv4", "ipv6"})
+            sysctls[family + ("/neigh/" + name) + "/gc_stale_time"] = "60";
         tell(device.link);
         devices[last_ifindex_] = std::move(device);
         return last_ifindex_;
@@ -97,7 +99,7 @@ class Host : public HostSwitches {
             devices.erase(at);
             lose_installed(gone.ifindex);
             std::erase_if(sysctls, [&](const auto& entry) {
-                return entry.first.starts_with("ipv6/conf/" + name + "/");
+                return entry.first.find("/" + name + "/") != std::string::npos;
             });
             tell(gone);
             return;

@@ -60,6 +60,24 @@ TEST_F(RoutingTest, GatewayIsFoundOnItsNetAndFollowed) {
     EXPECT_EQ(at("192.0.2.7").dst_mac[5], 8);
 }
 
+TEST_F(RoutingTest, a_stale_neighbour_is_verified_when_it_gets_its_first_next_hop) {
+    const Neighbour stale{MacAddress{{2, 1, 0, 0, 0, 7}}, NeighbourState::stale, false};
+    routing.set_neighbour(lan, ip("203.0.113.7"), stale);
+    routing.set_neighbour(lan, ip("192.0.2.7"), stale);
+    routing.set_neighbour(lan, ip("192.0.2.8"), reachable(8));
+    routing.resolve_missing();
+    EXPECT_THAT(asked, testing::ElementsAre("1 192.0.2.7")) << "of the connected net";
+    asked.clear();
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
+    ASSERT_TRUE(add("10.0.0.0/9", {{ip("203.0.113.7"), lan, 1}}));
+    routing.resolve_missing();
+    EXPECT_THAT(asked, testing::ElementsAre("1 203.0.113.7")) << "the other is asked for already";
+    asked.clear();
+    routing.resolve_missing();
+    EXPECT_THAT(asked, testing::IsEmpty());
+    EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_FORWARD) << "meanwhile it is used";
+}
+
 TEST_F(RoutingTest, RouteOverADeadLinkYieldsToAnother) {
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}, RouteSource::config, 10));
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.7"), 0, 1}}, RouteSource::kernel, 20));
