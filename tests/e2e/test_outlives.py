@@ -316,6 +316,7 @@ def test_data_path_of_another_namespace_is_refused(build_net, stream):
 # --- neighbours
 
 @requirement("the kernel keeps neighbours that nobody verifies while there is no daemon; the next one takes them over, and has them verified")
+@inline_only
 def test_neighbours_outlive_the_daemon(build_net, stream):
     net = build_net()
     namespace = net.topology.router_namespace
