@@ -51,7 +51,7 @@ bool Connection::is_readable() const {
 }
 
 bool Connection::is_writable() const {
-    return wait_for(POLLOUT, Clock::now() + limits_.write_progress);
+    return wait_for(POLLOUT, may_pause_ ? Clock::time_point::max() : Clock::now() + limits_.write_progress);
 }
 
 ssize_t Connection::read(char* data, size_t size) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// One API connection as cpp-httplib's Stream, bounded in every direction: bytes read, time to read a
-/// request, time without progress while writing. Used by one worker thread; `stopping` may be set by another.
+/// request, time without progress while writing, unless the answer has no hurry. Used by one worker thread;
+/// `stopping` may be set by another.
 #pragma once
 
 #include <httplib.h>
@@ -28,6 +29,8 @@ class Connection final : public httplib::Stream {
 
     /// The client will send nothing more: it has gone, or has closed its side to say that it has enough.
     [[nodiscard]] bool is_ended_by_client() const;
+    /// From now on a client that takes nothing is waited for as long as it lives.
+    void let_client_pause() { may_pause_ = true; }
 
     [[nodiscard]] bool is_readable() const override;
     [[nodiscard]] bool is_writable() const override;
@@ -46,6 +49,7 @@ class Connection final : public httplib::Stream {
     const std::atomic<bool>& stopping_;
     Clock::time_point begin_;
     Clock::time_point request_deadline_;  ///< of its first byte, then of its last
+    bool may_pause_ = false;
     size_t received_ = 0;
     std::array<char, 4096> buffer_{};
     size_t buffer_start_ = 0;

@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Served {
-    const Connection* connection = nullptr;
+    Connection* connection = nullptr;
     const Peer* peer = nullptr;
 };
 thread_local Served current;
@@ -146,6 +146,10 @@ void HttpServer::close() {
 
 bool HttpServer::is_ended_by_client() {
     return current.connection && current.connection->is_ended_by_client();
+}
+
+void HttpServer::let_client_pause() {
+    if (current.connection) current.connection->let_client_pause();
 }
 
 const Peer& HttpServer::peer() {

@@ -40,6 +40,9 @@ class HttpServer final : public httplib::Server {
     void start(int listener);
     /// Of the request that the calling thread answers: its client has gone, or has closed its side.
     static bool is_ended_by_client();
+    /// The answer that the calling thread gives waits for its client while that takes nothing: somebody who
+    /// reads it page by page.
+    static void let_client_pause();
     /// Who asks, of the request that the calling thread answers.
     static const Peer& peer();
     /// Cuts off requests that have not wholly arrived; gives answers half a second to leave; joins all

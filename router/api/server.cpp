@@ -210,6 +210,7 @@ struct ApiServer::State : Answers {
             } catch (const std::exception& error) {
                 return write(response, bug(request, error));
             }
+            HttpServer::let_client_pause();
             response.set_chunked_content_provider(
                 "application/x-ndjson", [this, sending](size_t, httplib::DataSink& sink) {
                     // The client sees an answer that breaks off.
@@ -276,6 +277,7 @@ struct ApiServer::State : Answers {
             });
             audit(HttpServer::peer(), "GET " + path, answer.status);
             if (!stream) return write(response, answer);
+            HttpServer::let_client_pause();
             response.set_chunked_content_provider(
                 type, [stream](size_t, httplib::DataSink& sink) { return pass_on(*stream, sink); },
                 [stream](bool) { stream->end_by_client(); });

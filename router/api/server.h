@@ -24,10 +24,11 @@ class ApiServer {
     using Executor = std::function<void(std::function<void()>)>;
 
     struct Limits {
-        std::chrono::milliseconds patience{10'000};        ///< until the loop starts on a request; then 503
-        std::chrono::milliseconds request_time{10'000};    ///< for a request to arrive whole
-        std::chrono::milliseconds idle_time{2'000};        ///< for it to begin
-        std::chrono::milliseconds write_progress{10'000};  ///< for a client to take some more of its answer
+        std::chrono::milliseconds patience{10'000};      ///< until the loop starts on a request; then 503
+        std::chrono::milliseconds request_time{10'000};  ///< for a request to arrive whole
+        std::chrono::milliseconds idle_time{2'000};      ///< for it to begin
+        /// For a client to take some more of its answer. One in chunks has no limit: a pager may read it.
+        std::chrono::milliseconds write_progress{10'000};
         size_t connections_per_user = 32;
     };
 

@@ -151,18 +151,14 @@ class FakeControl : public Control {
         const size_t half = text.size() / 2;
         return std::make_unique<PieceAnswer>(std::vector{text.substr(0, half), text.substr(half)});
     }
-    Result<nlohmann::json> route_to(const AddressQuery& wanted) override {
+    Result<nlohmann::json> about(const AddressQuery& wanted, const std::string& call) {
         addresses = wanted.addresses;
         query.emplace().vrf = wanted.vrf;
         if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
-        return note("route_to");
+        return note(call);
     }
-    Result<nlohmann::json> lookup(const AddressQuery& wanted) override {
-        addresses = wanted.addresses;
-        query.emplace().vrf = wanted.vrf;
-        if (auto there = known(wanted.vrf); !there) return tl::unexpected(there.error());
-        return note("lookup");
-    }
+    Result<nlohmann::json> route_to(const AddressQuery& wanted) override { return about(wanted, "route_to"); }
+    Result<nlohmann::json> lookup(const AddressQuery& wanted) override { return about(wanted, "lookup"); }
     nlohmann::json neighbours() override { return note("neighbours"); }
     nlohmann::json counters() override { return note("counters"); }
     nlohmann::json ignored_routes() override { return note("ignored_routes"); }

@@ -97,15 +97,12 @@ TEST(RouteJson, Vrfs) {
     EXPECT_EQ(route.next_hops[1].vrf, std::nullopt);
     EXPECT_EQ(route.backup[0].vrf, "");
     EXPECT_EQ(config::parse_route(json::parse(config::route_text(route))), route);
-    const auto where = [](const char* text) {
-        const auto refused = parse_route(json::parse(text));
-        return refused ? "" : refused.error().front().where;
-    };
-    EXPECT_EQ(where(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": 7})"), "/vrf");
-    EXPECT_EQ(where(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": "abcdefghijklmnop"})"), "/vrf");
-    EXPECT_EQ(where(R"({"prefix": "10.0.0.0/8",
-                        "next_hops": [{"via": "192.0.2.1", "interface": "a", "vrf": "red"}]})"),
-              "/next_hops/0/vrf");
+    EXPECT_EQ(bad(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": 7})"), Places{"/vrf"});
+    EXPECT_EQ(bad(R"({"prefix": "192.0.2.0/24", "type": "blackhole", "vrf": "abcdefghijklmnop"})"),
+              Places{"/vrf"});
+    EXPECT_EQ(bad(R"({"prefix": "10.0.0.0/8",
+                      "next_hops": [{"via": "192.0.2.1", "interface": "a", "vrf": "red"}]})"),
+              Places{"/next_hops/0/vrf"});
 }
 
 // RFC 8950

@@ -8,13 +8,17 @@ namespace {
 
 using nlohmann::json;
 
+class EndpointsTest : public ServerTest {
+  protected:
+    void SetUp() override { start(); }
+};
+
 std::string first_where(const Reply& reply) {
     return reply.body.is_object() && reply.body.contains("errors") ? reply.body["errors"][0]["where"]
                                                                    : "<no errors>";
 }
 
-TEST_F(ServerTest, PlainGetsAskTheLoopThreadAndPassTheAnswerOn) {
-    start();
+TEST_F(EndpointsTest, PlainGetsAskTheLoopThreadAndPassTheAnswerOn) {
     control.answer = {{"value", 18446744073709551615U}, {"text", "é"}};
     const std::pair<const char*, const char*> paths[] = {{"/v1/version", "version"},
                                                          {"/v1/ports", "ports"},
@@ -39,16 +43,7 @@ TEST_F(ServerTest, PlainGetsAskTheLoopThreadAndPassTheAnswerOn) {
         EXPECT_EQ(id, loop.id());
 }
 
-TEST_F(ServerTest, PlainGetsTakeNoParameters) {
-    start();
-    const Reply reply = get("/v1/ports?verbose=1");
-    EXPECT_EQ(reply.status, 400);
-    EXPECT_EQ(first_where(reply), "?verbose");
-    EXPECT_TRUE(control.calls.empty());
-}
-
-TEST_F(ServerTest, RoutesQueryArrivesWhole) {
-    start();
+TEST_F(EndpointsTest, RoutesQueryArrivesWhole) {
     const Reply reply =
         get("/v1/routes?family=6&source=kernel&within=2001%3Adb8%3A%3A%2F32&after=2001:db8:7::/48&limit=17");
     ASSERT_EQ(reply.status, 200) << reply.body;
@@ -60,8 +55,7 @@ TEST_F(ServerTest, RoutesQueryArrivesWhole) {
     EXPECT_EQ(control.query->limit, 17U);
 }
 
-TEST_F(ServerTest, AVrfIsNamedByQueryOrBody) {
-    start();
+TEST_F(EndpointsTest, AVrfIsNamedByQueryOrBody) {
     for (const char* path :
          {"/v1/routes", "/v1/routes/summary", "/v1/route?to=192.0.2.1", "/v1/lookup?address=192.0.2.1"}) {
         const std::string asked =
@@ -85,9 +79,8 @@ TEST_F(ServerTest, AVrfIsNamedByQueryOrBody) {
               404);
 }
 
-TEST_F(ServerTest, AllRoutesComeAsLinesInPieces) {
+TEST_F(EndpointsTest, AllRoutesComeAsLinesInPieces) {
     control.answer = {{"total", 2}, {"routes", {{{"prefix", "10.0.0.0/8"}}, {{"prefix", "11.0.0.0/8"}}}}};
-    start();
     const RawClient client(socket);
     client.send("GET /v1/routes/all?family=4&limit=70000 HTTP/1.1\r\nHost: x\r\n\r\n");
     const std::string answer = client.receive_all();
@@ -101,10 +94,9 @@ TEST_F(ServerTest, AllRoutesComeAsLinesInPieces) {
     EXPECT_EQ(get("/v1/routes/all?limit=0").status, 400);
 }
 
-TEST_F(ServerTest, ListingThatTheDaemonGivesUpHasNoEnd) {
+TEST_F(EndpointsTest, ListingThatTheDaemonGivesUpHasNoEnd) {
     control.answer = {{"total", 2}, {"routes", {{{"prefix", "10.0.0.0/8"}}, {{"prefix", "11.0.0.0/8"}}}}};
     control.fail_after = 1;
-    start();
     const RawClient client(socket);
     client.send("GET /v1/routes/all HTTP/1.1\r\nHost: x\r\n\r\n");
     const std::string answer = client.receive_all();
@@ -112,17 +104,16 @@ TEST_F(ServerTest, ListingThatTheDaemonGivesUpHasNoEnd) {
     EXPECT_FALSE(answer.ends_with("\r\n0\r\n\r\n")) << answer;
 }
 
-TEST_F(ServerTest, RoutesQueryIsEmptyByDefault) {
-    start();
+TEST_F(EndpointsTest, RoutesQueryIsEmptyByDefault) {
     ASSERT_EQ(get("/v1/routes").status, 200);
     EXPECT_FALSE(control.query->family || control.query->source || control.query->within ||
                  control.query->after);
     EXPECT_EQ(control.query->limit, 1000U);
 }
 
-TEST_F(ServerTest, BadQueriesNameTheParameter) {
-    start();
+TEST_F(EndpointsTest, BadQueriesNameTheParameter) {
     const std::pair<const char*, const char*> cases[] = {
+        {"/v1/ports?verbose=1", "?verbose"},
         {"/v1/routes?family=5", "?family"},
         {"/v1/routes?source=bgp", "?source"},
         {"/v1/routes?within=10.0.0.1/8", "?within"},
@@ -151,8 +142,7 @@ TEST_F(ServerTest, BadQueriesNameTheParameter) {
     EXPECT_TRUE(control.calls.empty());
 }
 
-TEST_F(ServerTest, RouteAndLookupTakeAddressesInOrder) {
-    start();
+TEST_F(EndpointsTest, RouteAndLookupTakeAddressesInOrder) {
     ASSERT_EQ(get("/v1/route?to=2001:db8::1").status, 200);
     EXPECT_EQ(control.addresses.at(0).to_string(), "2001:db8::1");
     ASSERT_EQ(get("/v1/lookup?address=203.0.113.9&address=10.0.0.1&address=::1&address=9.0.0.1").status, 200);
@@ -162,8 +152,7 @@ TEST_F(ServerTest, RouteAndLookupTakeAddressesInOrder) {
     EXPECT_EQ(asked, (std::vector<std::string>{"203.0.113.9", "10.0.0.1", "::1", "9.0.0.1"}));
 }
 
-TEST_F(ServerTest, LookupByPostTakesManyAddresses) {
-    start();
+TEST_F(EndpointsTest, LookupByPostTakesManyAddresses) {
     json addresses = json::array();
     for (uint32_t i = 0; i < 65'536; i++)
         addresses.push_back(IpAddress::v4(i).to_string());
@@ -182,8 +171,7 @@ TEST_F(ServerTest, LookupByPostTakesManyAddresses) {
     EXPECT_EQ(control.calls.size(), 1U);
 }
 
-TEST_F(ServerTest, RouteChangesByMethod) {
-    start();
+TEST_F(EndpointsTest, RouteChangesByMethod) {
     const std::string body =
         R"({"prefix": "10.0.0.0/8", "next_hops": [{"via": "192.0.2.7", "weight": 2}, {"interface": "eth1"}]})";
     EXPECT_EQ(send_body("POST", "/v1/routes", body).status, 200);
@@ -201,8 +189,7 @@ TEST_F(ServerTest, RouteChangesByMethod) {
     EXPECT_EQ(control.calls, (std::vector<std::string>{"add", "replace", "remove", "remove"}));
 }
 
-TEST_F(ServerTest, ABatchOfRoutesIsOneChange) {
-    start();
+TEST_F(EndpointsTest, ABatchOfRoutesIsOneChange) {
     const char* two = R"({"routes": [{"prefix": "10.0.0.0/8", "via": "192.0.2.7"},
                                      {"prefix": "11.0.0.0/8", "type": "blackhole"}]})";
     EXPECT_EQ(send_body("POST", "/v1/routes", two).status, 200);
@@ -246,8 +233,7 @@ TEST_F(ServerTest, ABatchOfRoutesIsOneChange) {
     EXPECT_EQ(control.batch.size(), routes);
 }
 
-TEST_F(ServerTest, RefusedRouteChangeIs409WithTheReason) {
-    start();
+TEST_F(EndpointsTest, RefusedRouteChangeIs409WithTheReason) {
     control.refuse = Error{"10.0.0.0/8", "there already", "", "replace it"};
     const Reply reply = send_body("POST", "/v1/routes", R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7"})");
     EXPECT_EQ(reply.status, 409);
@@ -255,8 +241,7 @@ TEST_F(ServerTest, RefusedRouteChangeIs409WithTheReason) {
                                                       "expected": "", "hint": "replace it"}]})"));
 }
 
-TEST_F(ServerTest, ReloadTakesPathAndDryRun) {
-    start();
+TEST_F(EndpointsTest, ReloadTakesPathAndDryRun) {
     EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 200);
     EXPECT_FALSE(control.ordered->path);
     EXPECT_FALSE(control.ordered->dry_run);
@@ -281,8 +266,7 @@ TEST_F(ServerTest, ReloadTakesPathAndDryRun) {
     EXPECT_EQ(send_body("POST", "/v1/reload", "{}").status, 403);
 }
 
-TEST_F(ServerTest, UnknownPathsAndMethods) {
-    start();
+TEST_F(EndpointsTest, UnknownPathsAndMethods) {
     EXPECT_EQ(get("/").status, 404);
     EXPECT_EQ(get("/v1/port").status, 404);
     EXPECT_EQ(get("/v1/ports/1").status, 404);
@@ -299,8 +283,7 @@ TEST_F(ServerTest, UnknownPathsAndMethods) {
     EXPECT_TRUE(control.calls.empty());
 }
 
-TEST_F(ServerTest, ExceptionOutOfControlIs500) {
-    start();
+TEST_F(EndpointsTest, ExceptionOutOfControlIs500) {
     control.explode = true;
     const Reply reply = get("/v1/ports");
     EXPECT_EQ(reply.status, 500);
@@ -309,8 +292,7 @@ TEST_F(ServerTest, ExceptionOutOfControlIs500) {
     EXPECT_EQ(get("/v1/ports").status, 200);
 }
 
-TEST_F(ServerTest, NamesThatAreNotUtf8DoNotBreakTheAnswer) {
-    start();
+TEST_F(EndpointsTest, NamesThatAreNotUtf8DoNotBreakTheAnswer) {
     control.answer = {{"name", "eth\xff"}};
     const Reply reply = get("/v1/ports");
     EXPECT_EQ(reply.status, 200);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -56,6 +57,11 @@ class RawClient {
             sent += static_cast<size_t>(count);
         }
         return true;
+    }
+    /// What has come and was not received yet.
+    [[nodiscard]] int unread() const {
+        int bytes = 0;
+        return ::ioctl(descriptor_, FIONREAD, &bytes) == 0 ? bytes : -1;
     }
     void finish_sending() const { ::shutdown(descriptor_, SHUT_WR); }
     [[nodiscard]] std::string receive_all() const {

@@ -9,8 +9,12 @@
 namespace pktpit::router::test {
 namespace {
 
-TEST_F(ServerTest, BrokenJsonIs400) {
-    start();
+class HostileTest : public ServerTest {
+  protected:
+    void SetUp() override { start(); }
+};
+
+TEST_F(HostileTest, BrokenJsonIs400) {
     std::string deep(10'000, '[');
     for (const std::string& body : {std::string(), std::string("{"), std::string("{\"prefix\": }"),
                                     std::string("nul"), std::string("\xff\xfe"), std::string("{}x"),
@@ -23,8 +27,7 @@ TEST_F(ServerTest, BrokenJsonIs400) {
     EXPECT_TRUE(control.calls.empty());
 }
 
-TEST_F(ServerTest, TooLargeBodyIs413) {
-    start();
+TEST_F(HostileTest, TooLargeBodyIs413) {
     const Reply reply = send_body("POST", "/v1/routes", std::string((7 << 20) + 1, ' '));
     EXPECT_EQ(reply.status, 413);
     EXPECT_EQ(reply.body["errors"][0]["message"], "body too large");
@@ -36,8 +39,7 @@ TEST_F(ServerTest, TooLargeBodyIs413) {
     EXPECT_EQ(send_body("POST", "/v1/lookup", std::string(1 << 20, ' ')).status, 400);
 }
 
-TEST_F(ServerTest, TooLargeChunkedBodyIs413) {
-    start();
+TEST_F(HostileTest, TooLargeChunkedBodyIs413) {
     std::string request = "POST /v1/routes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (int i = 0; i < 115; i++)
         request += "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
@@ -46,8 +48,7 @@ TEST_F(ServerTest, TooLargeChunkedBodyIs413) {
     EXPECT_TRUE(control.calls.empty());
 }
 
-TEST_F(ServerTest, EndlessChunkedBodyIsCutOff) {
-    start();
+TEST_F(HostileTest, EndlessChunkedBodyIsCutOff) {
     const RawClient client(socket);
     ASSERT_TRUE(client.send("POST /v1/routes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
     const std::string chunk = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
@@ -58,8 +59,7 @@ TEST_F(ServerTest, EndlessChunkedBodyIsCutOff) {
     EXPECT_EQ(get("/v1/ports").status, 200);
 }
 
-TEST_F(ServerTest, EndlessHeadersAreCutOff) {
-    start();
+TEST_F(HostileTest, EndlessHeadersAreCutOff) {
     const RawClient client(socket);
     ASSERT_TRUE(client.send("GET /v1/ports HTTP/1.1\r\n"));
     std::string headers;
@@ -73,8 +73,7 @@ TEST_F(ServerTest, EndlessHeadersAreCutOff) {
     EXPECT_EQ(control.calls.size(), 1U);
 }
 
-TEST_F(ServerTest, CompressedBodyIsNotUnpacked) {
-    start();
+TEST_F(HostileTest, CompressedBodyIsNotUnpacked) {
     const std::string gzip(
         "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00\x43\xbf\xa6\xa3\x02\x00\x00\x00", 22);
     EXPECT_EQ(
@@ -84,8 +83,7 @@ TEST_F(ServerTest, CompressedBodyIsNotUnpacked) {
     EXPECT_TRUE(control.calls.empty());
 }
 
-TEST_F(ServerTest, CurlsDefaultContentTypeIsTakenAsJson) {
-    start();
+TEST_F(HostileTest, CurlsDefaultContentTypeIsTakenAsJson) {
     const std::string body = R"({"prefix": "10.0.0.0/8", "via": "192.0.2.7", "metric": 5})";
     EXPECT_EQ(
         exchange("POST /v1/routes HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -96,13 +94,11 @@ TEST_F(ServerTest, CurlsDefaultContentTypeIsTakenAsJson) {
     EXPECT_EQ(control.route->metric, 5U);
 }
 
-TEST_F(ServerTest, PostWithoutLengthDoesNotWaitForTheClientToHangUp) {
-    start();
+TEST_F(HostileTest, PostWithoutLengthDoesNotWaitForTheClientToHangUp) {
     EXPECT_EQ(exchange("POST /v1/reload HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
 }
 
-TEST_F(ServerTest, GarbageIsAnsweredOrDropped) {
-    start();
+TEST_F(HostileTest, GarbageIsAnsweredOrDropped) {
     for (const std::string& bytes :
          {std::string("\r\n\r\n"), std::string("BREW /v1/ports HTTP/1.1\r\n\r\n"), std::string("GET\r\n\r\n"),
           std::string("GET /v1/ports HTTP/9.9\r\n\r\n"), std::string(64, '\0'),
@@ -132,8 +128,7 @@ TEST_F(ServerTest, ClientsThatSayNothingDoNotKeepOthersOut) {
     EXPECT_TRUE(pktpit::test::until([&] { return get("/v1/ports").status == 200; }));
 }
 
-TEST_F(ServerTest, clients_who_are_slow_or_silent_cost_nobody_elses_time) {
-    start();
+TEST_F(HostileTest, clients_who_are_slow_or_silent_cost_nobody_elses_time) {
     std::vector<std::unique_ptr<RawClient>> slow;
     for (int i = 0; i < 24; i++) {
         slow.push_back(std::make_unique<RawClient>(socket));
@@ -185,8 +180,7 @@ TEST_F(ServerTest, changes_are_told_to_the_audit_log_in_one_line_each) {
         EXPECT_TRUE(std::ranges::all_of(what, [](char c) { return c >= ' ' && c <= '~'; })) << what;
 }
 
-TEST_F(ServerTest, ManyClientsAtOnce) {
-    start();
+TEST_F(HostileTest, ManyClientsAtOnce) {
     constexpr int clients = 16;
     constexpr int requests = 50;
     std::atomic<int> good = 0;
@@ -210,8 +204,7 @@ TEST_F(ServerTest, ManyClientsAtOnce) {
         ASSERT_EQ(id, loop.id());
 }
 
-TEST_F(ServerTest, nobody_gets_a_part_of_an_answer) {
-    start();
+TEST_F(HostileTest, nobody_gets_a_part_of_an_answer) {
     for (const std::string range : {"bytes=0-3", "bytes=2-", "bytes=-1,0-0", "bytes=999-"}) {
         const Reply reply = exchange("GET /v1/ports HTTP/1.1\r\nHost: x\r\nRange: " + range + "\r\n\r\n");
         EXPECT_EQ(reply.status, 200) << range;

@@ -54,68 +54,28 @@ TEST_F(ServerTest, StopOnTheLoopThreadWhileRequestsWait) {
 }
 
 TEST_F(ServerTest, StopWaitsForACallThatRuns) {
-    class SlowControl final : public Control {
-      public:
-        std::promise<void> entered;
-        std::promise<void> leave;
-        std::atomic<bool> called = false;
-        nlohmann::json version() override {
-            called = true;
-            entered.set_value();
-            leave.get_future().wait();
-            return {{"slow", true}};
-        }
-        nlohmann::json ports() override { return {}; }
-        Begun routes(const RouteQuery&) override { return {}; }
-        Begun all_routes(const RouteQuery&) override { return {}; }
-        Begun routes_summary(const RouteQuery&) override { return {}; }
-        nlohmann::json vrfs() override { return {}; }
-        nlohmann::json filters() override { return {}; }
-        std::unique_ptr<LongAnswer> next_hop_groups() override { return {}; }
-        Result<nlohmann::json> route_to(const AddressQuery&) override { return nlohmann::json{}; }
-        Result<nlohmann::json> lookup(const AddressQuery&) override { return nlohmann::json{}; }
-        nlohmann::json neighbours() override { return {}; }
-        nlohmann::json drift() override { return {}; }
-        nlohmann::json memory() override { return {}; }
-        nlohmann::json ignored_routes() override { return {}; }
-        nlohmann::json events(const uint64_t&) override { return {}; }
-        nlohmann::json fpm() override { return {}; }
-        nlohmann::json aggregation() override { return {}; }
-        nlohmann::json counters() override { return {}; }
-        nlohmann::json latency() override { return {}; }
-        nlohmann::json workers() override { return {}; }
-        nlohmann::json offload() override { return {}; }
-        nlohmann::json offload_entries() override { return {}; }
-        nlohmann::json running_config() override { return {}; }
-        std::unique_ptr<MetricsReading> metrics() override { return {}; }
-        Result<nlohmann::json> confirm() override { return nlohmann::json(); }
-        Result<nlohmann::json> configs(const ConfigsQuery&) override { return nlohmann::json(); }
-        Result<std::shared_ptr<ObservationStream>> observe(const ObservationRequest&) override {
-            return std::make_shared<ObservationStream>();
-        }
-        Result<nlohmann::json> change_route(RouteEdit, const config::StaticRoute&) override { return {}; }
-        tl::expected<nlohmann::json, config::Errors> change_routes(
-            RouteEdit, const std::vector<config::StaticRoute>&) override {
-            return nlohmann::json();
-        }
-        tl::expected<nlohmann::json, ReloadRefusal> reload(const ReloadOrder&) override { return {}; }
-    } slow;
-    ApiServer slow_server(slow, executor(), {.patience = 50ms});
-    ASSERT_TRUE(slow_server.listen(socket));
+    std::promise<void> entered, leave;
+    std::atomic<bool> called = false;
+    control.at_call = [&] {
+        called = true;
+        entered.set_value();
+        leave.get_future().wait();
+    };
+    start({.patience = 50ms});
     // Asked again where a busy loop has not begun in time.
     auto reply = std::async(std::launch::async, [&] {
         for (;;)
-            if (const Reply got = get("/v1/version"); slow.called) return got;
+            if (const Reply got = get("/v1/version"); called) return got;
     });
-    slow.entered.get_future().wait();
-    auto stopped = std::async(std::launch::async, [&] { slow_server.stop(); });
+    entered.get_future().wait();
+    auto stopped = std::async(std::launch::async, [&] { server->stop(); });
     EXPECT_EQ(stopped.wait_for(200ms),
               std::future_status::timeout);  // and patience has run out, which is no matter
-    slow.leave.set_value();
+    leave.set_value();
     ASSERT_EQ(stopped.wait_for(pktpit::test::patience), std::future_status::ready);
     const Reply got = reply.get();
     EXPECT_EQ(got.status, 200);
-    EXPECT_EQ(got.body, (nlohmann::json{{"slow", true}}));
+    EXPECT_EQ(got.body, control.answer);
 }
 
 TEST_F(ServerTest, StopDoesNotWaitForHalfARequest) {

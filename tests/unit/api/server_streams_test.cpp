@@ -66,6 +66,30 @@ TEST_F(StreamTest, AClientThatGoesAwayIsNoticedWhetherOrNotThereIsSomethingToSay
     }
 }
 
+TEST_F(StreamTest, AClientThatPausesIsWaitedForHoweverLong) {
+    server.reset();
+    ApiServer::Limits hasty = endless;
+    hasty.write_progress = 1ms;
+    start(hasty);
+    const std::string much(4 << 20, 'x');
+    control.answer = {{"routes", {much, much}}, {"total", 2}};
+    for (const bool routes : {false, true}) {
+        SCOPED_TRACE(routes ? "all routes" : "a trace");
+        const RawClient client(socket);
+        client.send(routes ? "GET /v1/routes/all HTTP/1.1\r\nHost: x\r\n\r\n" : request);
+        EXPECT_TRUE(routes || control.stream->push(much));
+        // As much has come as the kernel holds for it, and it takes nothing.
+        ASSERT_TRUE(pktpit::test::until([&] { return client.unread() > 100'000; }));
+        if (!routes) {
+            EXPECT_FALSE(control.stream->is_ended_by_client());
+            control.stream->end("last\n");
+        }
+        const std::string answer = client.receive_all();
+        EXPECT_GT(answer.size(), much.size());
+        EXPECT_TRUE(answer.ends_with("\r\n0\r\n\r\n")) << answer.substr(answer.size() - 40);
+    }
+}
+
 TEST_F(StreamTest, AStopEndsStreamsSoon) {
     const RawClient client(socket);
     client.send(request);
