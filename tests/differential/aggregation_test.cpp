@@ -204,45 +204,6 @@ void fill(std::vector<float>& vector, size_t elements, std::mt19937& random) {
     vector = ar::test::any_floats(vector.size(), elements, true, random);
 }
 
-struct Shape {
-    uint16_t workers, slots, elements;
-};
-class AggregationOf : public StageTest, public testing::WithParamInterface<Shape> {};
-INSTANTIATE_TEST_SUITE_P(Shapes, AggregationOf,
-                         testing::Values(Shape{1, 1, 2}, Shape{2, 2, 64}, Shape{4, 8, 64}, Shape{4, 32, 256},
-                                         Shape{4, 16, 362}, Shape{16, 4, 362}, Shape{64, 2, 62}),
-                         [](const auto& of) {
-                             return std::to_string(of.param.workers) + "_workers_" +
-                                    std::to_string(of.param.slots) + "_slots_" +
-                                    std::to_string(of.param.elements) + "_elements";
-                         });
-
-TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
-    const auto [workers, slots, elements] = GetParam();
-    Stage stage(workers, slots, elements);
-    std::mt19937 random(workers * 1000U + elements);
-    const Streams streams(stage);
-    const size_t length = size_t{elements} * (workers > 16 ? 20 : 60) - 1;
-    std::vector<std::vector<int32_t>> in(workers, std::vector<int32_t>(length)), out = in;
-    for (size_t worker = 0; worker < workers; worker++) {
-        fill(in[worker], elements, random);
-        streams.all[worker]->add(std::make_unique<ar::Int32Message>(in[worker], out[worker], elements));
-    }
-    const std::vector<int32_t> sum = sum_of(in, elements);
-    ar::test::LossyNetwork network(streams.all, stage.as_router(),
-                                   {.loss = 0.02, .duplicates = 0.05, .late = 0.2}, elements);
-    ASSERT_TRUE(network.run());
-    EXPECT_GT(network.lost(), 0U);
-    for (size_t worker = 0; worker < workers; worker++)
-        EXPECT_EQ(out[worker], sum) << "worker " << worker;
-    EXPECT_EQ(stage.group->chunks, (length + elements - 1) / elements) << "each chunk is whole once";
-    uint64_t again = 0;
-    for (size_t worker = 0; worker < workers; worker++)
-        again += stage.group->worker[worker].again;
-    EXPECT_GT(again, 0U);
-    expect_only_stale_drops(stage);
-}
-
 std::unique_ptr<ar::Message> message_of(std::span<const int32_t> in, std::span<int32_t> out,
                                         const ar::Epoch& epoch) {
     return std::make_unique<ar::Int32Message>(in, out, epoch.elements);
@@ -259,20 +220,23 @@ uint64_t chunks_wanted() {
     return given ? std::strtoull(given, nullptr, 10) : rounds_of(4000U);
 }
 
-/// A job over a network with 1 % loss and 1 % duplicates either way, and reordering: message after message,
-/// two under way, each sum compared at each worker.
+struct Shape {
+    uint16_t workers, slots, elements;
+};
+
+/// Until there have been so many chunks: message after message of so many, two under way, each sum compared
+/// at each worker.
 template <class Number>
-void run_job(uint16_t workers, pa_type type) {
-    const auto elements = static_cast<uint16_t>(72 / sizeof(Number) * (type == PA_BFP16 ? 2 : 1));
-    constexpr size_t messages = 2, blocks = 400;
-    Stage stage(workers, 32, elements, type);
-    std::mt19937 random(workers);
+void run_job(const Shape& shape, const ar::test::Faults& faults, size_t blocks, uint64_t chunks) {
+    constexpr size_t messages = 2;
+    const auto [workers, slots, elements] = shape;
+    Stage stage(workers, slots, elements, std::is_same_v<Number, float> ? PA_BFP16 : PA_INT32);
+    std::mt19937 random(workers * 1000U + elements);
     const Streams streams(stage);
-    ar::test::LossyNetwork network(streams.all, stage.as_router(),
-                                   {.loss = 0.01, .duplicates = 0.01, .late = 0.1}, workers);
+    ar::test::LossyNetwork network(streams.all, stage.as_router(), faults, elements);
     using Vectors = std::vector<std::vector<Number>>;
     uint64_t compared = 0;
-    while (stage.group->chunks < chunks_wanted()) {
+    while (stage.group->chunks < chunks) {
         std::array<Vectors, messages> in, out;
         for (size_t message = 0; message < messages; message++) {
             in[message].assign(workers, std::vector<Number>(blocks * elements - random() % elements));
@@ -293,13 +257,16 @@ void run_job(uint16_t workers, pa_type type) {
             }
         }
     }
-    uint64_t sent = 0, again = 0;
-    for (const ar::Stream* stream : streams.all) {
-        sent += stream->counts().sent;
-        again += stream->counts().again;
+    EXPECT_GT(network.lost(), 0U);
+    uint64_t sent = 0, again = 0, twice = 0;
+    for (size_t worker = 0; worker < workers; worker++) {
+        sent += streams.all[worker]->counts().sent;
+        again += streams.all[worker]->counts().again;
+        twice += stage.group->worker[worker].again;
     }
-    EXPECT_EQ(sent, stage.group->chunks * workers);
+    EXPECT_EQ(sent, stage.group->chunks * workers) << "each chunk is whole once";
     EXPECT_GT(again, 0U);
+    EXPECT_GT(twice, 0U);
     expect_only_stale_drops(stage);
     std::cout << workers << " workers, " << stage.group->chunks << " chunks, " << compared
               << " elements compared; for each chunk "
@@ -307,15 +274,32 @@ void run_job(uint16_t workers, pa_type type) {
               << " datagrams lost\n";
 }
 
+class AggregationOf : public StageTest, public testing::WithParamInterface<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, AggregationOf,
+                         testing::Values(Shape{1, 1, 2}, Shape{2, 2, 64}, Shape{4, 8, 64}, Shape{4, 32, 256},
+                                         Shape{4, 16, 362}, Shape{16, 4, 362}, Shape{64, 2, 62}),
+                         [](const auto& of) {
+                             return std::to_string(of.param.workers) + "_workers_" +
+                                    std::to_string(of.param.slots) + "_slots_" +
+                                    std::to_string(of.param.elements) + "_elements";
+                         });
+
+TEST_P(AggregationOf, sums_are_bit_exact_under_loss_duplicates_and_reordering) {
+    run_job<int32_t>(GetParam(), {.loss = 0.02, .duplicates = 0.05, .late = 0.2},
+                     GetParam().workers > 16 ? 20 : 60, 1);
+}
+
+/// 1 % loss and 1 % duplicates either way, and reordering.
+constexpr ar::test::Faults some_faults{.loss = 0.01, .duplicates = 0.01, .late = 0.1};
 class AggregationJob : public StageTest, public testing::WithParamInterface<uint16_t> {};
 INSTANTIATE_TEST_SUITE_P(Workers, AggregationJob, testing::Values(uint16_t{4}, uint16_t{16}));
 
 TEST_P(AggregationJob, every_worker_gets_every_sum_of_integers_bit_for_bit) {
-    run_job<int32_t>(GetParam(), PA_INT32);
+    run_job<int32_t>({GetParam(), 32, 18}, some_faults, 400, chunks_wanted());
 }
 
 TEST_P(AggregationJob, every_worker_gets_every_sum_of_block_floating_point_bit_for_bit) {
-    run_job<float>(GetParam(), PA_BFP16);
+    run_job<float>({GetParam(), 32, 36}, some_faults, 400, chunks_wanted());
 }
 
 // Carries from lane to lane are what could go wrong: mantissas of all bits, and the extremes among them.

@@ -6,10 +6,9 @@
 #include <iomanip>
 #include <iostream>
 
-#include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/differential/router_stage.h"
 #include "tests/sanitized.h"
-#include "tests/unit/forward/test_router.h"
 
 namespace pktpit::test {
 namespace {
@@ -27,13 +26,11 @@ bool is_reachable(int verdict) {
 }
 
 /// Of the image: several are VRFs.
-class Differential : public testing::TestWithParam<uint32_t> {};
+class Differential : public StageTest, public testing::WithParamInterface<uint32_t> {};
 
 TEST_P(Differential, PortStageAndForwardAgreeOnRandomFrames) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
-    fib::Capacity capacity = router::test::small_capacity();
-    capacity.buckets = 65536;  // uneven weights take many
-    LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.vrfs = GetParam() > 1});
+    LoadedPortStage stage(fib::plan_geometry(random_capacity()), all_ports, all_ports,
+                          {.vrfs = GetParam() > 1});
     const uint64_t seed = seed_of_run();
 
     std::array<uint32_t, PP_VERDICT_COUNT> seen{};

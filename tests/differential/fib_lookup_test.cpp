@@ -9,6 +9,7 @@
 #include "tests/property/internet_table.h"
 #include "tests/property/lpm_oracle.h"
 #include "tests/sanitized.h"
+#include "tests/unit/fib/cpu_variants.h"
 
 namespace pktpit::test {
 namespace {
@@ -65,10 +66,8 @@ class FibLookup : public testing::TestWithParam<Family> {
     }
     void check_everywhere(const LoadedFibLookup& loaded, const Questions& questions, TableId table = 0) {
         check(loaded, questions, table, "eBPF");
-        for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512}) {
-            if (!fib::cpu_has(variant)) continue;
+        for (const CpuVariant variant : cpu_variants())
             check(FibReader(loaded.memory(), variant), questions, table, std::string(to_string(variant)));
-        }
     }
 
     IpAddress random_address() {

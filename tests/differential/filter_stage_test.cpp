@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "router/filter/filter_memory.h"
-#include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/differential/router_stage.h"
 #include "tests/sanitized.h"
 #include "tests/unit/filter/random_filters.h"
-#include "tests/unit/forward/test_router.h"
 
 namespace pktpit::test {
 namespace {
@@ -60,23 +59,20 @@ router::FilterSet set_for(const RandomFib& fib, size_t rules, Random& random, En
     return set;
 }
 
-class FilterStage : public testing::TestWithParam<size_t> {};
+class FilterStage : public StageTest, public testing::WithParamInterface<size_t> {};
 
 TEST_P(FilterStage, PortStageAndForwardLetTheSamePacketsPass) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
     const size_t rules = GetParam();
     // What five rules say depends on their seed: rounds are not spared, but where each compiles thousands.
     const uint32_t rounds = few_rounds() && rules > 1000 ? 4 : 8;
     const uint32_t frames_per_round = rounds_of(64'000u) / rounds;
-    fib::Capacity capacity = router::test::small_capacity();
-    capacity.buckets = 65536;
     pp_filter_shape shape{};
     shape.nodes.node_bytes = 16 << 20;
     shape.data_offset = shape.nodes.node_bytes;
     shape.data_bytes = 32 << 20;
     shape.half_bytes = shape.data_offset + shape.data_bytes;
     shape.counters = 65536;
-    LoadedPortStage stage(fib::plan_geometry(capacity), all_ports, all_ports, {.filters = shape});
+    LoadedPortStage stage(fib::plan_geometry(random_capacity()), all_ports, all_ports, {.filters = shape});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = seed_of_run();
 

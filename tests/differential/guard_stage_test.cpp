@@ -10,21 +10,14 @@
 
 #include "router/guard/guard_memory.h"
 #include "router/guard/policer.h"
-#include "tests/differential/compare.h"
 #include "tests/differential/random_traffic.h"
+#include "tests/differential/router_stage.h"
 #include "tests/sanitized.h"
-#include "tests/unit/forward/test_router.h"
 
 namespace pktpit::test {
 namespace {
 
 constexpr uint16_t guarded_interfaces = 8;  // all that a random FIB has
-
-fib::Capacity capacity() {
-    fib::Capacity capacity = router::test::small_capacity();
-    capacity.buckets = 65536;
-    return capacity;
-}
 
 void check_randomly(pp_guard& guard, Random& random) {
     for (uint16_t id = 1; id <= guarded_interfaces; id++)
@@ -32,12 +25,12 @@ void check_randomly(pp_guard& guard, Random& random) {
 }
 
 /// Of the image: several are VRFs.
-class GuardStage : public testing::TestWithParam<uint32_t> {};
+class GuardStage : public StageTest {};
+class GuardStageOf : public GuardStage, public testing::WithParamInterface<uint32_t> {};
 
-TEST_P(GuardStage, SourcesAreCheckedAlike) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+TEST_P(GuardStageOf, SourcesAreCheckedAlike) {
     const uint32_t rounds = 12, frames_per_round = rounds_of(8'000U);
-    LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
+    LoadedPortStage stage(fib::plan_geometry(random_capacity()), all_ports, all_ports,
                           {.vrfs = GetParam() > 1, .guards = PP_GUARD_RPF});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = seed_of_run();
@@ -73,7 +66,7 @@ TEST_P(GuardStage, SourcesAreCheckedAlike) {
               << seen[PP_FORWARDED] << " forwarded\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Tables, GuardStage, testing::Values(1, random_tables));
+INSTANTIATE_TEST_SUITE_P(Tables, GuardStageOf, testing::Values(1, random_tables));
 
 /// A twin of the stage in C++ that has its own buckets, filled as the stage's.
 struct Twin {
@@ -131,10 +124,9 @@ Bytes frame_to_police(const RandomFib& fib, Random& random, uint16_t& port) {
     }
 }
 
-TEST(GuardStage, RatesAreKeptToAlike) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+TEST_F(GuardStage, RatesAreKeptToAlike) {
     const uint32_t rounds = few_rounds() ? 2 : 8, frames_per_round = 16'000;
-    LoadedPortStage stage(fib::plan_geometry(capacity()), all_ports, all_ports,
+    LoadedPortStage stage(fib::plan_geometry(random_capacity()), all_ports, all_ports,
                           {.guards = PP_GUARD_RPF | PP_GUARD_POLICE | PP_GUARD_HOST | PP_GUARD_GIVEN_CLOCK});
     std::cout << stage.program_facts(1) << "\n";
     const uint64_t seed = seed_of_run();
@@ -195,8 +187,7 @@ TEST(GuardStage, RatesAreKeptToAlike) {
     }
 }
 
-TEST(GuardStage, OffCostsNoInstruction) {
-    if (!LoadedPortStage::permitted()) GTEST_SKIP() << "loading eBPF programs needs root";
+TEST_F(GuardStage, OffCostsNoInstruction) {
     const auto geometry = fib::plan_geometry(router::test::small_capacity());
     for (const uint32_t guards : {0U, PP_GUARD_RPF, PP_GUARD_POLICE, PP_GUARD_HOST}) {
         const LoadedPortStage stage(geometry, all_ports, all_ports, {.guards = guards});

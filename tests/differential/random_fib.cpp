@@ -70,6 +70,12 @@ std::array<uint16_t, interfaces + 1> random_tables_of_interfaces(fib::FibImage& 
 
 }  // namespace
 
+fib::Capacity random_capacity() {
+    fib::Capacity capacity = forward::small_capacity();
+    capacity.buckets = 65536;
+    return capacity;
+}
+
 RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, uint32_t tables) {
     RandomFib fib;
     const std::array<uint16_t, interfaces + 1> table_of = random_tables_of_interfaces(image, random, tables);

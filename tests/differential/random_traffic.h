@@ -50,6 +50,9 @@ inline constexpr uint32_t vlans_per_port = 4;
 /// one of the tables.
 inline constexpr uint32_t random_tables = 3;
 
+/// Room for random groups, whose uneven weights take many buckets.
+fib::Capacity random_capacity();
+
 /// Fills an empty image: ports, VLANs, every kind of adjacency, groups of 0 to 5 members, nested prefixes.
 RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, uint32_t tables = 1);
 

@@ -18,4 +18,17 @@ inline void demand(bool holds, const char* what = "", std::string_view found = {
     std::abort();
 }
 
+/// The end of a target whose input was refused, by an error or by several: each says what is wrong.
+template <class Refusal>
+int refused(const Refusal& why, int line = __builtin_LINE()) {
+    if constexpr (requires { why.message; }) {
+        demand(!why.message.empty(), "a refusal has a reason", {}, line);
+    } else {
+        demand(!why.empty(), "a refusal has reasons", {}, line);
+        for (const auto& error : why)
+            refused(error, line);
+    }
+    return 0;
+}
+
 }  // namespace pktpit::fuzz

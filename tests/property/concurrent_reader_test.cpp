@@ -61,12 +61,12 @@ struct Wrong {
 // groups.
 template <Family family>
 void run_regions() {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 256;
-    capacity.adjacencies = 256;
     // Roots and a few pages: what one region gives back another soon uses.
-    capacity.roots = 0;
-    capacity.node_bytes = family == Family::ipv4 ? 16 << 10 : 32 << 10;
+    const Capacity capacity =
+        TestImage::small({.groups = 256,
+                          .adjacencies = 256,
+                          .roots = 0,
+                          .node_bytes = family == Family::ipv4 ? 16U << 10 : 32U << 10});
     std::atomic<Reader*> reader_of_grace = nullptr;
     TestImage image(capacity, [&] {
         if (Reader* reader = reader_of_grace) reader->grace_period();
@@ -147,10 +147,8 @@ TEST(ConcurrentReader, SeesOldOrNewIpv6) {
 
 // A group that shrinks, grows and moves always leads to one of its members.
 TEST(ConcurrentReader, AlwaysFindsAMember) {
-    Capacity capacity = TestImage::small();
-    capacity.buckets = 1024;
     std::atomic<Reader*> reader_of_grace = nullptr;
-    TestImage image(capacity, [&] {
+    TestImage image(TestImage::small({.buckets = 1024}), [&] {
         if (Reader* reader = reader_of_grace) reader->grace_period();
     });
     std::array<AdjacencyId, 10> adjacencies{};

@@ -215,11 +215,7 @@ const int churn_steps = pktpit::test::few_rounds() ? 50'000 : 1'000'000;
 // A million steps against a model: every group leads to its members alone, no buckets are lost, nothing
 // overlaps, and what is refused has changed nothing.
 TEST(GroupChurn, KeepsItsBuckets) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 1024;
-    capacity.buckets = 65536;
-    capacity.adjacencies = 1024;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.groups = 1024, .buckets = 65536, .adjacencies = 1024}));
     for (int i = 0; i < 1000; i++)
         ASSERT_TRUE(image->add_adjacency({}));
     std::mt19937 random(1);
@@ -298,10 +294,8 @@ TEST(GroupChurn, KeepsItsBuckets) {
 
 // Churned for long at 90 % full: what is free stays of use, though it comes to lie in pieces.
 TEST(GroupChurn, FreeBucketsStayUsable) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 1u << 17;
-    capacity.buckets = 1u << 18;
-    TestImage image(capacity);
+    constexpr uint32_t buckets = 1u << 18;
+    TestImage image(TestImage::small({.groups = 1u << 17, .buckets = buckets}));
     for (int i = 0; i < 40; i++)
         ASSERT_TRUE(image->add_adjacency({}));
     std::mt19937 random(3);
@@ -310,7 +304,7 @@ TEST(GroupChurn, FreeBucketsStayUsable) {
                                      2, 2, 4, 6, 50};  // beside weight 1, 1: 4 to 4,096 buckets
     size_t refused = 0, added = 0, removed = 0;
     for (int step = 0; step < churn_steps * 3 / 10; step++) {
-        if (image->usage().buckets < capacity.buckets / 10 * 9) {
+        if (image->usage().buckets < buckets / 10 * 9) {
             const auto first = static_cast<uint32_t>(1 + random() % 30);
             const Members pair = {{first, 1}, {first + 1, last_weights[random() % std::size(last_weights)]}};
             const Members three = {{first, 1}, {first + 1, 2}, {first + 2, 4}};
@@ -335,10 +329,7 @@ TEST(GroupChurn, FreeBucketsStayUsable) {
 // Every other pair of buckets is free, in no piece larger than a pair: room is made by moving groups, and no
 // flow notices.
 TEST(GroupChurn, MakesRoomByMovingGroups) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 1024;
-    capacity.buckets = 1024;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.groups = 1024, .buckets = 1024}));
     for (int i = 0; i < 40; i++)
         ASSERT_TRUE(image->add_adjacency({}));
     std::vector<GroupId> groups;
@@ -370,11 +361,7 @@ TEST(GroupChurn, MakesRoomByMovingGroups) {
 
 // The largest table that is promised, within the image that it needs.
 TEST(GroupScale, SixtyFiveThousandGroupsOf256) {
-    Capacity capacity = TestImage::small();
-    capacity.groups = 65536;
-    capacity.buckets = 1u << 24;
-    capacity.adjacencies = 65536;
-    TestImage image(capacity);
+    TestImage image(TestImage::small({.groups = 65536, .buckets = 1u << 24, .adjacencies = 65536}));
     for (int i = 0; i < 60000; i++)
         ASSERT_TRUE(image->add_adjacency({}));
     Members members(256);

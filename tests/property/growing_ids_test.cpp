@@ -11,6 +11,7 @@
 
 #include "fib/reader.h"
 #include "tests/sanitized.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -29,11 +30,7 @@ class Beside : public testing::Test {
     }
     ~Beside() override { stop(); }
     static Capacity capacity() {
-        Capacity capacity = test::TestImage::small();
-        capacity.roots = 6;
-        capacity.groups = 70'000;
-        capacity.node_bytes = 4 << 20;
-        return capacity;
+        return test::TestImage::small({.groups = 70'000, .roots = 6, .node_bytes = 4 << 20});
     }
     /// `round` is called with each variant in turn, inside the epoch, until stop().
     template <class Round>
@@ -41,8 +38,8 @@ class Beside : public testing::Test {
         thread_ = std::thread([this, round] {
             EpochReader reader(epochs_);
             std::vector<FibReader> variants;
-            for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512})
-                if (cpu_has(variant)) variants.emplace_back(image_.memory(), variant);
+            for (const CpuVariant variant : test::cpu_variants())
+                variants.emplace_back(image_.memory(), variant);
             while (!stop_.load(std::memory_order_relaxed)) {
                 const EpochGuard inside(reader);
                 round(variants[rounds_.fetch_add(1, std::memory_order_relaxed) % variants.size()]);

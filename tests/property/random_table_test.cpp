@@ -8,6 +8,7 @@
 #include "fib/reader.h"
 #include "tests/property/lpm_oracle.h"
 #include "tests/sanitized.h"
+#include "tests/unit/fib/cpu_variants.h"
 #include "tests/unit/fib/test_image.h"
 
 namespace pktpit::fib {
@@ -67,11 +68,8 @@ class RandomTable : public testing::TestWithParam<Case> {
             groups_[i] = ids[i % 4 == 2 ? 300 + i : i % 8 == 3 ? 65'600 + i : i];
     }
     static Capacity capacity() {
-        Capacity capacity = TestImage::small();
-        capacity.groups = 70'000;
-        capacity.node_bytes = GetParam().node_bytes;
-        capacity.roots = GetParam().roots;
-        return capacity;
+        return TestImage::small(
+            {.groups = 70'000, .roots = GetParam().roots, .node_bytes = GetParam().node_bytes});
     }
 
     void check_address(const IpAddress& address) {
@@ -94,8 +92,7 @@ class RandomTable : public testing::TestWithParam<Case> {
             v4.push_back(address.v4_host_order());
             v6.push_back(address.bytes);
         }
-        for (const CpuVariant variant : {CpuVariant::scalar, CpuVariant::avx2, CpuVariant::avx512}) {
-            if (!cpu_has(variant)) continue;
+        for (const CpuVariant variant : test::cpu_variants()) {
             const FibReader reader({image_.base(), image_.geometry().image_bytes}, variant);
             if (GetParam().family == Family::ipv4)
                 reader.lookup_batch(v4, found);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random changes to a real kernel's links, addresses, nexthop objects and routes: what was followed must stay
 // what a dump says, with and without lost events. Refused commands are part of it.
-#include <fstream>
 #include <random>
 
 #include "tests/system/network_namespace.h"
@@ -87,29 +86,22 @@ class RandomCommands {
 class SystemRandom : public NetworkNamespace, public ::testing::WithParamInterface<size_t> {};
 
 TEST_P(SystemRandom, StaysInStep) {
-    NetlinkOptions options = with_routes();
-    options.receive_buffer = GetParam();
-    start(options);
+    start(with_routes(GetParam()));
     // Fixed, so that a run can be repeated; others by hand.
     const char* chosen = std::getenv("PKTPIT_TEST_SEED");
     const auto seed = static_cast<uint32_t>(chosen ? std::stoul(chosen) : 20260101);
     RandomCommands commands(seed);
-    const std::string path = ::testing::TempDir() + "pktpit-random-" + std::to_string(getpid());
     std::string history;
     for (unsigned round = 0; round < 60 && !HasFailure(); ++round) {
-        std::ofstream batch(path);
-        for (unsigned i = 0; i < 25; ++i) {
-            const std::string command = commands.next();
-            history += command + "\n";
-            batch << command << "\n";
-        }
-        batch.close();
+        std::string some;
+        for (unsigned i = 0; i < 25; ++i)
+            some += commands.next() + "\n";
+        history += some;
         // Fails as a whole when one command was refused.
         [[maybe_unused]] const int ignored =
-            std::system(("ip -force -batch " + path + " 2>/dev/null").c_str());
+            std::system((Batch(some).command("-force") + " 2>/dev/null").c_str());
         expect_in_step();
     }
-    std::remove(path.c_str());
     if (HasFailure()) std::cerr << "seed " << seed << "\n" << history;
     const auto set = std::count_if(recorder.log.begin(), recorder.log.end(),
                                    [](const auto& line) { return line.starts_with("route "); });

@@ -2,7 +2,7 @@
 // Routes of a real kernel: after each kind of change, what was followed is what a dump says.
 #include <linux/rtnetlink.h>
 
-#include <fstream>
+#include <sstream>
 
 #include "tests/system/network_namespace.h"
 
@@ -207,8 +207,8 @@ TEST_F(SystemRoutes, VanishWithTheirSourceAddress) {
 }
 
 /// 5,000 changes in one `ip -batch`: adds, replacements, removals.
-void write_batch(const std::string& path) {
-    std::ofstream batch(path);
+std::string changes() {
+    std::ostringstream batch;
     const auto name = [](unsigned i) {
         return "100.64." + std::to_string(i / 256) + "." + std::to_string(i % 256) + "/32";
     };
@@ -218,22 +218,18 @@ void write_batch(const std::string& path) {
         batch << "route replace " << name(i) << " via 10.1.0.3\n";
     for (unsigned i = 0; i < 2500; i += 2)
         batch << "route del " << name(i + 1) << "\n";
+    return batch.str();
 }
 
 TEST_F(SystemRoutes, OverflowEndsInTheKernelsState) {
-    NetlinkOptions options = with_routes();
-    options.receive_buffer = 4096;
-    start(options);
+    start(with_routes(4096));
     run("ip route add 192.0.2.0/24 via 10.0.0.2");
     ASSERT_TRUE(wait_until([&] { return recorder.routes.contains(prefix("192.0.2.0/24")); }));
     run("ip route add 100.64.0.1/32 via 10.0.0.9");  // there before, gone after: the batch replaces and
                                                      // removes it
     ASSERT_TRUE(wait_until([&] { return recorder.routes.contains(prefix("100.64.0.1/32")); }));
     run("ip route del 100.64.0.1/32");
-    const std::string path = ::testing::TempDir() + "pktpit-batch-" + std::to_string(getpid());
-    write_batch(path);
-    run("ip -batch " + path);  // nobody reads meanwhile
-    std::remove(path.c_str());
+    run(Batch(changes()).command());  // nobody reads meanwhile
     recorder.take();
     ASSERT_TRUE(wait_until([&] { return recorder.resyncs >= 2; }));
     const auto log = recorder.take();
@@ -272,15 +268,13 @@ class InTurns : public SystemRoutes {
 };
 
 TEST_F(InTurns, TheTableIsReadWhileItChanges) {
-    const std::string path = ::testing::TempDir() + "pktpit-turns-" + std::to_string(getpid());
-    std::ofstream before(path);
+    std::ostringstream before;
     for (unsigned i = 0; i < 20'000; ++i)
         before << "route add 100.80." << i / 256 << '.' << i % 256 << "/32 via 10.0.0.2\n";
-    before.close();
-    run("ip -batch " + path);
-    write_batch(path);
+    run(Batch(before.str()).command());
+    const Batch batch(changes());
     open();
-    FILE* changing = popen(("ip -batch " + path).c_str(), "r");
+    FILE* changing = popen(batch.command().c_str(), "r");
     ASSERT_NE(changing, nullptr);
     unsigned turns = 0;
     size_t largest = 0;
@@ -291,7 +285,6 @@ TEST_F(InTurns, TheTableIsReadWhileItChanges) {
         before_turn = recorder.routes.size();
     }
     EXPECT_EQ(pclose(changing), 0);
-    std::remove(path.c_str());
     EXPECT_GT(turns, 10U);
     EXPECT_LT(largest, 5'000U) << "most of the table was told in one turn";
     expect_in_step();
@@ -300,13 +293,10 @@ TEST_F(InTurns, TheTableIsReadWhileItChanges) {
 }
 
 TEST_F(InTurns, DumpOfIpv6ThatRoutesVanishDuringIsRepeated) {
-    const std::string path = ::testing::TempDir() + "pktpit-turns-" + std::to_string(getpid());
-    std::ofstream batch(path);
+    std::ostringstream routes;
     for (unsigned i = 0; i < 5'000; ++i)
-        batch << "route add 2001:db8:" << std::hex << i << "::/48 via 2001:db8:a::2\n" << std::dec;
-    batch.close();
-    run("ip -6 -batch " + path);
-    std::remove(path.c_str());
+        routes << "route add 2001:db8:" << std::hex << i << "::/48 via 2001:db8:a::2\n" << std::dec;
+    run(Batch(routes.str()).command("-6"));
     open();
     const auto six = [&] {
         return std::count_if(recorder.routes.begin(), recorder.routes.end(),
@@ -327,16 +317,11 @@ TEST_F(InTurns, DumpOfIpv6ThatRoutesVanishDuringIsRepeated) {
 }
 
 TEST_F(SystemRoutes, OverflowWhileLinksAndAddressesChange) {
-    NetlinkOptions options = with_routes();
-    options.receive_buffer = 4096;
-    start(options);
+    start(with_routes(4096));
     const uint32_t old = ifindex("w0");
     run("ip neigh add 10.1.0.50 lladdr 02:00:00:00:00:50 dev w0");
     ASSERT_TRUE(wait_until([&] { return state->neighbour(old, address("10.1.0.50")) != nullptr; }));
-    const std::string path = ::testing::TempDir() + "pktpit-batch-" + std::to_string(getpid());
-    write_batch(path);
-    run("ip -batch " + path);
-    std::remove(path.c_str());
+    run(Batch(changes()).command());
     run("ip link del w0");
     run("ip link add w0 type veth peer name w1");
     run("ip link set w0 up; ip link set w1 up; ip addr add 10.1.0.200/24 dev w0");

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,22 @@
 #include "tests/until.h"
 
 namespace pktpit::router {
+
+/// Commands of ip's, one a line, in a file for `ip -batch`.
+class Batch {
+  public:
+    explicit Batch(const std::string& commands) { std::ofstream(path_) << commands; }
+    ~Batch() { std::remove(path_.c_str()); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    /// Which runs them all, or, with -force, all that are not refused.
+    [[nodiscard]] std::string command(const std::string& options = "") const {
+        return "ip " + options + " -batch " + path_;
+    }
+
+  private:
+    std::string path_ = ::testing::TempDir() + "pktpit-batch-" + std::to_string(getpid());
+};
 
 class NetworkNamespace : public ::testing::Test {
   protected:
@@ -39,9 +56,10 @@ class NetworkNamespace : public ::testing::Test {
 
     static void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
 
-    static NetlinkOptions with_routes() {
+    static NetlinkOptions with_routes(size_t receive_buffer = NetlinkOptions{}.receive_buffer) {
         NetlinkOptions options;
         options.routes.enabled = true;
+        options.receive_buffer = receive_buffer;
         return options;
     }
 
@@ -82,7 +100,8 @@ class NetworkNamespace : public ::testing::Test {
     }
 
     /// What the kernel has now, read by a dump into fresh tables.
-    std::map<Prefix, KernelRoute> kernel_routes(const NetlinkOptions& options = with_routes()) {
+    static std::map<Prefix, KernelRoute> kernel_routes() {
+        const NetlinkOptions options = with_routes();
         auto fresh = NetlinkKernel::open(options);
         KernelListener nobody;
         KernelState tables(options.routes, nobody);

@@ -230,14 +230,5 @@ TEST_F(PeerOpsInXdp, AStaleGenerationIsNotExecuted) {
     EXPECT_EQ(at<uint64_t>(tail), 0U);
 }
 
-TEST_F(PeerOpsInXdp, AProgramOutsideOfItsWindowsIsRefusedBeforeItComesHere) {
-    PeerProgram beyond = push_program(1);
-    beyond.operations[0].address = PP_PEER_FRONT_BUS + PP_PEER_FRONT;
-    EXPECT_FALSE(verify(beyond, windows()));
-    PeerProgram elsewhere = mirror_program(1);
-    elsewhere.operations[1].address = tail;
-    EXPECT_FALSE(verify(elsewhere, windows()));
-}
-
 }  // namespace
 }  // namespace pktpit::offload

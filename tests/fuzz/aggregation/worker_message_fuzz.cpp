@@ -3,8 +3,6 @@
 // that waits for a sum, which only the result that belongs to it can bring. The port stage's own reading of
 // frames is the verifier's to bound, and tests/differential's to hold to its refusals.
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,19 +10,18 @@
 #include "allreduce/stream.h"
 #include "router/aggregation/membership.h"
 #include "router/aggregation/state_message.h"
+#include "tests/fuzz/demand.h"
 
 using namespace pktpit;
 
 namespace {
 
-void expect(bool holds) {
-    if (!holds) std::abort();
-}
+using pktpit::fuzz::demand;
 
 void to_the_daemon(std::span<const uint8_t> datagram, router::Membership& group, router::Heard now) {
     const auto message = router::read_worker_message(datagram);
     if (!message) return;
-    expect(message->worker < PA_MAX_WORKERS);
+    demand(message->worker < PA_MAX_WORKERS);
     if (message->kind == PA_JOIN)
         group.join(message->worker, message->incarnation, now);
     else if (message->kind == PA_LEAVE)
@@ -32,7 +29,7 @@ void to_the_daemon(std::span<const uint8_t> datagram, router::Membership& group,
     else
         group.alive(message->worker, now);
     group.look(now);
-    expect((group.joined() & ~group.all()) == 0 && (!group.running() || group.joined() == group.all()));
+    demand((group.joined() & ~group.all()) == 0 && (!group.running() || group.joined() == group.all()));
 }
 
 }  // namespace
@@ -59,10 +56,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         rest = rest.subspan(1 + length);
         to_the_daemon(datagram, group, std::chrono::milliseconds(step * 10));
         while (const size_t sent = stream.next(now, room))
-            expect(sent >= sizeof(pa_header) && sent % 8 == 0);
+            demand(sent >= sizeof(pa_header) && sent % 8 == 0);
         const auto before = stream.counts().results;
-        if (stream.receive(datagram, now)) expect(allreduce::read_header(datagram)->kind == PA_RESULT);
-        expect(stream.counts().results <= before + 1 && stream.counts().results <= 3);
+        if (stream.receive(datagram, now)) demand(allreduce::read_header(datagram)->kind == PA_RESULT);
+        demand(stream.counts().results <= before + 1 && stream.counts().results <= 3);
         now += std::chrono::microseconds(700);
     }
     return 0;

@@ -54,10 +54,7 @@ void add_to(const std::string& text, const SavedState& before) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
     const auto state = parse_saved_configs(text, "input");
-    if (!state) {
-        demand(!state.error().message.empty(), "a refusal has a reason");
-        return 0;
-    }
+    if (!state) return pktpit::fuzz::refused(state.error());
     const auto again = parse_saved_configs(to_text(*state), "again");
     demand(again && *again == *state, "what was written is what was read");
     add_to(text, *state);

@@ -2,10 +2,9 @@
 // The plain way on any bytes, a batch at a time: every variant that this CPU has finds the same frames plain,
 // and what they are is what the long way makes of them. A frame is a byte for its port and flags, one for the
 // slice's length, one for what the frame has more, and its bytes.
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 
+#include "tests/fuzz/demand.h"
 #include "tests/fuzz/forward/router_image.h"
 #include "tests/unit/forward/plain_rig.h"
 
@@ -45,14 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (frames.empty()) return 0;
     for (router::test::PlainRig& rig : rigs) {
         const std::string difference = rig.difference(frames);
-        if (!difference.empty()) {
-            std::fprintf(stderr, "%s\n", difference.c_str());
-            std::abort();
-        }
-        if (rig.plain != rigs.front().plain) {
-            std::fprintf(stderr, "one variant finds more plain than another\n");
-            std::abort();
-        }
+        fuzz::demand(difference.empty(), "the plain way does as the long way", difference);
+        fuzz::demand(rig.plain == rigs.front().plain, "no variant finds more plain than another");
     }
     return 0;
 }

@@ -21,12 +21,7 @@ const Profile& profile() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto topology = Topology::parse({reinterpret_cast<const char*>(data), size});
-    if (!topology) {
-        demand(!topology.error().empty(), "a refusal has reasons");
-        for (const auto& error : topology.error())
-            demand(!error.message.empty(), "an error says what is wrong");
-        return 0;
-    }
+    if (!topology) return pktpit::fuzz::refused(topology.error());
     const auto again = Topology::parse(topology->to_json_text());
     demand(again && again->to_json_text() == topology->to_json_text(), "what was written is what was read");
     if (topology->nics() > 4) return 0;  // their layouts grow with the square of their number

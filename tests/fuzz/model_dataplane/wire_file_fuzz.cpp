@@ -17,7 +17,7 @@
 #include "router/model/packet_io.h"
 #include "router/model/wire.h"
 #include "tests/fuzz/demand.h"
-#include "tests/unit/forward/heap_image.h"
+#include "tests/fuzz/forward/router_image.h"
 
 namespace {
 
@@ -102,14 +102,6 @@ class Router {
         static const model::Profile generic = *model::Profile::open("generic");
         return generic;
     }
-    static router::test::HeapImage& image() {
-        static router::test::HeapImage& made = *[] {
-            auto* image = new router::test::HeapImage;
-            router::test::fill_test_router(image->image(), image->base());
-            return image;
-        }();
-        return made;
-    }
 
     uint64_t first_capture_;
     WorkerCounters counters_;
@@ -117,7 +109,7 @@ class Router {
     fib::Epochs epochs_;
     fib::EpochReader reader_{epochs_};
     FrameQueue for_daemon_{1 << 20};
-    ControlLoop loop_{io_, image().view(), reader_, counters_, for_daemon_};
+    ControlLoop loop_{io_, fuzz::router_image(), reader_, counters_, for_daemon_};
 };
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include "router/loop/control_loop.h"
 #include "router/vfio/packet_io.h"
 #include "tests/fuzz/demand.h"
+#include "tests/fuzz/forward/router_image.h"
 #include "tests/fuzz/input.h"
-#include "tests/unit/forward/heap_image.h"
 
 namespace {
 
@@ -191,20 +191,12 @@ struct Machine {
                       peer.get(), peer_iova, in_parts(peer_slots, 0));
         slots_view = &*slots;
         io.emplace(*slots, peer.get(), counters());
-        loop.emplace(*io, image(), reader, counters(), queue);
+        loop.emplace(*io, fuzz::router_image(), reader, counters(), queue);
     }
 
     static WorkerCounters& counters() {
         static WorkerCounters all;
         return all;
-    }
-    static const ImageView& image() {
-        static router::test::HeapImage memory;
-        static const ImageView view = [] {
-            router::test::fill_test_router(memory.image(), memory.base());
-            return memory.view();
-        }();
-        return view;
     }
 
     void take_away(uint16_t id) {

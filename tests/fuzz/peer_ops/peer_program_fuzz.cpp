@@ -50,10 +50,7 @@ void demand_all_allowed(const PeerProgram& program, const PeerWindows& windows) 
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto program = decode_peer_program(std::as_bytes(std::span(data, size)));
-    if (!program) {
-        demand(!program.error().message.empty(), "a refusal has a reason");
-        return 0;
-    }
+    if (!program) return pktpit::fuzz::refused(program.error());
     const auto bytes = encode(*program);
     demand(std::ranges::equal(bytes, std::as_bytes(std::span(data, size))),
            "what was read is what is written");

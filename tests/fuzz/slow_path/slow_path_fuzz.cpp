@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fib/image.h"
+#include "router/slow_path/packet.h"
 #include "router/slow_path/slow_path.h"
 #include "tests/fuzz/demand.h"
 #include "tests/fuzz/input.h"
@@ -200,13 +201,7 @@ void mend(std::vector<uint8_t>& frame) {
     aim(ip + 16);
     // Every other option is one that a router acts on.
     if (header > 20 && ip[20] & 1) ip[20] = ip[20] & 2 ? 7 : 68;
-    ip[10] = ip[11] = 0;
-    uint32_t sum = 0;
-    for (size_t at = 0; at < header; at += 2)
-        sum += static_cast<uint32_t>(ip[at] << 8 | ip[at + 1]);
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    ip[10] = static_cast<uint8_t>(~sum >> 8), ip[11] = static_cast<uint8_t>(~sum);
+    checksum_ipv4({ip, header});
 }
 
 }  // namespace

@@ -45,55 +45,51 @@ TEST(RoundTrips, reordering_is_a_part_of_the_round_trip) {
     EXPECT_EQ(trips.reordering(), milliseconds(10));
 }
 
-/// A round of the window, of whose chunks so many are lost.
-uint64_t round(Window& window, uint64_t from, unsigned lost) {
-    const unsigned size = window.size();
-    for (unsigned i = 0; i < lost; i++)
-        window.lost();
-    for (unsigned i = lost; i < size; i++)
-        window.answered(from + i, from + size);
-    return from + size;
-}
+/// Rounds of a window, of whose chunks one in `one_in` is lost; 0: none.
+struct Rounds {
+    explicit Rounds(unsigned slots) : window(slots) {}
+    void run(int count, unsigned one_in = 0) {
+        for (; count > 0; count--) {
+            const unsigned size = window.size(), lost = one_in == 0 ? 0 : size / one_in;
+            for (unsigned i = 0; i < lost; i++)
+                window.lost();
+            for (unsigned i = lost; i < size; i++)
+                window.answered(at + i, at + size);
+            at += size;
+        }
+    }
+    Window window;
+    uint64_t at = 1;
+};
 
 TEST(Window, grows_to_the_slots_while_nothing_is_lost) {
-    Window window(512);
-    uint64_t at = 1;
-    for (int i = 0; i < 6; i++)
-        at = round(window, at, 0);
-    EXPECT_EQ(window.size(), 512U);
-    Window small(4);
-    round(small, 1, 0);
-    EXPECT_EQ(small.size(), 4U);
+    for (const unsigned slots : {512U, 4U}) {
+        Rounds rounds(slots);
+        rounds.run(6);
+        EXPECT_EQ(rounds.window.size(), slots);
+    }
 }
 
 TEST(Window, shrinks_where_many_are_lost_and_not_where_few_are) {
-    Window window(512);
-    uint64_t at = 1;
-    for (int i = 0; i < 6; i++)
-        at = round(window, at, 0);
-    for (int i = 0; i < 20; i++)
-        at = round(window, at, window.size() / 12);
-    EXPECT_EQ(window.size(), 512U);
-    for (int i = 0; i < 3; i++)
-        at = round(window, at, window.size() / 2);
-    EXPECT_LT(window.size(), 256U);
-    for (int i = 0; i < 100; i++)
-        at = round(window, at, window.size() / 2);
-    EXPECT_EQ(window.size(), 16U) << "the least";
-    for (int i = 0; i < 1000; i++)
-        at = round(window, at, 0);
-    EXPECT_EQ(window.size(), 512U);
+    Rounds rounds(512);
+    rounds.run(6);
+    rounds.run(20, 12);
+    EXPECT_EQ(rounds.window.size(), 512U);
+    rounds.run(3, 2);
+    EXPECT_LT(rounds.window.size(), 256U);
+    rounds.run(100, 2);
+    EXPECT_EQ(rounds.window.size(), 16U) << "the least";
+    rounds.run(1000);
+    EXPECT_EQ(rounds.window.size(), 512U);
 }
 
 TEST(Window, is_kept_to_a_limit) {
-    Window window(512);
-    window.limit(100);
-    uint64_t at = 1;
-    for (int i = 0; i < 10; i++)
-        at = round(window, at, 0);
-    EXPECT_EQ(window.size(), 100U);
-    window.limit(0);
-    EXPECT_EQ(window.size(), 1U) << "something must go";
+    Rounds rounds(512);
+    rounds.window.limit(100);
+    rounds.run(10);
+    EXPECT_EQ(rounds.window.size(), 100U);
+    rounds.window.limit(0);
+    EXPECT_EQ(rounds.window.size(), 1U) << "something must go";
 }
 
 }  // namespace

@@ -47,12 +47,13 @@ struct Job {
             numbers.push_back(streams[worker]->add(std::make_unique<Int32Message>(
                 in[worker], outputs.back()[worker], streams[worker]->epoch().elements)));
     }
-    bool run(const Faults& faults, uint32_t seed) {
+    LossyNetwork network(const Faults& faults, uint32_t seed) {
         std::vector<Stream*> all;
         for (const auto& one : streams)
             all.push_back(one.get());
-        return LossyNetwork(all, std::ref(router), faults, seed).run();
+        return {all, std::ref(router), faults, seed};
     }
+    bool run(const Faults& faults, uint32_t seed) { return network(faults, seed).run(); }
     void expect_sums() const {
         for (size_t message = 0; message < inputs.size(); message++) {
             Vector sum(inputs[message][0].size());
@@ -147,11 +148,7 @@ TEST(Stream, a_socket_with_little_room_loses_nothing_where_the_window_is_kept_to
     for (const auto& stream : job.streams)
         stream->limit_window(40);
     job.add(size_t{16} * 5000, random);
-    const Faults faults{.turn = std::chrono::milliseconds(4), .room = 44};
-    std::vector<Stream*> all;
-    for (const auto& one : job.streams)
-        all.push_back(one.get());
-    LossyNetwork network(all, std::ref(job.router), faults, 3);
+    LossyNetwork network = job.network({.turn = std::chrono::milliseconds(4), .room = 44}, 3);
     ASSERT_TRUE(network.run());
     job.expect_sums();
     EXPECT_EQ(network.lost(), 0U);
@@ -172,10 +169,7 @@ TEST(Stream, what_is_lost_is_sent_again_soon_and_little_else) {
     std::mt19937 random(4);
     Job job(4, 64);
     job.add(size_t{16} * (pktpit::test::few_rounds() ? 4000 : 20000), random);
-    std::vector<Stream*> all;
-    for (const auto& one : job.streams)
-        all.push_back(one.get());
-    LossyNetwork network(all, std::ref(job.router), {.loss = 0.01, .duplicates = 0.01, .late = 0.05}, 9);
+    LossyNetwork network = job.network({.loss = 0.01, .duplicates = 0.01, .late = 0.05}, 9);
     const Time begun = network.now();
     ASSERT_TRUE(network.run());
     job.expect_sums();

@@ -46,20 +46,23 @@ TEST(Workloads, UniformCoversTheWholeSpace) {
     EXPECT_EQ(tops.size(), 32u);
 }
 
-TEST(Workloads, InPrefixSpreadsOverPrefixesAndTheirHostBits) {
+TEST(Workloads, InPrefixAndBuffersSpreadOverPrefixesAndTheirHostBits) {
     const Table table = disjoint(64);
-    std::map<uint32_t, size_t> by_prefix;
-    std::set<uint32_t> hosts;
-    for (const Address4 address : make_destinations<Address4>(table, Traffic::in_prefix, count, 1)) {
-        ASSERT_NE(longest_match(table, IpAddress::v4(address)), 0u);
-        by_prefix[address >> 8]++;
-        hosts.insert(address & 0xff);
+    for (const Traffic traffic : {Traffic::in_prefix, Traffic::buffers}) {
+        SCOPED_TRACE(name_of(traffic));
+        std::map<uint32_t, size_t> by_prefix;
+        std::set<uint32_t> hosts;
+        for (const Address4 address : make_destinations<Address4>(table, traffic, count, 1)) {
+            ASSERT_NE(longest_match(table, IpAddress::v4(address)), 0u);
+            by_prefix[address >> 8]++;
+            hosts.insert(address & 0xff);
+        }
+        EXPECT_EQ(by_prefix.size(), 64u);
+        EXPECT_EQ(hosts.size(), 256u);
+        // 256 each; six standard deviations of a fair draw.
+        for (const auto& [prefix, times] : by_prefix)
+            EXPECT_NEAR(static_cast<double>(times), 256, 96) << prefix;
     }
-    EXPECT_EQ(by_prefix.size(), 64u);
-    EXPECT_EQ(hosts.size(), 256u);
-    // 256 each; six standard deviations of a fair draw.
-    for (const auto& [prefix, times] : by_prefix)
-        EXPECT_NEAR(static_cast<double>(times), 256, 96) << prefix;
 }
 
 TEST(Workloads, ZipfGivesRankKAShareOfOneOverK) {
@@ -105,12 +108,6 @@ TEST(Workloads, ConsecutiveCountsAddressesOfIPv4AndSubnetsOfIPv6) {
     };
     for (size_t i = 1; i < six.size(); i++)
         ASSERT_EQ(subnet(six[i]), subnet(six[i - 1]) + 1);
-}
-
-TEST(Workloads, BuffersCarryTheSameKindAsInPrefix) {
-    const Table table = disjoint(64);
-    for (const Address4 address : make_destinations<Address4>(table, Traffic::buffers, count, 1))
-        ASSERT_NE(longest_match(table, IpAddress::v4(address)), 0u);
 }
 
 }  // namespace

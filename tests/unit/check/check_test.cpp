@@ -175,11 +175,9 @@ TEST(CheckTables, Ipv4PrefixesMayHaveGatewaysOfBothFamilies) {
     const char* ids =
         R"({"1": "192.0.2.2", "6": "2001:db8:0:1::2", "46": [{"via": "192.0.2.2"}, {"via": "2001:db8:0:1::2"}]})";
     EXPECT_THAT(TableOf(table, ids).tables().in_files, testing::IsEmpty());
-    for (const char* ipv6 : {"2001:db8:5::/48 46\n", "2001:db8:5::/48 1\n"}) {
-        TableCheck found = TableOf(ipv6, ids).tables();
-        ASSERT_EQ(found.in_files.size(), 1U) << ipv6;
-        EXPECT_THAT(found.in_files[0].message, HasSubstr("has IPv4 gateways, but the prefix is IPv6"));
-    }
+    TableCheck found = TableOf("2001:db8:5::/48 46\n", ids).tables();
+    ASSERT_EQ(found.in_files.size(), 1U);
+    EXPECT_THAT(found.in_files[0].message, HasSubstr("has IPv4 gateways, but the prefix is IPv6"));
 }
 
 TEST(CheckTables, ABackupIsAGatewayLikeOthers) {

@@ -207,32 +207,6 @@ TEST_F(LookupTableTest, BrokenTables) {
     EXPECT_EQ(broken.out, "");
 }
 
-TEST_F(LookupTableTest, LaterLineHolds) {
-    EXPECT_EQ(run_cli({"lookup", "--table", write("t", "10.0.0.0/8 a\n10.0.0.0/8 b\n"), "10.0.0.1"}).out,
-              "10.0.0.1 10.0.0.0/8 b\n");
-}
-
-TEST_F(LookupTableTest, TableLargerThanTheDefaultImage) {
-    // A /32 in each of 40,000 different /24s: each needs a block, and an image has 32,768 by default.
-    std::ostringstream text;
-    Oracle oracle;
-    std::vector<std::string> addresses = {"203.0.113.1", "2002::1"};
-    for (uint32_t i = 0; i < 40'000; i++) {
-        Bytes bytes{};
-        bytes[0] = static_cast<uint8_t>(10 + (i >> 12));
-        bytes[1] = static_cast<uint8_t>(i >> 4);
-        bytes[2] = static_cast<uint8_t>(i << 4);
-        bytes[3] = 7;
-        const std::string address = text_of(bytes, AF_INET);
-        text << address << "/32 v4-" << i % 9 << '\n';
-        oracle.add(address + "/32", "v4-" + std::to_string(i % 9));
-        if (i % 16 == 0) addresses.push_back(address);
-        bytes[3] = 8;
-        if (i % 16 == 1) addresses.push_back(text_of(bytes, AF_INET));
-    }
-    compare(write("t", text.str()), oracle, addresses);
-}
-
 TEST_F(LookupTableTest, RandomTablesAgreeWithTheOracle) {
     for (const unsigned seed : {1U, 2U, 3U}) {
         std::mt19937_64 random(seed);

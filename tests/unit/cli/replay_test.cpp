@@ -83,24 +83,27 @@ TEST(NaiveTable, LongestMatchAndItsNeighbourhood) {
 // An image too small for what the updates bring is made larger, and they are applied from the start again.
 TEST(Replay, GrowsTheImageAndCountsOnce) {
     std::vector<RouteUpdate> updates;
-    for (uint32_t i = 0; i < 40'000; i++)  // a block each; an image has 32,768 by default
-        updates.push_back({Prefix::of(IpAddress::v4(0x0a000000 + (i << 8)), 32), i % 2});
+    for (uint32_t i = 0; i < 6'000; i++) {  // far from each other and long: each needs nodes of its own
+        uint8_t bytes[16] = {0x20, static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i)};
+        updates.push_back({Prefix::of(IpAddress::v6(bytes), 128), i % 2});
+    }
     updates.push_back({net("10.0.0.0/8"), RouteUpdate::withdrawn});
     updates.push_back({net("10.0.0.0/8"), RouteUpdate::withdrawn});
-    updates.push_back({net("10.0.0.0/32"), 0});
-    updates.push_back({net("10.0.0.0/32"), 1});
+    updates.push_back({net("2000::/128"), 0});
+    updates.push_back({net("2000::/128"), 1});
     auto played = replay(few_routes, updates, 2);
     ASSERT_TRUE(played) << played.error().to_string();
     ReplayCounts expected;
-    expected.added = 40'000;
+    expected.added = 6'000;
     expected.withdrawn = 1;
     expected.absent = 1;
     expected.unchanged = 1;
     expected.replaced = 1;
     EXPECT_EQ(played->counts, expected);
     EXPECT_EQ(played->latencies.count(), played->counts.changes());
-    EXPECT_EQ(played->routes.size(), 40'002u);
+    EXPECT_EQ(played->routes.size(), 6'002u);
     EXPECT_TRUE(compare(played->image, replay_naively(few_routes, updates)).good());
+    EXPECT_GT(played->image.fib().usage().node_bytes_capacity, fib::Capacity{}.node_bytes);
 }
 
 }  // namespace

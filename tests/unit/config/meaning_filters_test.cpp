@@ -112,9 +112,7 @@ TEST(Filters, ATooLargeOneSaysWhatItHasAndWhatItMayHave) {
     for (size_t i = 0; i <= most_filter_rules; i++)
         rules += (i ? "," : "") + std::string(R"({"action":"drop"})");
     const Errors errors = errors_of(with_filter_rules(rules));
-    ASSERT_EQ(errors.size(), 1u);
-    EXPECT_EQ(errors[0].where, "/filters/f");
-    EXPECT_THAT(errors[0].message, HasSubstr("16385 rules"));
+    test::expect_one(errors, "/filters/f", "16385 rules");
     EXPECT_THAT(errors[0].expected, HasSubstr("16384"));
 }
 

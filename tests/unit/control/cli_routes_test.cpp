@@ -18,17 +18,8 @@ namespace {
 
 using Edit = CliRoutes::Edit;
 
-Prefix net(const std::string& text) {
-    return Prefix::parse(text).value();
-}
-
-config::StaticRoute hand(const std::string& text, const char* gateway, uint32_t metric = 0) {
-    config::StaticRoute route;
-    route.prefix = net(text);
-    route.next_hops = {{IpAddress::parse(gateway).value(), {}, 1}};
-    route.metric = metric;
-    return route;
-}
+using fake::route_to;
+const auto net = pktpit::test::prefix;
 
 /// Everything that a daemon has, and that ends with it.
 struct Instance : fake::RoutingCore {
@@ -63,7 +54,7 @@ class CliRoutesTest : public testing::Test {
 
 TEST_F(CliRoutesTest, a_batch_is_made_whole_or_not_at_all) {
     Instance now(path);
-    const std::vector first{hand("10.0.0.0/8", "192.0.2.7"), hand("11.0.0.0/8", "192.0.2.8")};
+    const std::vector first{route_to("10.0.0.0/8", "192.0.2.7"), route_to("11.0.0.0/8", "192.0.2.8")};
     const auto added = now.cli.change(Edit::add, first);
     ASSERT_TRUE(added);
     EXPECT_EQ(added->count, 2U);
@@ -71,23 +62,24 @@ TEST_F(CliRoutesTest, a_batch_is_made_whole_or_not_at_all) {
     const auto before = now.metrics();
     const auto usage = now.image.usage();
 
-    const std::vector there{hand("12.0.0.0/8", "192.0.2.7"), hand("11.0.0.0/8", "192.0.2.7")};
+    const std::vector there{route_to("12.0.0.0/8", "192.0.2.7"), route_to("11.0.0.0/8", "192.0.2.7")};
     const auto refused = now.cli.change(Edit::add, there);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().index, 1U);
-    auto nowhere = hand("13.0.0.0/8", "192.0.2.7");
+    auto nowhere = route_to("13.0.0.0/8", "192.0.2.7");
     nowhere.next_hops[0].interface = "nowhere";
-    const auto unknown = now.cli.change(Edit::replace, std::vector{hand("10.0.0.0/8", "192.0.2.9", 5),
-                                                                   hand("14.0.0.0/8", "192.0.2.9"), nowhere});
+    const auto unknown = now.cli.change(
+        Edit::replace,
+        std::vector{route_to("10.0.0.0/8", "192.0.2.9", 5), route_to("14.0.0.0/8", "192.0.2.9"), nowhere});
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().index, 2U);
     EXPECT_THAT(unknown.error().error.to_string(), testing::HasSubstr("nowhere"));
     const auto twice = now.cli.change(
-        Edit::add, std::vector{hand("15.0.0.0/8", "192.0.2.7"), hand("15.0.0.0/8", "192.0.2.8")});
+        Edit::add, std::vector{route_to("15.0.0.0/8", "192.0.2.7"), route_to("15.0.0.0/8", "192.0.2.8")});
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().index, 1U);
     const auto absent = now.cli.change(
-        Edit::remove, std::vector{hand("10.0.0.0/8", "192.0.2.7"), hand("16.0.0.0/8", "192.0.2.7")});
+        Edit::remove, std::vector{route_to("10.0.0.0/8", "192.0.2.7"), route_to("16.0.0.0/8", "192.0.2.7")});
     ASSERT_FALSE(absent);
     EXPECT_EQ(absent.error().index, 1U);
 
@@ -108,21 +100,23 @@ TEST_F(CliRoutesTest, routes_of_vrfs_are_their_own) {
         return route ? std::optional(route->metric) : std::nullopt;
     };
     Instance now(path);
-    const auto unknown = now.cli.change(Edit::add, std::vector{in_red(hand("10.0.0.0/8", "192.0.2.7"))});
+    const auto unknown = now.cli.change(Edit::add, std::vector{in_red(route_to("10.0.0.0/8", "192.0.2.7"))});
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().error.where, "red");
     ASSERT_TRUE(now.routing.add_vrf({"red", 100}));
-    const std::vector both{hand("10.0.0.0/8", "192.0.2.7", 1), in_red(hand("10.0.0.0/8", "192.0.2.8", 2)),
-                           in_red(hand("11.0.0.0/8", "192.0.2.8", 3))};
+    const std::vector both{route_to("10.0.0.0/8", "192.0.2.7", 1),
+                           in_red(route_to("10.0.0.0/8", "192.0.2.8", 2)),
+                           in_red(route_to("11.0.0.0/8", "192.0.2.8", 3))};
     ASSERT_TRUE(now.cli.change(Edit::add, both));
     EXPECT_EQ(now.metrics(), (std::map<Prefix, uint32_t>{{net("10.0.0.0/8"), 1}}));
     EXPECT_EQ(red_metric(now, "10.0.0.0/8"), 2U);
     // Each is removed by itself, and what is not there is told with its VRF.
-    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{hand("10.0.0.0/8", "192.0.2.7")}));
+    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{route_to("10.0.0.0/8", "192.0.2.7")}));
     EXPECT_TRUE(now.metrics().empty());
     EXPECT_EQ(red_metric(now, "10.0.0.0/8"), 2U);
-    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(hand("11.0.0.0/8", "192.0.2.7"))}));
-    const auto absent = now.cli.change(Edit::remove, std::vector{in_red(hand("11.0.0.0/8", "192.0.2.7"))});
+    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(route_to("11.0.0.0/8", "192.0.2.7"))}));
+    const auto absent =
+        now.cli.change(Edit::remove, std::vector{in_red(route_to("11.0.0.0/8", "192.0.2.7"))});
     ASSERT_FALSE(absent);
     EXPECT_THAT(absent.error().error.where, testing::HasSubstr("VRF red"));
     {
@@ -136,7 +130,7 @@ TEST_F(CliRoutesTest, routes_of_vrfs_are_their_own) {
     // Without the VRF there is nothing, and nothing breaks.
     now.routing.remove_vrf(now.routing.vrf_by_name("red").value());
     now.cli.refresh();
-    EXPECT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(hand("10.0.0.0/8", "192.0.2.7"))}));
+    EXPECT_TRUE(now.cli.change(Edit::remove, std::vector{in_red(route_to("10.0.0.0/8", "192.0.2.7"))}));
     EXPECT_TRUE(now.cli.all().empty());
 }
 
@@ -145,9 +139,9 @@ TEST_F(CliRoutesTest, a_gateway_is_looked_up_in_the_routes_own_vrf) {
     Instance now(path);
     const VrfId red = now.routing.add_vrf({"red", 100}).value();
     const auto id = now.add_interface("red0", 2, red);
-    auto in_red = hand("10.0.0.0/8", "192.0.2.7");
+    auto in_red = route_to("10.0.0.0/8", "192.0.2.7");
     in_red.vrf = "red";
-    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7"), in_red}));
+    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{route_to("10.0.0.0/8", "192.0.2.7"), in_red}));
     const auto interface_of = [&](VrfId vrf) {
         const auto route = now.routing.route(net("10.0.0.0/8"), fib::RouteSource::cli, vrf);
         return now.routing.next_hop_sets().hops_of(route->next_hops).front().interface;
@@ -158,12 +152,12 @@ TEST_F(CliRoutesTest, a_gateway_is_looked_up_in_the_routes_own_vrf) {
 
 TEST_F(CliRoutesTest, what_does_not_fit_leaves_nothing_behind) {
     Instance now(path);
-    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7")}));
+    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{route_to("10.0.0.0/8", "192.0.2.7")}));
     const auto usage = now.image.usage();
-    std::vector<config::StaticRoute> many{hand("10.0.0.0/8", "192.0.2.8", 9)};
+    std::vector<config::StaticRoute> many{route_to("10.0.0.0/8", "192.0.2.8", 9)};
     for (int i = 0; i < 4000; i++)
-        many.push_back(hand("20." + std::to_string(i % 250) + "." + std::to_string(i / 250) + ".128/25",
-                            i % 2 ? "192.0.2.8" : "192.0.2.9"));
+        many.push_back(route_to("20." + std::to_string(i % 250) + "." + std::to_string(i / 250) + ".128/25",
+                                i % 2 ? "192.0.2.8" : "192.0.2.9"));
     const auto refused = now.cli.change(Edit::replace, many);
     ASSERT_FALSE(refused) << "64 KiB do not hold 4,000 routes";
     EXPECT_GT(refused.error().index, 10U);
@@ -175,9 +169,9 @@ TEST_F(CliRoutesTest, what_does_not_fit_leaves_nothing_behind) {
 
 TEST_F(CliRoutesTest, a_replacement_by_what_is_there_changes_nothing) {
     Instance now(path);
-    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7")}));
+    ASSERT_TRUE(now.cli.change(Edit::add, std::vector{route_to("10.0.0.0/8", "192.0.2.7")}));
     const auto size = std::filesystem::file_size(path);
-    const auto again = now.cli.change(Edit::replace, std::vector{hand("10.0.0.0/8", "192.0.2.7")});
+    const auto again = now.cli.change(Edit::replace, std::vector{route_to("10.0.0.0/8", "192.0.2.7")});
     ASSERT_TRUE(again);
     EXPECT_EQ(again->count, 0U);
     EXPECT_EQ(std::filesystem::file_size(path), size);
@@ -195,8 +189,8 @@ TEST_F(CliRoutesTest, random_changes_survive_a_restart) {
         for (uint32_t step = 0; step < 1500; step++) {
             std::map<Prefix, config::StaticRoute> batch;
             for (size_t i = 0; i < 1 + random() % 3; i++) {
-                auto one = hand("10." + std::to_string(random() % 40) + ".0.0/16",
-                                random() % 2 ? "192.0.2.7" : "192.0.2.8", step);
+                auto one = route_to("10." + std::to_string(random() % 40) + ".0.0/16",
+                                    random() % 2 ? "192.0.2.7" : "192.0.2.8", step);
                 batch.insert_or_assign(one.prefix, one);
             }
             std::vector<config::StaticRoute> routes;
@@ -236,20 +230,20 @@ TEST_F(CliRoutesTest, what_earlier_daemons_kept_is_read) {
     EXPECT_EQ(after_restart(), kept);
     Instance now(path);
     now.cli.load();
-    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{hand("11.0.0.0/8", "192.0.2.7")}));
+    ASSERT_TRUE(now.cli.change(Edit::remove, std::vector{route_to("11.0.0.0/8", "192.0.2.7")}));
     EXPECT_EQ(after_restart(), (std::map<Prefix, uint32_t>{{net("10.0.0.0/8"), 3}}));
 }
 
 TEST_F(CliRoutesTest, a_file_that_cannot_be_written_refuses_the_change) {
     Instance now("/nonexistent/folder/routes");
-    const auto refused = now.cli.change(Edit::add, std::vector{hand("10.0.0.0/8", "192.0.2.7")});
+    const auto refused = now.cli.change(Edit::add, std::vector{route_to("10.0.0.0/8", "192.0.2.7")});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().error.to_string(), testing::HasSubstr("/nonexistent/folder/routes"));
     EXPECT_TRUE(now.metrics().empty());
 }
 
 TEST_F(CliRoutesTest, a_route_s_text_is_the_route) {
-    auto one = hand("2001:db8::/32", "2001:db8::1", 7);
+    auto one = route_to("2001:db8::/32", "2001:db8::1", 7);
     one.next_hops.push_back({std::nullopt, "eth\"0", 300});
     one.counters = true;
     one.preference = 200;

@@ -20,9 +20,8 @@ namespace {
 
 constexpr uint32_t main_table = 254;
 
-Prefix prefix_of(const std::string& text) {
-    return Prefix::parse(text).value();
-}
+using fake::route_to;
+const auto prefix_of = pktpit::test::prefix;
 
 /// The kernel's table, as far as it is ours.
 class Table : public RouteWriter {
@@ -83,13 +82,9 @@ class InstalledRoutesTest : public testing::Test, protected fake::RoutingCore {
     }
     void want(unsigned routes) {
         config.routes.clear();
-        for (unsigned i = 0; i < routes; i++) {
-            config::StaticRoute route;
-            route.prefix =
-                prefix_of("10." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ".0/24");
-            route.next_hops = {{IpAddress::parse("192.0.2.7").value(), {}, 1}};
-            config.routes.push_back(std::move(route));
-        }
+        for (unsigned i = 0; i < routes; i++)
+            config.routes.push_back(route_to(
+                "10." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ".0/24", "192.0.2.7"));
         install();
     }
     void install() {
@@ -118,6 +113,10 @@ class InstalledRoutesTest : public testing::Test, protected fake::RoutingCore {
             turn();
         }
     }
+    void change_by_hand(const config::StaticRoute& route) {
+        ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{route}));
+        installed->changed(std::vector{route});
+    }
     /// A hundred routes stand in the kernel's table.
     void have_a_hundred() {
         want(100);
@@ -136,6 +135,7 @@ class InstalledRoutesTest : public testing::Test, protected fake::RoutingCore {
         table.routes.clear();  // the kernel says nothing of each
         installed->device_changed(11);
         installed->tick();
+        EXPECT_TRUE(table.routes.empty()) << "written by the daemon's thread";
     }
     std::vector<std::string> drift() const {
         std::vector<DriftItem> found;
@@ -269,8 +269,7 @@ TEST_F(InstalledRoutesTest, routes_of_vrfs_stand_in_their_tables) {
 
     config::StaticRoute by_hand_in_red = in_red;
     by_hand_in_red.prefix = prefix_of("203.0.113.0/24");
-    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{by_hand_in_red}));
-    installed->changed(std::vector{by_hand_in_red});
+    change_by_hand(by_hand_in_red);
     EXPECT_EQ(table.vrf_routes.size(), 2U);
     EXPECT_EQ(table.routes.size(), 3U);
 
@@ -292,14 +291,6 @@ TEST_F(InstalledRoutesTest, routes_of_vrfs_stand_in_their_tables) {
     EXPECT_TRUE(drift().empty());
 }
 
-TEST_F(InstalledRoutesTest, a_device_that_was_down_gets_its_routes_back_aside) {
-    have_a_hundred();
-    device_flapped();
-    EXPECT_TRUE(table.routes.empty()) << "written by the daemon's thread";
-    settle();
-    EXPECT_EQ(table.routes.size(), 100U);
-}
-
 TEST_F(InstalledRoutesTest, a_link_that_goes_down_takes_them_out_aside) {
     have_a_hundred();
     link_goes_down();
@@ -309,27 +300,20 @@ TEST_F(InstalledRoutesTest, a_link_that_goes_down_takes_them_out_aside) {
     EXPECT_EQ(installed->size(), 0U);
 }
 
-TEST_F(InstalledRoutesTest, what_the_kernel_removes_meanwhile_comes_back) {
+TEST_F(InstalledRoutesTest, what_the_kernel_removes_comes_back_and_is_no_conflict) {
     have_a_hundred();
-    device_flapped();
-    loop.work();
-    ASSERT_EQ(table.routes.size(), 100U);
-    // The batch is done, which has not been told yet.
-    table.lose(prefix_of("10.0.5.0/24"), true);
-    loop.once();
-    settle();
-    EXPECT_EQ(table.routes.size(), 100U);
-    EXPECT_THAT(drift(), testing::IsEmpty());
-}
-
-TEST_F(InstalledRoutesTest, what_the_kernel_removed_before_it_was_written_is_no_conflict) {
-    have_a_hundred();
-    device_flapped();
-    table.lose(prefix_of("10.0.5.0/24"), true);  // and then the batch writes it
-    loop.once();
-    settle();
-    EXPECT_EQ(table.routes.size(), 100U);
-    EXPECT_THAT(drift(), testing::IsEmpty());
+    for (const bool written : {true, false}) {
+        SCOPED_TRACE(written ? "the batch is done, which has not been told yet"
+                             : "before the batch writes it");
+        device_flapped();
+        if (written) loop.work();
+        ASSERT_EQ(table.routes.size(), written ? 100U : 0U);
+        table.lose(prefix_of("10.0.5.0/24"), true);
+        loop.once();
+        settle();
+        EXPECT_EQ(table.routes.size(), 100U);
+        EXPECT_THAT(drift(), testing::IsEmpty());
+    }
 }
 
 TEST_F(InstalledRoutesTest, what_somebody_removes_meanwhile_stays_removed_and_is_told) {
@@ -363,18 +347,12 @@ TEST_F(InstalledRoutesTest, a_reload_does_not_wait_for_what_has_not_begun) {
 
 TEST_F(InstalledRoutesTest, by_hand_is_there_at_once_and_behind_a_batch_soon) {
     have_a_hundred();
-    config::StaticRoute route = config.routes.front();
-    route.prefix = prefix_of("172.16.0.0/16");
-    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{route}));
-    installed->changed(std::vector{route});
-    EXPECT_TRUE(table.routes.contains(route.prefix));
+    change_by_hand(route_to("172.16.0.0/16", "192.0.2.7"));
+    EXPECT_TRUE(table.routes.contains(prefix_of("172.16.0.0/16")));
     device_flapped();
-    config::StaticRoute later = route;
-    later.prefix = prefix_of("172.17.0.0/16");
-    ASSERT_TRUE(by_hand.change(CliRoutes::Edit::add, std::vector{later}));
-    installed->changed(std::vector{later});
+    change_by_hand(route_to("172.17.0.0/16", "192.0.2.7"));
     settle();
-    EXPECT_TRUE(table.routes.contains(later.prefix));
+    EXPECT_TRUE(table.routes.contains(prefix_of("172.17.0.0/16")));
     EXPECT_EQ(table.routes.size(), 102U);
 }
 
@@ -403,13 +381,17 @@ class SlowTable : public Table {
     std::latch begun{1}, go_on{1};
 };
 
+RouteBatch::Change bring(const char* prefix) {
+    return {.place = {"", prefix_of(prefix)},
+            .table = main_table,
+            .add = HostRoute{prefix_of(prefix), main_table, RTN_BLACKHOLE, {}, 0}};
+}
+
 TEST(RouteBatch, ends_when_the_change_under_way_is_done) {
     SlowTable table;
     RouteBatch batch(table);
     for (const char* text : {"10.0.0.0/8", "11.0.0.0/8"})
-        batch.put({.place = {"", prefix_of(text)},
-                   .table = main_table,
-                   .add = HostRoute{prefix_of(text), main_table, RTN_BLACKHOLE, {}, 0}});
+        batch.put(bring(text));
     std::thread aside([&] { batch.carry_out(); });
     table.begun.wait();
     std::thread lets_go([&] {
@@ -431,9 +413,7 @@ TEST(RouteBatch, what_throws_does_not_keep_who_waits) {
         Result<void> add(const HostRoute&) override { throw std::bad_alloc(); }
     } table;
     RouteBatch batch(table);
-    batch.put({.place = {"", prefix_of("10.0.0.0/8")},
-               .table = main_table,
-               .add = HostRoute{prefix_of("10.0.0.0/8"), main_table, RTN_BLACKHOLE, {}, 0}});
+    batch.put(bring("10.0.0.0/8"));
     EXPECT_THROW(batch.carry_out(), std::bad_alloc);
     batch.end();
     EXPECT_TRUE(batch.changes()[0].begun);

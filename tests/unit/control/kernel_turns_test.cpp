@@ -20,18 +20,18 @@ class KernelTurnsInRib : public testing::Test, protected fake::ControlRig<> {
 
     KernelTurnsInRib() : ControlRig("kernel_turns", {"eth0", "eth1"}, 8 << 20) {
         spdlog::set_level(spdlog::level::off);
-        config::Interface port;
-        for (const char* name : {"eth0", "eth1"}) {
-            port.name = name;
-            port.addresses = {
-                InterfaceAddress::parse(name[3] == '0' ? "10.0.0.1/24" : "10.1.0.1/24").value()};
-            config.interfaces[name] = port;
-        }
+        config.interfaces = {{"eth0", port("eth0", "10.0.0.1/24")}, {"eth1", port("eth1", "10.1.0.1/24")}};
         config.kernel_routes.enabled = true;
     }
     ~KernelTurnsInRib() override {
         control.reset();
         spdlog::set_level(spdlog::level::info);
+    }
+    static config::Interface port(const char* name, const char* address) {
+        config::Interface port;
+        port.name = name;
+        port.addresses = {InterfaceAddress::parse(address).value()};
+        return port;
     }
     void start() {
         ASSERT_TRUE(control->read_kernel());
@@ -135,10 +135,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     host.tell(early);
     loop.settle();
     EXPECT_EQ(kind_of("100.0.1.1"), PP_ADJ_KERNEL) << "until then it is the kernel's";
-    config::Interface port;
-    port.name = "late";
-    port.addresses = {InterfaceAddress::parse("10.1.0.2/24").value()};
-    config.interfaces["late"] = port;
+    config.interfaces["late"] = port("late", "10.1.0.2/24");
     reload(config);
     EXPECT_EQ(in_rib(), 1U);
     const auto now = control->routing().route(early.prefix, fib::RouteSource::kernel);
@@ -319,10 +316,7 @@ TEST_F(KernelTurnsInRib, a_refused_reload_leaves_what_is_known_of_routes_that_ar
     // A port is attached after the tables have been exchanged.
     host.add_device("eth2");
     loop.settle();
-    config::Interface port = config.interfaces.at("eth0");
-    port.name = "eth2";
-    port.addresses = {InterfaceAddress::parse("10.2.0.1/24").value()};
-    other.interfaces["eth2"] = port;
+    other.interfaces["eth2"] = port("eth2", "10.2.0.1/24");
     const auto known = [&] { return control->ignored_routes().at("")->all().size(); };
     std::set<std::string> refused_by;
     for (size_t call = 1;; call++) {

@@ -5,11 +5,20 @@
 
 #include <gtest/gtest.h>
 
+#include "config/config.h"
 #include "router/routing/routing.h"
 #include "tests/unit/fib/test_image.h"
 #include "tests/unit/routing/memory_counters.h"
 
 namespace pktpit::router::fake {
+
+inline config::StaticRoute route_to(const std::string& prefix, const char* gateway, uint32_t metric = 0) {
+    config::StaticRoute route;
+    route.prefix = pktpit::test::prefix(prefix);
+    route.next_hops = {{pktpit::test::address(gateway), {}, 1}};
+    route.metric = metric;
+    return route;
+}
 
 struct RoutingCore {
     explicit RoutingCore(const pktpit::test::SmallCapacity& capacity)

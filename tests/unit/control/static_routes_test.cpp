@@ -14,12 +14,9 @@
 namespace pktpit::router {
 namespace {
 
-Prefix prefix(const std::string& text) {
-    return Prefix::parse(text).value();
-}
-IpAddress ip(const char* text) {
-    return IpAddress::parse(text).value();
-}
+using fake::route_to;
+using pktpit::test::prefix;
+const auto ip = pktpit::test::address;
 
 class StaticRoutesTest : public testing::Test, protected fake::RoutingCore {
   protected:
@@ -38,7 +35,9 @@ class StaticRoutesTest : public testing::Test, protected fake::RoutingCore {
     void write(const std::string& name, const std::string& text) const {
         std::ofstream(directory + "/" + name) << text;
     }
-    void add_file(const std::string& name, const std::map<std::string, const char*>& gateways) {
+    void add_file(const std::string& name, const std::map<std::string, const char*>& gateways,
+                  const std::string& text) {
+        write(name, text);
         config::RoutesFile file{name, {}, 10};
         for (const auto& [id, gateway] : gateways)
             file.next_hops[id] = {{ip(gateway), {}, 1}};
@@ -71,12 +70,9 @@ class StaticRoutesTest : public testing::Test, protected fake::RoutingCore {
 };
 
 TEST_F(StaticRoutesTest, RoutesGoBeforeFilesAndFilesBeforeLaterOnes) {
-    write("a.txt", "10.0.0.0/8 1\n10.1.0.0/16 2\n");
-    write("b.txt", "10.1.0.0/16 9\n10.2.0.0/16 9\n");
-    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
-    add_file("b.txt", {{"*", "192.0.2.19"}});
-    config.routes.push_back(
-        {prefix("10.0.0.0/8"), config::RouteType::unicast, {{ip("192.0.2.77"), {}, 1}}, 10, 0});
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}}, "10.0.0.0/8 1\n10.1.0.0/16 2\n");
+    add_file("b.txt", {{"*", "192.0.2.19"}}, "10.1.0.0/16 9\n10.2.0.0/16 9\n");
+    config.routes = {route_to("10.0.0.0/8", "192.0.2.77")};
     ASSERT_TRUE(install());
     EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.77"},
                                                                {"10.1.0.0/16", "192.0.2.12"},
@@ -84,8 +80,7 @@ TEST_F(StaticRoutesTest, RoutesGoBeforeFilesAndFilesBeforeLaterOnes) {
 }
 
 TEST_F(StaticRoutesTest, EveryBadLineOfAFileIsAnErrorWithItsPlace) {
-    write("a.txt", "10.0.0.0/8 1\n10.1.0.0/16 7\n10.2.0.0/16 8\n");
-    add_file("a.txt", {{"1", "192.0.2.11"}});
+    add_file("a.txt", {{"1", "192.0.2.11"}}, "10.0.0.0/8 1\n10.1.0.0/16 7\n10.2.0.0/16 8\n");
     const auto wanted = read_wanted_routes(config);
     ASSERT_FALSE(wanted);
     ASSERT_EQ(wanted.error().size(), 2U);
@@ -95,15 +90,14 @@ TEST_F(StaticRoutesTest, EveryBadLineOfAFileIsAnErrorWithItsPlace) {
 }
 
 TEST_F(StaticRoutesTest, AFileThatIsNotThereIsAnError) {
-    add_file("absent.txt", {{"*", "192.0.2.11"}});
+    config.routes_files = {{"absent.txt", {}, 10}};
     const auto wanted = read_wanted_routes(config);
     ASSERT_FALSE(wanted);
     EXPECT_THAT(wanted.error()[0].to_string(), testing::HasSubstr("absent.txt"));
 }
 
 TEST_F(StaticRoutesTest, AChangeReplacesAddsAndRemoves) {
-    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 1\n");
-    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}}, "10.0.0.0/8 1\n11.0.0.0/8 1\n");
     ASSERT_TRUE(install());
     write("a.txt", "10.0.0.0/8 2\n12.0.0.0/8 1\n");
     ASSERT_TRUE(install());
@@ -112,18 +106,15 @@ TEST_F(StaticRoutesTest, AChangeReplacesAddsAndRemoves) {
 }
 
 TEST_F(StaticRoutesTest, ANextHopThatNobodyElseUsesIsReplaced) {
-    const auto route_via = [&](const char* gateway) {
-        config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, {{ip(gateway), {}, 1}}, 10, 0}};
-    };
-    route_via("192.0.2.11");
+    config.routes = {route_to("10.0.0.0/8", "192.0.2.11")};
     ASSERT_TRUE(install());
     const auto usage = image.usage();
-    route_via("192.0.2.12");
+    config.routes = {route_to("10.0.0.0/8", "192.0.2.12")};
     ASSERT_TRUE(install());
     EXPECT_EQ(installed(), (std::map<std::string, std::string>{{"10.0.0.0/8", "192.0.2.12"}}));
     EXPECT_EQ(image.usage().groups, usage.groups) << "the old group has gone";
     {
-        route_via("192.0.2.13");
+        config.routes = {route_to("10.0.0.0/8", "192.0.2.13")};
         Transaction given_up;
         ASSERT_TRUE(install_wanted_routes(routing, counters, read_wanted_routes(config).value(), given_up));
     }
@@ -132,8 +123,8 @@ TEST_F(StaticRoutesTest, ANextHopThatNobodyElseUsesIsReplaced) {
 }
 
 TEST_F(StaticRoutesTest, RefusedChangeLeavesEverythingAsItWas) {
-    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 1\n12.34.0.0/20 1\n");
-    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}});
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"2", "192.0.2.12"}},
+             "10.0.0.0/8 1\n11.0.0.0/8 1\n12.34.0.0/20 1\n");
     ASSERT_TRUE(install());
     const auto before = installed();
     const auto usage = image.usage();
@@ -157,11 +148,8 @@ TEST_F(StaticRoutesTest, RefusedChangeLeavesEverythingAsItWas) {
 
 TEST_F(StaticRoutesTest, NoRoomForAGroupNamesTheRoute) {
     for (int i = 0; i < 40; i++)
-        config.routes.push_back({prefix("10." + std::to_string(i) + ".0.0/16"),
-                                 config::RouteType::unicast,
-                                 {{ip(("192.0.2." + std::to_string(100 + i)).c_str()), {}, 1}},
-                                 10,
-                                 0});
+        config.routes.push_back(
+            route_to("10." + std::to_string(i) + ".0.0/16", ("192.0.2." + std::to_string(100 + i)).c_str()));
     const auto refused = install();
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, testing::HasSubstr("route 10."));
@@ -169,10 +157,9 @@ TEST_F(StaticRoutesTest, NoRoomForAGroupNamesTheRoute) {
 }
 
 TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
-    const std::vector<config::NextHop> hops{{ip("192.0.2.11"), {}, 1}};
-    config.routes = {{prefix("10.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true},
-                     {prefix("11.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, false},
-                     {prefix("12.0.0.0/8"), config::RouteType::unicast, hops, 10, 0, true}};
+    for (const char* to : {"10.0.0.0/8", "11.0.0.0/8", "12.0.0.0/8"})
+        config.routes.push_back(route_to(to, "192.0.2.11"));
+    config.routes[0].counters = config.routes[2].counters = true;
     ASSERT_TRUE(install());
     const auto counter_of = [&](const char* text) {
         const auto group = image.find(prefix(text)).value();
@@ -192,15 +179,11 @@ TEST_F(StaticRoutesTest, ACountedRouteHasAGroupAndACounterOfItsOwn) {
 }
 
 TEST_F(StaticRoutesTest, BackupsComeFromRoutesAndFiles) {
-    write("a.txt", "10.0.0.0/8 1\n11.0.0.0/8 2\n");
-    add_file("a.txt", {{"1", "192.0.2.11"}, {"*", "192.0.2.12"}});
+    add_file("a.txt", {{"1", "192.0.2.11"}, {"*", "192.0.2.12"}}, "10.0.0.0/8 1\n11.0.0.0/8 2\n");
     config.routes_files[0].backup["1"] = {{ip("192.0.2.13"), {}, 1}};
     config.routes_files[0].backup["*"] = {{ip("192.0.2.14"), {}, 1}};
-    config::StaticRoute own;
-    own.prefix = prefix("12.0.0.0/8");
-    own.next_hops = {{ip("192.0.2.11"), {}, 1}};
-    own.backup = {{ip("192.0.2.15"), {}, 1}};
-    config.routes.push_back(own);
+    config.routes = {route_to("12.0.0.0/8", "192.0.2.11")};
+    config.routes[0].backup = {{ip("192.0.2.15"), {}, 1}};
     ASSERT_TRUE(install());
     const auto backup_of = [&](const char* text) {
         const auto route = routing.route(prefix(text), fib::RouteSource::config).value();

@@ -3,33 +3,21 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <filesystem>
-#include <fstream>
-#include <string>
+#include "tests/unit/config/support.h"
 
 namespace pktpit::router {
 namespace {
 
 class Seed : public testing::Test {
   protected:
-    Seed() {
-        std::array<char, 32> name{"/tmp/pktpit-seed-XXXXXX"};
-        folder_ = mkdtemp(name.data());
-        path = folder_ + "/x.hash_seed";
-    }
-    ~Seed() override { std::filesystem::remove_all(folder_); }
     void write(const std::string& text, mode_t mode = 0600) const {
         std::filesystem::remove(path);
         std::ofstream(path) << text;
         chmod(path.c_str(), mode);
     }
-    std::string path;
-
-  private:
-    std::string folder_;
+    const config::test::TemporaryDirectory folder;
+    const std::string path = folder.path() + "/x.hash_seed";
 };
 
 TEST_F(Seed, is_drawn_once_and_kept_for_its_owner_alone) {

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/unit/config/support.h"
 
 namespace pktpit::router {
 namespace {
@@ -14,13 +13,10 @@ namespace {
 class PreparedTest : public ::testing::Test {
   protected:
     PreparedTest() {
-        std::string name = (std::filesystem::temp_directory_path() / "pktpit-prepared-XXXXXX").string();
-        folder_ = std::filesystem::canonical(::mkdtemp(name.data())).string();
         std::filesystem::create_directory(folder_ + "/allowed");
         std::filesystem::create_directory(folder_ + "/allowed/below");
         std::filesystem::create_directory(folder_ + "/allowed-not");
     }
-    ~PreparedTest() override { std::filesystem::remove_all(folder_); }
 
     std::string write(const std::string& name, const std::string& text, mode_t mode = 0644) {
         const std::string path = folder_ + "/" + name;
@@ -30,7 +26,8 @@ class PreparedTest : public ::testing::Test {
     }
     [[nodiscard]] ReloadRules rules() const { return {folder_ + "/last.json", {folder_ + "/allowed"}}; }
 
-    std::string folder_;
+    const config::test::TemporaryDirectory directory_;
+    const std::string folder_ = std::filesystem::canonical(directory_.path()).string();
     const std::string good_ = R"({"interfaces": {"lo": {}}})";
     const std::string broken_ = R"({"interfaces": s3cret})";
 };

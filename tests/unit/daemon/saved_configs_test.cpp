@@ -4,23 +4,17 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/unit/config/support.h"
 
 namespace pktpit::router {
 namespace {
 
 class SavedConfigsTest : public ::testing::Test {
   protected:
-    static std::string new_folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "pktpit-saved-XXXXXX").string();
-        return ::mkdtemp(name.data());
-    }
-    ~SavedConfigsTest() override { std::filesystem::remove_all(folder); }
     [[nodiscard]] SavedState state() const { return saved.load().value(); }
 
-    const std::string folder = new_folder();
-    const std::string path = folder + "/i.configs";
+    const config::test::TemporaryDirectory folder;
+    const std::string path = folder.path() + "/i.configs";
     SavedConfigs saved{path};
 };
 

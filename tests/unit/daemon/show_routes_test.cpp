@@ -5,29 +5,31 @@
 #include <sstream>
 
 #include "router/daemon/list_routes.h"
-#include "tests/unit/routing/memory_counters.h"
+#include "tests/unit/control/routing_core.h"
 
 namespace pktpit::router {
 namespace {
 
 using nlohmann::json;
+using pktpit::test::prefix;
+const auto ip = pktpit::test::address;
 
-class ShowRoutesTest : public testing::Test {
+class ShowRoutesTest : public testing::Test, protected fake::RoutingCore {
   protected:
-    ShowRoutesTest() {
-        const auto id = lan = routing.add_interface("lan", 1, {}, 0x8100).value();
-        routing.set_link(id, {11, true, MacAddress{{2, 0, 0, 0, 0, 1}}, 1500});
-        routing.add_address(id, InterfaceAddress::parse("192.0.2.1/24").value(), {});
+    ShowRoutesTest() : RoutingCore({.buckets = 1024, .tables = 2, .roots = 0, .node_bytes = 256 << 10}) {
         for (const char* text : {"10.0.0.0/8", "10.1.0.0/16", "10.2.0.0/16", "11.0.0.0/8"})
             add(text, fib::RouteSource::config);
         add("10.1.0.0/16", fib::RouteSource::kernel, 20);
     }
     void add(const char* text, fib::RouteSource source, uint8_t preference = 10) {
-        const auto set =
-            routing.acquire_next_hops({PP_ADJ_FORWARD, {{IpAddress::parse("192.0.2.7").value(), 0, 1}}})
-                .value();
-        ASSERT_TRUE(routing.set_route({Prefix::parse(text).value(), source, preference, 0, set}));
+        set_route(text, source, {PP_ADJ_FORWARD, {{ip("192.0.2.7"), 0, 1}}}, preference);
+    }
+    fib::NextHopSetId set_route(const char* text, fib::RouteSource source, const NextHopSetSpec& spec,
+                                uint8_t preference = 5, VrfId vrf = default_vrf) {
+        const auto set = routing.acquire_next_hops(spec).value();
+        EXPECT_TRUE(routing.set_route({prefix(text), source, preference, 0, set}, vrf));
         routing.release_next_hops(set);
+        return set;
     }
     static std::string whole(const std::unique_ptr<LongAnswer>& answer) {
         std::string text;
@@ -56,27 +58,23 @@ class ShowRoutesTest : public testing::Test {
         return found;
     }
 
-    fib::Capacity capacity{
-        .groups = 64, .buckets = 1024, .adjacencies = 64, .tables = 2, .roots = 0, .node_bytes = 256 << 10};
-    pp_fib_geometry geometry = fib::plan_geometry(capacity);
-    std::vector<std::byte> memory{geometry.image_bytes + 64};
-    std::span<std::byte> aligned{memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64),
-                                 geometry.image_bytes};
-    fib::FibImage image{aligned, geometry, [] {}};
-    InterfaceId lan = 0;
-    Routing routing{image, [](InterfaceId, const IpAddress&) {},
-                    [](const Error& error) { FAIL() << error.to_string(); }};
+    /// On a device and a port of number 2, without an address.
+    InterfaceId add_wan(bool up) {
+        const auto wan = routing.add_interface("wan", 2, {}, 0x8100).value();
+        set_link(wan, 2, up);
+        return wan;
+    }
 };
 
 TEST_F(ShowRoutesTest, PagesHoldEveryRouteOnceAndInOrder) {
     RouteQuery query;
-    query.within = Prefix::parse("10.0.0.0/7").value();
+    query.within = prefix("10.0.0.0/7");
     query.limit = 2;
     json page = show_routes(routing, query);
     EXPECT_EQ(page["total"], 5);
     EXPECT_EQ(prefixes(page), (std::vector<std::string>{"10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16"}));
     EXPECT_EQ(page["next"], "10.1.0.0/16");
-    query.after = Prefix::parse(page["next"].get<std::string>()).value();
+    query.after = prefix(page["next"].get<std::string>());
     page = show_routes(routing, query);
     EXPECT_EQ(prefixes(page), (std::vector<std::string>{"10.2.0.0/16", "11.0.0.0/8"}));
     EXPECT_TRUE(page["next"].is_null());
@@ -84,17 +82,14 @@ TEST_F(ShowRoutesTest, PagesHoldEveryRouteOnceAndInOrder) {
 
 TEST_F(ShowRoutesTest, OfAVrfItsRoutesAlone) {
     const VrfId red = routing.add_vrf({"red", 100}).value();
-    const auto next_hops = routing.acquire_next_hops({PP_ADJ_BLACKHOLE, {}}).value();
-    ASSERT_TRUE(routing.set_route(
-        {Prefix::parse("10.0.0.0/9").value(), fib::RouteSource::config, 10, 0, next_hops}, red));
-    routing.release_next_hops(next_hops);
+    set_route("10.0.0.0/9", fib::RouteSource::config, {PP_ADJ_BLACKHOLE, {}}, 10, red);
     RouteQuery query;
     query.vrf = "red";
     const json page = show_routes(routing, query);
     EXPECT_EQ(prefixes(page), std::vector<std::string>{"10.0.0.0/9"});
     EXPECT_EQ(page["total"], 1);
     EXPECT_NE(prefixes(show_routes(routing, {})), prefixes(page));
-    const IpAddress address = IpAddress::parse("10.0.0.1").value();
+    const IpAddress address = ip("10.0.0.1");
     EXPECT_EQ(show_route_to(routing, address, nullptr, {}, red)["prefix"], "10.0.0.0/9");
     EXPECT_EQ(show_route_to(routing, address)["prefix"], "10.0.0.0/8");
     EXPECT_EQ(show_lookup(routing, {address}, red)["results"][0]["prefix"], "10.0.0.0/9");
@@ -174,14 +169,8 @@ TEST_F(ShowRoutesTest, APieceIsNoLongerThanItsTurn) {
 }
 
 TEST_F(ShowRoutesTest, SummaryCountsBySourceLengthAndInstalled) {
-    const auto id = routing.add_interface("wan", 2, {}, 0x8100).value();
-    routing.set_link(id, {12, false, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500});
-    const auto set =
-        routing.acquire_next_hops({PP_ADJ_FORWARD, {{IpAddress::parse("198.51.100.7").value(), id, 1}}})
-            .value();
-    ASSERT_TRUE(
-        routing.set_route({Prefix::parse("12.0.0.0/9").value(), fib::RouteSource::kernel, 20, 0, set}));
-    routing.release_next_hops(set);
+    const auto wan = add_wan(false);
+    set_route("12.0.0.0/9", fib::RouteSource::kernel, {PP_ADJ_FORWARD, {{ip("198.51.100.7"), wan, 1}}});
     const json summary = json::parse(whole(summarise_routes(routing, {}, one_step)));
     const json& four = summary["ipv4"];
     EXPECT_EQ(four["prefixes"], routing.rib().size(Family::ipv4));
@@ -197,17 +186,11 @@ TEST_F(ShowRoutesTest, SummaryCountsBySourceLengthAndInstalled) {
 }
 
 TEST_F(ShowRoutesTest, NextHopGroupsSayWhoForwardsNow) {
-    const auto wan = routing.add_interface("wan", 2, {}, 0x8100).value();
-    const LinkState up{12, true, MacAddress{{2, 0, 0, 0, 0, 2}}, 1500};
-    routing.set_link(wan, up);
-    const auto set = routing
-                         .acquire_next_hops({PP_ADJ_FORWARD,
-                                             {{IpAddress::parse("192.0.2.8").value(), lan, 1, false},
-                                              {IpAddress::parse("198.51.100.7").value(), wan, 3, false}}})
-                         .value();
-    for (const char* prefix : {"20.0.0.0/8", "21.0.0.0/8"})
-        ASSERT_TRUE(routing.set_route({Prefix::parse(prefix).value(), fib::RouteSource::cli, 5, 0, set}));
-    routing.release_next_hops(set);
+    const auto wan = add_wan(true);
+    const NextHopSetSpec both{PP_ADJ_FORWARD,
+                              {{ip("192.0.2.8"), lan, 1, false}, {ip("198.51.100.7"), wan, 3, false}}};
+    const auto set = set_route("20.0.0.0/8", fib::RouteSource::cli, both);
+    set_route("21.0.0.0/8", fib::RouteSource::cli, both);
     const auto group = [&] {
         const json answer = json::parse(whole(list_next_hop_groups(routing, one_step)));
         for (const auto& one : answer["groups"])
@@ -224,9 +207,7 @@ TEST_F(ShowRoutesTest, NextHopGroupsSayWhoForwardsNow) {
     EXPECT_EQ(now["next_hops"][1]["weight"], 3);
     ASSERT_EQ(now["now"].size(), 2U) << now;
     EXPECT_DOUBLE_EQ(now["now"][1]["share"].get<double>(), 0.75);
-    LinkState down = up;
-    down.up = false;
-    routing.set_link(wan, down);
+    set_link(wan, 2, false);
     now = group();
     EXPECT_EQ(now["next_hops"][0]["forwards"], true);
     EXPECT_EQ(now["next_hops"][1]["forwards"], false);
@@ -236,7 +217,7 @@ TEST_F(ShowRoutesTest, NextHopGroupsSayWhoForwardsNow) {
 
 TEST_F(ShowRoutesTest, BestComesFirstAndIsMarked) {
     RouteQuery query;
-    query.within = Prefix::parse("10.1.0.0/16").value();
+    query.within = prefix("10.1.0.0/16");
     const json routes = show_routes(routing, query)["routes"];
     ASSERT_EQ(routes.size(), 2U);
     EXPECT_EQ(routes[0]["source"], "config");
@@ -256,13 +237,10 @@ TEST_F(ShowRoutesTest, SourceAndFamilySelect) {
 
 TEST_F(ShowRoutesTest, RecursiveNextHopsStandBeneathTheirGateway) {
     const auto add_via = [&](const char* text, std::vector<NextHopSpec> hops) {
-        const auto set = routing.acquire_next_hops({PP_ADJ_FORWARD, std::move(hops), 0}).value();
-        ASSERT_TRUE(routing.set_route({Prefix::parse(text).value(), fib::RouteSource::cli, 5, 0, set}));
-        routing.release_next_hops(set);
+        set_route(text, fib::RouteSource::cli, {PP_ADJ_FORWARD, std::move(hops)});
     };
-    const auto ip = [](const char* text) { return IpAddress::parse(text).value(); };
     const auto hop_of = [&](const char* text) {
-        const auto route = routing.route(Prefix::parse(text).value(), fib::RouteSource::cli).value();
+        const auto route = routing.route(prefix(text), fib::RouteSource::cli).value();
         return show_route(routing, route, true)["next_hops"][0];
     };
     add_via("203.0.113.0/24", {{ip("172.16.0.1"), 0, 1}});
@@ -290,21 +268,14 @@ TEST_F(ShowRoutesTest, RecursiveNextHopsStandBeneathTheirGateway) {
 }
 
 TEST_F(ShowRoutesTest, CountedRoutesShowTheirCounts) {
-    MemoryCounters store;
-    RouteCounters counters(store);
-    const Prefix prefix = Prefix::parse("12.0.0.0/8").value();
-    const auto counter = counters.acquire({prefix, fib::RouteSource::cli}).value();
-    const auto set =
-        routing.acquire_next_hops({PP_ADJ_FORWARD, {{IpAddress::parse("192.0.2.7").value(), 0, 1}}, counter})
-            .value();
-    ASSERT_TRUE(routing.set_route({prefix, fib::RouteSource::cli, 5, 0, set}));
-    routing.release_next_hops(set);
+    const auto counter = counters.acquire({prefix("12.0.0.0/8"), fib::RouteSource::cli}).value();
+    set_route("12.0.0.0/8", fib::RouteSource::cli, {PP_ADJ_FORWARD, {{ip("192.0.2.7"), 0, 1}}, counter});
     store.counts[counter] = {12, 3456};
     RouteQuery query;
-    query.within = prefix;
+    query.within = prefix("12.0.0.0/8");
     EXPECT_EQ(show_routes(routing, query, &counters)["routes"][0]["counters"],
               json::parse(R"({"packets": 12, "bytes": 3456})"));
-    query.within = Prefix::parse("10.0.0.0/8").value();
+    query.within = prefix("10.0.0.0/8");
     EXPECT_TRUE(show_routes(routing, query, &counters)["routes"][0]["counters"].is_null());
     EXPECT_EQ(show_route_counters(routing, counters),
               json::parse(R"([{"prefix": "12.0.0.0/8", "source": "cli", "vrf": "default", "packets": 12,
@@ -312,20 +283,20 @@ TEST_F(ShowRoutesTest, CountedRoutesShowTheirCounts) {
 }
 
 TEST_F(ShowRoutesTest, WhereAPacketWouldGo) {
-    json answer = show_route_to(routing, IpAddress::parse("10.1.2.3").value());
+    json answer = show_route_to(routing, ip("10.1.2.3"));
     EXPECT_EQ(answer["prefix"], "10.1.0.0/16");
     EXPECT_EQ(answer["verdict"], "no_neighbour");
     EXPECT_EQ(answer["adjacency"]["kind"], "incomplete");
     EXPECT_EQ(answer["adjacency"]["via"], "192.0.2.7");
-    routing.set_neighbour(1, IpAddress::parse("192.0.2.7").value(),
+    routing.set_neighbour(1, ip("192.0.2.7"),
                           {MacAddress{{2, 1, 0, 0, 0, 7}}, NeighbourState::reachable, false});
-    answer = show_route_to(routing, IpAddress::parse("10.1.2.3").value());
+    answer = show_route_to(routing, ip("10.1.2.3"));
     EXPECT_EQ(answer["verdict"], "forwarded");
     EXPECT_EQ(answer["adjacency"]["dst_mac"], "02:01:00:00:00:07");
     EXPECT_EQ(answer["adjacency"]["port"], "lan");
     EXPECT_EQ(answer["group"]["members"].size(), 1U);
-    EXPECT_EQ(show_route_to(routing, IpAddress::parse("203.0.113.1").value())["verdict"], "no_route");
-    EXPECT_EQ(show_route_to(routing, IpAddress::parse("192.0.2.1").value())["verdict"], "host_local");
+    EXPECT_EQ(show_route_to(routing, ip("203.0.113.1"))["verdict"], "no_route");
+    EXPECT_EQ(show_route_to(routing, ip("192.0.2.1"))["verdict"], "host_local");
 }
 
 }  // namespace

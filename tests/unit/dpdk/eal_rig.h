@@ -7,11 +7,14 @@
 #include <rte_ethdev.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "router/dpdk/eal.h"
+#include "router/dpdk/eth_device.h"
 #include "router/dpdk/mbuf_pool.h"
+#include "router/dpdk/packet_io.h"
 
 namespace pktpit::router::test {
 
@@ -55,6 +58,11 @@ inline rte_mbuf* mbuf_of(rte_mempool* pool, const Bytes& bytes) {
     return mbuf;
 }
 
+struct FreeMbuf {
+    void operator()(rte_mbuf* mbuf) const { rte_pktmbuf_free(mbuf); }
+};
+using Mbuf = std::unique_ptr<rte_mbuf, FreeMbuf>;
+
 class EalTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -71,6 +79,66 @@ class EalTest : public ::testing::Test {
 
     static constexpr uint32_t mbufs = 511;
     MbufPool pool;
+};
+
+/// A packet interface whose ports 1 and 2 are net_rings, which give back what is sent to them.
+class IoTest : public EalTest {
+  protected:
+    static constexpr uint16_t in = 1;
+    static constexpr uint16_t out = 2;
+
+    void open_rings(offload::PeerMemory* payload_memory) {
+        io = std::make_unique<EthPacketIo>(pool.get(), payload_memory, counters);
+        ingress = open("net_ring", in);
+        egress = open("net_ring", out);
+        ASSERT_TRUE(ingress && egress);
+    }
+    void TearDown() override {
+        if (!io) return EalTest::TearDown();
+        io->remove(in);
+        io->remove(out);
+        io.reset();
+        ingress.reset();
+        egress.reset();
+        EalTest::TearDown();
+    }
+    std::unique_ptr<EthDevice> open(const std::string& text, uint16_t id) {
+        auto device = EthDevice::open(text, "/interfaces/test/device");
+        if (!device) ADD_FAILURE() << device.error().to_string();
+        if (!device) return nullptr;
+        const auto started = (*device)->start({}, {pool.get(), nullptr});
+        if (!started) ADD_FAILURE() << started.error().to_string();
+        io->add({id, (*device)->id(), 0, {0}, (*device)->plan().multi_segment, false});
+        return std::move(*device);
+    }
+    void arrive(rte_mbuf* mbuf) { ASSERT_EQ(rte_eth_tx_burst(ingress->id(), 0, &mbuf, 1), 1); }
+    offload::HeaderSlice receive_one() {
+        EXPECT_EQ(io->receive(slices), 1U);
+        return slices[0];
+    }
+    static Mbuf departed_from(const EthDevice& device) {
+        rte_mbuf* mbuf = nullptr;
+        return Mbuf(rte_eth_rx_burst(device.id(), 0, &mbuf, 1) == 1 ? mbuf : nullptr);
+    }
+    Mbuf departed() { return departed_from(*egress); }
+    /// As the control loop does it: the first 14 bytes of the slice make way for `header`.
+    offload::EgressDescriptor rewritten(const offload::HeaderSlice& slice, const Bytes& header) const {
+        uint8_t* begin = slice.bytes + 14 - header.size();
+        std::memcpy(begin, header.data(), header.size());
+        return {slice.slot, out, static_cast<uint16_t>(header.size() + slice.length - 14), begin,
+                slice.frame_length - slice.length};
+    }
+    /// What leaves when it is submitted.
+    Mbuf departed_with(const offload::HeaderSlice& slice, const Bytes& header) {
+        const offload::EgressDescriptor descriptor = rewritten(slice, header);
+        io->submit({&descriptor, 1});
+        return departed();
+    }
+
+    WorkerCounters counters;
+    std::unique_ptr<EthPacketIo> io;
+    std::unique_ptr<EthDevice> ingress, egress;
+    std::array<offload::HeaderSlice, 64> slices;
 };
 
 }  // namespace pktpit::router::test

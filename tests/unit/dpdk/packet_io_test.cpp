@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 
-#include "router/dpdk/eth_device.h"
 #include "tests/unit/dpdk/eal_rig.h"
 
 namespace pktpit::router::test {
@@ -15,58 +14,16 @@ using offload::EgressDescriptor;
 using offload::HeaderSlice;
 using ::testing::ElementsAreArray;
 
-class PacketIoTest : public EalTest {
+class PacketIoTest : public IoTest {
   protected:
-    static constexpr uint16_t in = 1;
-    static constexpr uint16_t out = 2;
-
-    std::unique_ptr<EthDevice> open(const std::string& text, uint16_t id) {
-        auto device = EthDevice::open(text, "/interfaces/test/device");
-        if (!device) ADD_FAILURE() << device.error().to_string();
-        if (!device) return nullptr;
-        const auto started = (*device)->start({}, {pool.get(), nullptr});
-        if (!started) ADD_FAILURE() << started.error().to_string();
-        io->add({id, (*device)->id(), 0, {0}, (*device)->plan().multi_segment, false});
-        return std::move(*device);
-    }
     void SetUp() override {
-        EalTest::SetUp();
-        io = std::make_unique<EthPacketIo>(pool.get(), nullptr, counters);
-        ingress = open("net_ring", in);
-        egress = open("net_ring", out);
-        ASSERT_TRUE(ingress && egress);
+        IoTest::SetUp();
+        open_rings(nullptr);
     }
-    void TearDown() override {
-        io->remove(in);
-        io->remove(out);
-        ingress.reset();
-        egress.reset();
-        EalTest::TearDown();
-    }
-    void arrive(rte_mbuf* mbuf) { ASSERT_EQ(rte_eth_tx_burst(ingress->id(), 0, &mbuf, 1), 1); }
-    HeaderSlice receive_one() {
-        EXPECT_EQ(io->receive(slices), 1U);
-        return slices[0];
-    }
-    rte_mbuf* departed() {
-        rte_mbuf* mbuf = nullptr;
-        return rte_eth_rx_burst(egress->id(), 0, &mbuf, 1) == 1 ? mbuf : nullptr;
-    }
-    /// As the control loop does it: `consumed` bytes of the slice make way for `header`.
-    EgressDescriptor rewritten(const HeaderSlice& slice, size_t consumed, const Bytes& header) const {
-        uint8_t* begin = slice.bytes + consumed - header.size();
-        std::memcpy(begin, header.data(), header.size());
-        return {slice.slot, out, static_cast<uint16_t>(header.size() + slice.length - consumed), begin,
-                slice.frame_length - slice.length};
-    }
+    void release(const HeaderSlice& slice) { io->release({&slice.slot, 1}); }
     uint64_t verdicts(uint16_t port, pp_verdict verdict) const {
         return counters.port(port).verdict[verdict];
     }
-
-    WorkerCounters counters;
-    std::unique_ptr<EthPacketIo> io;
-    std::unique_ptr<EthDevice> ingress, egress;
-    std::array<HeaderSlice, 64> slices;
 };
 
 TEST_F(PacketIoTest, AFrameBecomesASliceOfAtMost128BytesInItsMbuf) {
@@ -80,7 +37,7 @@ TEST_F(PacketIoTest, AFrameBecomesASliceOfAtMost128BytesInItsMbuf) {
         EXPECT_EQ(slice.frame_length, length);
         EXPECT_EQ(slice.port, in);
         EXPECT_NE(slice.timestamp, 0U);
-        io->release({&slice.slot, 1});
+        release(slice);
     }
 }
 
@@ -105,7 +62,7 @@ TEST_F(PacketIoTest, AChecksumIsGoodOnlyWhereTheDriverMeansTheHeaderThatIsRouted
         arrive(mbuf);
         const HeaderSlice slice = receive_one();
         EXPECT_EQ(slice.checksum_good, one.good) << std::hex << one.flags << " " << one.type;
-        io->release({&slice.slot, 1});
+        release(slice);
     }
 }
 
@@ -116,16 +73,13 @@ TEST_F(PacketIoTest, AHeaderIsRewrittenInPlaceShorterOrLonger) {
             const Bytes with = counting(header, 100);
             arrive(mbuf_of(pool.get(), frame));
             const HeaderSlice slice = receive_one();
-            const EgressDescriptor descriptor = rewritten(slice, 14, with);
-            io->submit({&descriptor, 1});
-            rte_mbuf* sent = departed();
+            const Mbuf sent = departed_with(slice, with);
             ASSERT_NE(sent, nullptr);
             Bytes expected = with;
             expected.insert(expected.end(), frame.begin() + 14, frame.end());
-            EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
+            EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(expected));
             EXPECT_EQ(sent->pkt_len, expected.size());
-            EXPECT_EQ(rte_mbuf_check(sent, 1, nullptr), 0);
-            rte_pktmbuf_free(sent);
+            EXPECT_EQ(rte_mbuf_check(sent.get(), 1, nullptr), 0);
         }
     EXPECT_EQ(counters.port(out).tx_packets, 12U);
 }
@@ -142,14 +96,11 @@ TEST_F(PacketIoTest, SegmentsStayWhereTheyAreForADriverThatSendsThem) {
     const HeaderSlice slice = receive_one();
     EXPECT_EQ(slice.length, 128);
     EXPECT_EQ(slice.frame_length, 1128U);
-    const EgressDescriptor descriptor = rewritten(slice, 14, Bytes(expected.begin(), expected.begin() + 14));
-    io->submit({&descriptor, 1});
-    rte_mbuf* sent = departed();
+    const Mbuf sent = departed_with(slice, Bytes(expected.begin(), expected.begin() + 14));
     ASSERT_NE(sent, nullptr);
     ASSERT_EQ(sent->nb_segs, 2);
     EXPECT_EQ(rte_pktmbuf_mtod(sent->next, uint8_t*), place);
-    EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
-    rte_pktmbuf_free(sent);
+    EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(expected));
 }
 
 TEST_F(PacketIoTest, SegmentsBecomeOneForADriverThatSendsOne) {
@@ -159,13 +110,10 @@ TEST_F(PacketIoTest, SegmentsBecomeOneForADriverThatSendsOne) {
     arrive(head);
     const HeaderSlice slice = receive_one();
     EXPECT_EQ(slice.length, 90);
-    const EgressDescriptor descriptor = rewritten(slice, 14, Bytes(expected.begin(), expected.begin() + 14));
-    io->submit({&descriptor, 1});
-    rte_mbuf* sent = departed();
+    const Mbuf sent = departed_with(slice, Bytes(expected.begin(), expected.begin() + 14));
     ASSERT_NE(sent, nullptr);
     EXPECT_EQ(sent->nb_segs, 1);
-    EXPECT_THAT(bytes_of(sent), ElementsAreArray(expected));
-    rte_pktmbuf_free(sent);
+    EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(expected));
 }
 
 TEST_F(PacketIoTest, WhatOthersHoldIsCopiedBeforeItsHeaderIsWritten) {
@@ -177,7 +125,7 @@ TEST_F(PacketIoTest, WhatOthersHoldIsCopiedBeforeItsHeaderIsWritten) {
     EXPECT_NE(slice.bytes, rte_pktmbuf_mtod(shared, uint8_t*));
     std::memset(slice.bytes, 0, slice.length);
     EXPECT_THAT(bytes_of(shared), ElementsAreArray(before));
-    io->release({&slice.slot, 1});
+    release(slice);
     rte_pktmbuf_free(shared);
 }
 
@@ -189,12 +137,9 @@ TEST_F(PacketIoTest, AFrameWithoutRoomInFrontIsMoved) {
     const HeaderSlice slice = receive_one();
     EXPECT_THAT(Bytes(slice.bytes, slice.bytes + slice.length),
                 ElementsAreArray(before.begin(), before.begin() + slice.length));
-    const EgressDescriptor descriptor = rewritten(slice, 14, counting(14 + 8, 3));
-    io->submit({&descriptor, 1});
-    rte_mbuf* sent = departed();
+    const Mbuf sent = departed_with(slice, counting(14 + 8, 3));
     ASSERT_NE(sent, nullptr);
     EXPECT_EQ(sent->pkt_len, before.size() + 8);
-    rte_pktmbuf_free(sent);
 }
 
 TEST_F(PacketIoTest, ATagThatADriverTookOffIsPutBack) {
@@ -209,7 +154,7 @@ TEST_F(PacketIoTest, ATagThatADriverTookOffIsPutBack) {
     expected.insert(expected.end(), frame.begin() + 12, frame.end());
     EXPECT_EQ(slice.frame_length, 104U);
     EXPECT_THAT(Bytes(slice.bytes, slice.bytes + slice.length), ElementsAreArray(expected));
-    io->release({&slice.slot, 1});
+    release(slice);
 }
 
 TEST_F(PacketIoTest, WholeFramesAreGatheredForTheHost) {
@@ -222,16 +167,15 @@ TEST_F(PacketIoTest, WholeFramesAreGatheredForTheHost) {
     Bytes whole(slice.frame_length);
     EXPECT_TRUE(io->copy_frame(slice, whole));
     EXPECT_THAT(whole, ElementsAreArray(expected));
-    io->release({&slice.slot, 1});
+    release(slice);
 }
 
 TEST_F(PacketIoTest, TheHostsFramesLeaveAsTheyAre) {
     const Bytes frame = counting(333);
     EXPECT_TRUE(io->send(out, frame));
-    rte_mbuf* sent = departed();
+    const Mbuf sent = departed();
     ASSERT_NE(sent, nullptr);
-    EXPECT_THAT(bytes_of(sent), ElementsAreArray(frame));
-    rte_pktmbuf_free(sent);
+    EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(frame));
     EXPECT_FALSE(io->send(9, frame)) << "no such port";
     EXPECT_FALSE(io->send(out, Bytes(60000))) << "longer than a buffer";
 }
@@ -239,7 +183,7 @@ TEST_F(PacketIoTest, TheHostsFramesLeaveAsTheyAre) {
 TEST_F(PacketIoTest, APortThatIsNotThereIsANamedDrop) {
     arrive(mbuf_of(pool.get(), counting(100)));
     const HeaderSlice slice = receive_one();
-    EgressDescriptor descriptor = rewritten(slice, 14, counting(14));
+    EgressDescriptor descriptor = rewritten(slice, counting(14));
     descriptor.port = 77;
     io->submit({&descriptor, 1});
     EXPECT_EQ(verdicts(77, PP_DROP_NO_EGRESS), 1U);
@@ -258,7 +202,7 @@ TEST_F(PacketIoTest, AFullTransmitRingIsANamedDrop) {
     ASSERT_EQ(count, 10U);
     std::vector<EgressDescriptor> descriptors;
     for (const HeaderSlice& slice : std::span(slices).first(count))
-        descriptors.push_back(rewritten(slice, 14, counting(14)));
+        descriptors.push_back(rewritten(slice, counting(14)));
     io->submit(descriptors);
     EXPECT_EQ(verdicts(out, PP_DROP_EGRESS_FULL), 10U);
     EXPECT_EQ(counters.port(out).tx_packets, 0U);
@@ -274,7 +218,7 @@ TEST_F(PacketIoTest, ABatchLeavesByEachPortInTheOrderThatItCame) {
     ASSERT_EQ(io->receive(std::span(slices).first(frames)), frames);
     std::vector<EgressDescriptor> descriptors;
     for (size_t i = 0; i < frames; i++) {
-        descriptors.push_back(rewritten(slices[i], 14, counting(14, static_cast<uint8_t>(i))));
+        descriptors.push_back(rewritten(slices[i], counting(14, static_cast<uint8_t>(i))));
         descriptors.back().port = i % 3 == 1 ? in : out;
     }
     io->submit(descriptors);
@@ -282,12 +226,11 @@ TEST_F(PacketIoTest, ABatchLeavesByEachPortInTheOrderThatItCame) {
     for (const uint16_t port : {in, out})
         for (size_t i = 0; i < frames; i++) {
             if ((i % 3 == 1) != (port == in)) continue;
-            rte_mbuf* sent = nullptr;
-            ASSERT_EQ(rte_eth_rx_burst(port == in ? ingress->id() : egress->id(), 0, &sent, 1), 1);
-            EXPECT_THAT(bytes_of(sent), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
+            const Mbuf sent = departed_from(port == in ? *ingress : *egress);
+            ASSERT_NE(sent, nullptr);
+            EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
             EXPECT_EQ(sent->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK, 0U);
             bytes[port] += 60 + i;
-            rte_pktmbuf_free(sent);
         }
     for (const uint16_t port : {in, out})
         EXPECT_EQ(counters.port(port).tx_bytes, bytes[port]);
@@ -313,10 +256,9 @@ TEST_F(PacketIoTest, AWholeBatchThatLeavesByOnePortLeavesAsItIsHeld) {
     EXPECT_EQ(counters.port(first_port).tx_packets, frames);
     EXPECT_EQ(counters.port(first_port).tx_bytes, bytes);
     for (size_t i = 0; i < frames; i++) {
-        rte_mbuf* sent = departed();
+        const Mbuf sent = departed();
         ASSERT_NE(sent, nullptr);
-        EXPECT_THAT(bytes_of(sent), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
-        rte_pktmbuf_free(sent);
+        EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(counting(60 + i, static_cast<uint8_t>(i))));
     }
     io->remove(first_port);
 }
@@ -341,7 +283,7 @@ TEST_F(PacketIoTest, OneUnusualMbufInABurstTakesNothingFromTheOthers) {
     io->by_batch()->slice(~uint64_t{0} >> (64 - frames), slices);
     for (size_t i = 0; i < frames; i++) {
         EXPECT_EQ(slices[i].frame_length, columns.frame_length(i));
-        io->release({&slices[i].slot, 1});
+        release(slices[i]);
     }
     EXPECT_EQ(rte_mbuf_refcnt_read(held), 1) << "ours was given back; the other holder's is left";
     rte_pktmbuf_free(held);
@@ -360,7 +302,7 @@ TEST_F(PacketIoTest, PortsTakeTurns) {
         count = io->receive(slices);
         for (const HeaderSlice& slice : std::span(slices).first(count)) {
             seen[slice.port]++;
-            io->release({&slice.slot, 1});
+            release(slice);
         }
     }
     EXPECT_EQ(seen[in], 120U);

@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "router/dpdk/eth_device.h"
-#include "router/dpdk/packet_io.h"
 #include "tests/unit/dpdk/eal_rig.h"
 
 namespace pktpit::router::test {
@@ -21,10 +19,10 @@ constexpr uint32_t slot_bytes = 2048;
 constexpr offload::Iova bus_address = 0x400000000;
 
 /// A device's memory, played by a memfd, made known to DPDK as PayloadMemory does it.
-class PayloadTest : public EalTest {
+class PayloadTest : public IoTest {
   protected:
     void SetUp() override {
-        EalTest::SetUp();
+        IoTest::SetUp();
         offload::Backing backing;
         backing.file = Fd(memfd_create("pktpit-payload", MFD_CLOEXEC));
         ASSERT_EQ(ftruncate(backing.file.get(), memory_bytes), 0);
@@ -42,31 +40,34 @@ class PayloadTest : public EalTest {
         ASSERT_TRUE(made) << made.error().to_string();
         payloads = std::move(*made);
         ASSERT_TRUE(memory->seal(false));
+        open_rings(memory.get());
     }
     void TearDown() override {
+        IoTest::TearDown();
         payloads.reset();
         memory.reset();
         munmap(device_side, memory_bytes);
-        EalTest::TearDown();
     }
-    /// What a NIC does: header here, payload there, by its bus address.
-    rte_mbuf* split(const Bytes& frame) {
+    /// What a NIC does: header here, payload there, by its bus address, which is given back.
+    rte_iova_t arrive_split(const Bytes& frame) {
         rte_mbuf* head = mbuf_of(pool.get(), Bytes(frame.begin(), frame.begin() + 128));
         rte_mbuf* tail = rte_pktmbuf_alloc(payloads.get());
-        if (!tail) return nullptr;
         tail->data_off = 0;
         tail->data_len = static_cast<uint16_t>(frame.size() - 128);
         tail->pkt_len = tail->data_len;
-        std::memcpy(device_side + (rte_pktmbuf_iova(tail) - bus_address), frame.data() + 128, tail->data_len);
+        const rte_iova_t place = rte_pktmbuf_iova(tail);
+        std::memcpy(device_side + (place - bus_address), frame.data() + 128, tail->data_len);
         rte_pktmbuf_chain(head, tail);
-        return head;
+        arrive(head);
+        EXPECT_EQ(receive_one().length, 128);
+        EXPECT_EQ(slices[0].frame_length, frame.size());
+        return place;
     }
 
     std::shared_ptr<EalDomain> domain = std::make_shared<EalDomain>(std::vector<rte_device*>{});
     uint8_t* device_side = nullptr;
     std::unique_ptr<offload::PeerMemory> memory;
     MbufPool payloads;
-    WorkerCounters counters;
 };
 
 TEST_F(PayloadTest, PayloadsLieAtTheirBusAddressesInSlots) {
@@ -83,64 +84,32 @@ TEST_F(PayloadTest, PayloadsLieAtTheirBusAddressesInSlots) {
     rte_pktmbuf_free_bulk(all.data(), static_cast<unsigned>(all.size()));
 }
 
+// A touch of the payload by this thread would be a crash: its mapping is PROT_NONE.
 TEST_F(PayloadTest, APacketCrossesAndItsPayloadIsNeverTouched) {
-    EthPacketIo io(pool.get(), memory.get(), counters);
-    auto ingress = EthDevice::open("net_ring", "");
-    auto egress = EthDevice::open("net_ring", "");
-    ASSERT_TRUE(ingress && egress);
-    ASSERT_TRUE((*ingress)->start({}, {pool.get(), nullptr}) && (*egress)->start({}, {pool.get(), nullptr}));
-    io.add({1, (*ingress)->id(), 0, {0}, true, false});
-    io.add({2, (*egress)->id(), 0, {0}, true, false});
-
+    io->remove(out);
+    io->add({out, egress->id(), 0, {0}, true, false});
     const Bytes frame = counting(1514);
-    rte_mbuf* mbuf = split(frame);
-    ASSERT_NE(mbuf, nullptr);
-    const rte_iova_t place = rte_pktmbuf_iova(mbuf->next);
-    ASSERT_EQ(rte_eth_tx_burst((*ingress)->id(), 0, &mbuf, 1), 1);
-    std::array<offload::HeaderSlice, 64> slices;
-    ASSERT_EQ(io.receive(slices), 1U);
-    // A touch of the payload by this thread would be a crash: its mapping is PROT_NONE.
-    EXPECT_EQ(slices[0].length, 128);
-    EXPECT_EQ(slices[0].frame_length, frame.size());
+    const auto place = arrive_split(frame);
     Bytes whole(frame.size());
-    EXPECT_TRUE(io.copy_frame(slices[0], whole)) << "opened for the host's frames, and closed again";
+    EXPECT_TRUE(io->copy_frame(slices[0], whole)) << "opened for the host's frames, and closed again";
     EXPECT_THAT(whole, ElementsAreArray(frame));
-    const offload::EgressDescriptor descriptor{slices[0].slot, 2, 128, slices[0].bytes, 1514 - 128};
-    io.submit({&descriptor, 1});
-    rte_mbuf* sent = nullptr;
-    ASSERT_EQ(rte_eth_rx_burst((*egress)->id(), 0, &sent, 1), 1);
+    Mbuf sent = departed_with(slices[0], Bytes(frame.begin(), frame.begin() + 14));
+    ASSERT_NE(sent, nullptr);
     EXPECT_EQ(sent->nb_segs, 2);
     EXPECT_EQ(rte_pktmbuf_iova(sent->next), place)
         << "the egress NIC fetches it from where the ingress NIC put it";
     EXPECT_EQ(std::memcmp(device_side + (place - bus_address), frame.data() + 128, frame.size() - 128), 0);
-    rte_pktmbuf_free(sent);
+    sent.reset();
     EXPECT_EQ(rte_mempool_in_use_count(payloads.get()), 0U) << "the slot is free again";
-    io.remove(1);
-    io.remove(2);
 }
 
 TEST_F(PayloadTest, ADriverThatSendsOneSegmentGetsACopy) {
-    EthPacketIo io(pool.get(), memory.get(), counters);
-    auto device = EthDevice::open("net_ring", "");
-    auto egress = EthDevice::open("net_ring", "");
-    ASSERT_TRUE(device && egress);
-    ASSERT_TRUE((*device)->start({}, {pool.get(), nullptr}) && (*egress)->start({}, {pool.get(), nullptr}));
-    io.add({1, (*device)->id(), 0, {0}, false, false});
-    io.add({2, (*egress)->id(), 0, {0}, false, false});
     const Bytes frame = counting(900);
-    rte_mbuf* mbuf = split(frame);
-    ASSERT_EQ(rte_eth_tx_burst((*device)->id(), 0, &mbuf, 1), 1);
-    std::array<offload::HeaderSlice, 64> slices;
-    ASSERT_EQ(io.receive(slices), 1U);
-    const offload::EgressDescriptor descriptor{slices[0].slot, 2, 128, slices[0].bytes, 900 - 128};
-    io.submit({&descriptor, 1});
-    rte_mbuf* sent = nullptr;
-    ASSERT_EQ(rte_eth_rx_burst((*egress)->id(), 0, &sent, 1), 1);
+    arrive_split(frame);
+    const Mbuf sent = departed_with(slices[0], Bytes(frame.begin(), frame.begin() + 14));
+    ASSERT_NE(sent, nullptr);
     EXPECT_EQ(sent->nb_segs, 1);
-    EXPECT_THAT(bytes_of(sent), ElementsAreArray(frame));
-    rte_pktmbuf_free(sent);
-    io.remove(1);
-    io.remove(2);
+    EXPECT_THAT(bytes_of(sent.get()), ElementsAreArray(frame));
 }
 
 }  // namespace

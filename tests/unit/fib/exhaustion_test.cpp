@@ -52,22 +52,23 @@ TEST(Exhaustion, Nodes) {
     }
 }
 
-TEST(Exhaustion, Groups) {
-    TestImage image(TestImage::small({.groups = 4}));
-    const AdjacencyId adjacency = image->add_adjacency({}).value();
-    const Members members = {{adjacency, 1}};
-    std::vector<GroupId> groups;
-    for (int i = 0; i < 3; i++)
-        groups.push_back(image->add_group(members).value());
-    const auto before = image.bytes();
-    const auto result = image->add_group(members);
-    ASSERT_FALSE(result);
-    EXPECT_TRUE(contains(result.error().message, "no next-hop group left: 3 of 3"));
-    EXPECT_TRUE(contains(result.error().hint, "/fib/next_hop_groups"));
-    EXPECT_EQ(image.bytes(), before);
-    image->remove_group(groups[1]);
-    EXPECT_EQ(image->add_group(members), groups[1]);
-    EXPECT_EQ(image.grace_periods(), 1u);
+TEST(Exhaustion, GroupsAndAdjacencies) {
+    for (const bool groups : {true, false}) {
+        SCOPED_TRACE(groups ? "groups" : "adjacencies");
+        TestImage image(TestImage::small({.groups = 4, .adjacencies = 4}));
+        const auto add = [&] { return groups ? image->add_group({}) : image->add_adjacency({}); };
+        const uint32_t ids[] = {add().value(), add().value(), add().value()};
+        const auto before = image.bytes();
+        const auto result = add();
+        ASSERT_FALSE(result);
+        EXPECT_TRUE(contains(result.error().message,
+                             groups ? "no next-hop group left: 3 of 3" : "no adjacency left: 3 of 3"));
+        EXPECT_TRUE(contains(result.error().hint, groups ? "/fib/next_hop_groups" : "/fib/adjacencies"));
+        EXPECT_EQ(image.bytes(), before);
+        groups ? image->remove_group(ids[1]) : image->remove_adjacency(ids[1]);
+        EXPECT_EQ(add(), ids[1]);
+        EXPECT_EQ(image.grace_periods(), 1u);
+    }
 }
 
 TEST(Exhaustion, Buckets) {
@@ -121,22 +122,6 @@ TEST(Exhaustion, Buckets) {
     EXPECT_EQ(image->usage().buckets, 0u);
     EXPECT_TRUE(image->add_group(three));
     EXPECT_TRUE(image->add_group(three));
-}
-
-TEST(Exhaustion, Adjacencies) {
-    TestImage image(TestImage::small({.adjacencies = 4}));
-    std::vector<AdjacencyId> ids;
-    for (int i = 0; i < 3; i++)
-        ids.push_back(image->add_adjacency({}).value());
-    const auto before = image.bytes();
-    const auto result = image->add_adjacency({});
-    ASSERT_FALSE(result);
-    EXPECT_TRUE(contains(result.error().message, "no adjacency left: 3 of 3"));
-    EXPECT_TRUE(contains(result.error().hint, "/fib/adjacencies"));
-    EXPECT_EQ(image.bytes(), before);
-    image->remove_adjacency(ids[0]);
-    EXPECT_EQ(image->add_adjacency({}), ids[0]);
-    EXPECT_EQ(image.grace_periods(), 1u);
 }
 
 // Full to the last page, a grace period may be needed for a change: never more than one.

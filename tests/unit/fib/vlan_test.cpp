@@ -15,26 +15,6 @@ uint32_t seen(const TestImage& image, uint32_t port, uint32_t outer, uint32_t in
     return pp_fib_vlan_interface(image.base(), &image.geometry(), port, outer, inner);
 }
 
-TEST(Vlan, IsFoundByAllItsTags) {
-    TestImage image;
-    ASSERT_TRUE(image->set_vlan(1, 100, 0, 7));
-    ASSERT_TRUE(image->set_vlan(1, 100, 200, 8));
-    ASSERT_TRUE(image->set_vlan(2, 100, 0, 9));
-    EXPECT_EQ(seen(image, 1, 100, 0), 7u);
-    EXPECT_EQ(seen(image, 1, 100, 200), 8u);
-    EXPECT_EQ(seen(image, 2, 100, 0), 9u);
-    EXPECT_EQ(seen(image, 1, 200, 100), 0u);
-    EXPECT_EQ(seen(image, 3, 100, 0), 0u);
-    ASSERT_TRUE(image->set_vlan(1, 100, 0, 17));
-    EXPECT_EQ(seen(image, 1, 100, 0), 17u);
-    EXPECT_EQ(image->usage().vlans, 3u);
-    image->erase_vlan(1, 100, 0);
-    image->erase_vlan(1, 100, 0);
-    EXPECT_EQ(seen(image, 1, 100, 0), 0u);
-    EXPECT_EQ(seen(image, 1, 100, 200), 8u);
-    EXPECT_EQ(image->usage().vlans, 2u);
-}
-
 TEST(Vlan, RefusesReservedInterfaces) {
     TestImage image;
     EXPECT_FALSE(image->set_vlan(1, 100, 0, 0));

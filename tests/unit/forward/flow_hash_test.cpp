@@ -25,15 +25,13 @@ class FlowHash : public testing::Test {
         EXPECT_EQ(decision.header[4], 0xcc);
         return decision.header[5];
     }
-    /// Counts of `flows` packets, each made by make(i), a next hop.
+    /// Packets, each made by make(i), take the next hops alike.
     template <class Make>
-    std::map<int, int> spread(int flows, Make make) {
+    void expect_even_spread(Make make) {
+        constexpr int flows = 2000;
         std::map<int, int> counts;
         for (int i = 0; i < flows; i++)
             counts[member(make(i))]++;
-        return counts;
-    }
-    static void expect_even(const std::map<int, int>& counts, int flows) {
         ASSERT_EQ(counts.size(), 4u);
         for (const auto& [hop, count] : counts)
             EXPECT_NEAR(count, flows / 4.0, flows * 0.04) << "next hop " << hop;
@@ -55,31 +53,21 @@ Ipv6 ipv6(int source_port) {
 
 // The hardest kind of flows to spread: they differ in a few low bits of one field.
 TEST_F(FlowHash, SpreadsFlowsThatDifferInOneFieldAlone) {
-    constexpr int flows = 2000;
     for (const uint8_t protocol : std::to_array<uint8_t>({6, 17, 33, 132, 136})) {
         SCOPED_TRACE(int{protocol});
-        expect_even(spread(flows, [&](int i) { return ipv4(10000 + i, protocol); }), flows);
+        expect_even_spread([&](int i) { return ipv4(10000 + i, protocol); });
     }
-    expect_even(spread(flows, [&](int i) { return ipv6(10000 + i); }), flows);
-    std::vector<std::string> text(flows);
-    expect_even(spread(flows,
-                       [&](int i) {
-                           text[i] = "10.99." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1);
-                           return Ipv4{.source = text[i], .destination = "10.14.0.1"};
-                       }),
-                flows);
-    expect_even(spread(flows,
-                       [&](int i) {
-                           text[i] = "10.14." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1);
-                           return Ipv4{.destination = text[i]};
-                       }),
-                flows);
-    expect_even(spread(flows,
-                       [&](int i) {
-                           return Ipv6{.destination = "2001:db8:e::1",
-                                       .flow_label = static_cast<uint32_t>(i + 1)};
-                       }),
-                flows);
+    expect_even_spread([&](int i) { return ipv6(10000 + i); });
+    std::string text;
+    const auto host = [&](const char* net, int i) {
+        text = net + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1);
+        return std::string_view(text);
+    };
+    expect_even_spread([&](int i) { return Ipv4{.source = host("10.99.", i), .destination = "10.14.0.1"}; });
+    expect_even_spread([&](int i) { return Ipv4{.destination = host("10.14.", i)}; });
+    expect_even_spread([](int i) {
+        return Ipv6{.destination = "2001:db8:e::1", .flow_label = static_cast<uint32_t>(i + 1)};
+    });
 }
 
 TEST_F(FlowHash, IgnoresWhatIsNotTheFlow) {

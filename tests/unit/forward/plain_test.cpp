@@ -59,9 +59,7 @@ TEST_P(Plain, a_batch_of_one_vector_is_as_the_long_way_has_it) {
 TEST_P(Plain, batches_to_few_destinations_are_as_the_long_way_has_them) {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         pktpit::test::Random random(seed);
-        fib::Capacity capacity = small_capacity();
-        capacity.buckets = 65536;
-        HeapImage random_image(capacity);
+        HeapImage random_image(pktpit::test::random_capacity());
         const auto fib = pktpit::test::fill_randomly(random_image.image(), random_image.base(), random);
         PlainRig rig(random_image.view(), GetParam());
         std::vector<PlainFrame> usual, others;  // plain alone, and not
@@ -96,9 +94,7 @@ TEST_P(Plain, random_packets_of_random_tables_are_as_the_long_way_has_them) {
     size_t plain = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         pktpit::test::Random random(seed);
-        fib::Capacity capacity = small_capacity();
-        capacity.buckets = 65536;
-        HeapImage random_image(capacity);
+        HeapImage random_image(pktpit::test::random_capacity());
         const auto fib = pktpit::test::fill_randomly(random_image.image(), random_image.base(), random,
                                                      seed % 2 == 0 ? pktpit::test::random_tables : 1);
         std::vector<PlainFrame> frames;

@@ -86,7 +86,6 @@ void add_sources(Table& t) {
 }
 
 void add_routes(Table& t) {
-    t.leaves("plain", {});
     t.leaves("longest prefix: /24 inside /16", {.destination = "10.1.2.9"}, leaving3, 3);
     t.leaves("longest prefix: /32 inside /24", {.destination = "10.1.2.128"});
     t.leaves("next to the /32", {.destination = "10.1.2.129"}, leaving3, 3);

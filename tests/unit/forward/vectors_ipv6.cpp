@@ -65,7 +65,6 @@ void add_sources(Table& t) {
 }
 
 void add_routes(Table& t) {
-    t.leaves("plain", {});
     t.leaves("longest prefix: /128 inside /48", {.destination = "2001:db8:1:2:3:4:5:6"}, leaving3, 3);
     t.leaves("next to the /128", {.destination = "2001:db8:1:2:3:4:5:7"});
     t.stays("no route", {.destination = "2001:db8:200::1"}, PP_PUNT_NO_ROUTE);

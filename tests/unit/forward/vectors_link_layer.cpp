@@ -15,6 +15,14 @@ Ipv6 to6(std::string_view destination, uint8_t hop_limit = 64) {
     return {.destination = destination, .hop_limit = hop_limit};
 }
 
+const Ethernet to3{.to = port3, .from = peer};
+
+/// A packet to 10.1.0.9 in a frame with these tags, and as it leaves.
+Buffer with_tags(std::vector<Tag> tags, const Ethernet& ethernet = arriving) {
+    return frame(tagged(ethernet, std::move(tags)), to("10.1.0.9"));
+}
+const Buffer out2 = frame(leaving2, to("10.1.0.9", 63));
+
 /// Every pair of tag depths, in and out.
 void add_tag_changes(std::vector<Vector>& v) {
     struct In {
@@ -22,7 +30,6 @@ void add_tag_changes(std::vector<Vector>& v) {
         uint16_t port;
         Ethernet ethernet;
     };
-    const Ethernet to3{.to = port3, .from = peer};
     const In ins[] = {
         {"untagged", 1, arriving},
         {"VLAN 10", 1, tagged(arriving, {{0x8100, 10}})},
@@ -54,39 +61,32 @@ void add_tag_changes(std::vector<Vector>& v) {
 }
 
 void add_priority_tags(std::vector<Vector>& v) {
-    const Buffer out = frame(leaving2, to("10.1.0.9", 63));
-    const auto in = [](std::vector<Tag> tags) {
-        return frame(tagged(arriving, std::move(tags)), to("10.1.0.9"));
-    };
-    v.push_back({"priority tag counts as untagged", 1, in({{0x8100, 0xe000}}), PP_FORWARDED, out, 2});
-    v.push_back(
-        {"two priority tags count as untagged", 1, in({{0x88a8, 0}, {0x8100, 0}}), PP_FORWARDED, out, 2});
-    v.push_back(
-        {"priority tag before VLAN 10", 1, in({{0x8100, 0xe000}, {0x8100, 10}}), PP_FORWARDED, out, 2});
-    v.push_back(
-        {"priority tag behind VLAN 10", 1, in({{0x8100, 10}, {0x8100, 0x2000}}), PP_FORWARDED, out, 2});
+    v.push_back({"priority tag counts as untagged", 1, with_tags({{0x8100, 0xe000}}), PP_FORWARDED, out2, 2});
+    v.push_back({"two priority tags count as untagged", 1, with_tags({{0x88a8, 0}, {0x8100, 0}}),
+                 PP_FORWARDED, out2, 2});
+    v.push_back({"priority tag before VLAN 10", 1, with_tags({{0x8100, 0xe000}, {0x8100, 10}}), PP_FORWARDED,
+                 out2, 2});
+    v.push_back({"priority tag behind VLAN 10", 1, with_tags({{0x8100, 10}, {0x8100, 0x2000}}), PP_FORWARDED,
+                 out2, 2});
     v.push_back({"priority tag where only tagged frames have an interface", 3,
-                 frame(tagged({.to = port3, .from = peer}, {{0x8100, 0xe000}}), to("10.1.0.9")),
-                 PP_HOST_UNKNOWN_VLAN});
+                 with_tags({{0x8100, 0xe000}}, to3), PP_HOST_UNKNOWN_VLAN});
 }
 
 void add_unknown_tags(std::vector<Vector>& v) {
-    const auto in = [](std::vector<Tag> tags) {
-        return frame(tagged(arriving, std::move(tags)), to("10.1.0.9"));
-    };
-    v.push_back({"VLAN of no interface", 1, in({{0x8100, 77}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"VLAN of another port", 1, in({{0x8100, 100}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"outer tag of a QinQ interface alone", 1, in({{0x8100, 300}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back(
-        {"known outer, unknown inner tag", 1, in({{0x8100, 300}, {0x8100, 21}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"inner tag below a single-tagged interface", 1, in({{0x8100, 10}, {0x8100, 21}}),
+    v.push_back({"VLAN of no interface", 1, with_tags({{0x8100, 77}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"VLAN of another port", 1, with_tags({{0x8100, 100}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"outer tag of a QinQ interface alone", 1, with_tags({{0x8100, 300}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"known outer, unknown inner tag", 1, with_tags({{0x8100, 300}, {0x8100, 21}}),
                  PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"untagged where only tagged frames have an interface", 3,
-                 frame({.to = port3, .from = peer}, to("10.1.0.9")), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"inner tag below a single-tagged interface", 1, with_tags({{0x8100, 10}, {0x8100, 21}}),
+                 PP_HOST_UNKNOWN_VLAN});
+    v.push_back(
+        {"untagged where only tagged frames have an interface", 3, with_tags({}, to3), PP_HOST_UNKNOWN_VLAN});
     v.push_back({"ARP of an unknown VLAN", 1, frame(tagged(arriving, {{0x8100, 77}}), Buffer(28), 0x0806),
                  PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"three tags", 1, in({{0x88a8, 300}, {0x8100, 20}, {0x8100, 5}}), PP_DROP_VLAN_DEPTH});
-    v.push_back({"three priority tags", 1, in({{0x8100, 0}, {0x8100, 0}, {0x8100, 0}}), PP_DROP_VLAN_DEPTH});
+    v.push_back({"three tags", 1, with_tags({{0x88a8, 300}, {0x8100, 20}, {0x8100, 5}}), PP_DROP_VLAN_DEPTH});
+    v.push_back(
+        {"three priority tags", 1, with_tags({{0x8100, 0}, {0x8100, 0}, {0x8100, 0}}), PP_DROP_VLAN_DEPTH});
 }
 
 void add_addresses(std::vector<Vector>& v) {
@@ -137,37 +137,29 @@ void add_sources(std::vector<Vector>& v) {
     for (const Mac& source : {Mac{2, 0, 0, 0, 0, 9}, Mac{2, 8, 0, 0, 0, 1}, Mac{4, 0, 0, 0, 0, 1}})
         v.push_back({"source MAC address that differs in byte " + std::to_string(source[1]) + "." +
                          std::to_string(source[5]) + "." + std::to_string(source[0]),
-                     1, frame(from(source), to("10.1.0.9")), PP_FORWARDED,
-                     frame(leaving2, to("10.1.0.9", 63)), 2});
+                     1, frame(from(source), to("10.1.0.9")), PP_FORWARDED, out2, 2});
 }
 
 void add_protocols(std::vector<Vector>& v) {
-    const Ethernet to3{.to = port3, .from = peer};
-    const auto in = [&](const Ethernet& ethernet, std::vector<Tag> tags) {
-        return frame(tagged(ethernet, std::move(tags)), to("10.1.0.9"));
-    };
-    const Buffer out = frame(leaving2, to("10.1.0.9", 63));
-    v.push_back({"802.1ad tag of an 802.1Q VLAN", 1, in(arriving, {{0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"802.1ad outer tag of an 802.1Q pair", 1, in(arriving, {{0x88a8, 300}, {0x8100, 20}}),
+    v.push_back({"802.1ad tag of an 802.1Q VLAN", 1, with_tags({{0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad outer tag of an 802.1Q pair", 1, with_tags({{0x88a8, 300}, {0x8100, 20}}),
                  PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"802.1ad inner tag", 1, in(arriving, {{0x8100, 300}, {0x88a8, 20}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"802.1Q outer tag of an 802.1ad pair", 3, in(to3, {{0x8100, 200}, {0x8100, 7}}),
+    v.push_back({"802.1ad inner tag", 1, with_tags({{0x8100, 300}, {0x88a8, 20}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1Q outer tag of an 802.1ad pair", 3, with_tags({{0x8100, 200}, {0x8100, 7}}, to3),
                  PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"802.1ad priority tag before VLAN 10", 1, in(arriving, {{0x88a8, 0xe000}, {0x8100, 10}}),
-                 PP_FORWARDED, out, 2});
-    v.push_back({"802.1ad priority tag behind VLAN 10", 1, in(arriving, {{0x8100, 10}, {0x88a8, 0x2000}}),
-                 PP_FORWARDED, out, 2});
+    v.push_back({"802.1ad priority tag before VLAN 10", 1, with_tags({{0x88a8, 0xe000}, {0x8100, 10}}),
+                 PP_FORWARDED, out2, 2});
+    v.push_back({"802.1ad priority tag behind VLAN 10", 1, with_tags({{0x8100, 10}, {0x88a8, 0x2000}}),
+                 PP_FORWARDED, out2, 2});
     v.push_back({"802.1Q priority tag before 802.1ad's VID 10", 1,
-                 in(arriving, {{0x8100, 0xe000}, {0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
-    v.push_back({"802.1ad priority tag alone", 1, in(arriving, {{0x88a8, 0}}), PP_FORWARDED, out, 2});
+                 with_tags({{0x8100, 0xe000}, {0x88a8, 10}}), PP_HOST_UNKNOWN_VLAN});
+    v.push_back({"802.1ad priority tag alone", 1, with_tags({{0x88a8, 0}}), PP_FORWARDED, out2, 2});
 }
 
 void add_trailers(std::vector<Vector>& v) {
-    const Ethernet to3{.to = port3, .from = peer};
     const Buffer junk(300, 0xee);
-    v.push_back({"trailer behind a VLAN 10 packet", 1,
-                 frame(tagged(arriving, {{0x8100, 10}}), to("10.1.0.9")) + junk, PP_FORWARDED,
-                 frame(leaving2, to("10.1.0.9", 63)), 2});
+    v.push_back(
+        {"trailer behind a VLAN 10 packet", 1, with_tags({{0x8100, 10}}) + junk, PP_FORWARDED, out2, 2});
     v.push_back({"trailer, two tags in, one out", 3,
                  frame(tagged(to3, {{0x88a8, 200}, {0x8100, 7}}), to6("2001:db8:2::9")) + junk, PP_FORWARDED,
                  frame(leaving3, to6("2001:db8:2::9", 63)), 3});
@@ -202,9 +194,9 @@ void add_ethertypes(std::vector<Vector>& v) {
 }
 
 void add_truncated(std::vector<Vector>& v) {
-    const Buffer plain = frame(arriving, to("10.1.0.9"));
-    const Buffer one_tag = frame(tagged(arriving, {{0x8100, 10}}), to("10.1.0.9"));
-    const Buffer two_tags = frame(tagged(arriving, {{0x8100, 300}, {0x8100, 20}}), to("10.1.0.9"));
+    const Buffer plain = with_tags({});
+    const Buffer one_tag = with_tags({{0x8100, 10}});
+    const Buffer two_tags = with_tags({{0x8100, 300}, {0x8100, 20}});
     v.push_back({"empty IPv4 frame", 1, cut(plain, 14), PP_DROP_TRUNCATED});
     v.push_back({"19 bytes of IPv4", 1, cut(plain, 33), PP_DROP_TRUNCATED});
     v.push_back({"39 bytes of IPv6", 1, cut(frame(arriving, to6("2001:db8:1::9")), 53), PP_DROP_TRUNCATED});

@@ -197,15 +197,6 @@ TEST_F(FpmTableTest, the_same_route_said_again_costs_nothing) {
     EXPECT_EQ(table.stale(), 0U);
 }
 
-TEST_F(FpmTableTest, a_removal_of_a_stale_route_is_no_sweep) {
-    table.route(route_to(net, 1));
-    table.begin_epoch();
-    table.route(removal(net));
-    EXPECT_EQ(table.stale(), 0U);
-    EXPECT_TRUE(table.sweep(always));
-    EXPECT_EQ(table.routes(), 0U);
-}
-
 /// Random changes, epochs and sweeps that are interrupted, against a map of what was said.
 TEST(FpmTableProperty, holds_what_was_said) {
     for (unsigned seed = 0; seed < 20; seed++) {

@@ -42,25 +42,20 @@ TEST_F(ControlLoops, EveryVectorLeavesAsForwardSays) {
     }
 }
 
+// Where it gets tags it grows into the headroom.
 TEST_F(ControlLoops, AHeaderThatTheNicSplitOffLeavesInFrontOfThePayload) {
-    const Decision whole = forward_frame(rig.image.view(), 1, to_port2);
-    for (const size_t split : {34u, 38u, 42u, 60u, 127u, 128u}) {
-        rig.io.arrive({1, to_port2, split});
-        rig.run();
-        EXPECT_EQ(rig.io.take_departures(),
-                  (std::vector<FakeIo::Departure>{{2, egress_frame(whole, to_port2)}}))
-            << split;
+    const Buffer to_vlans = frame(arriving, Ipv4{.destination = "10.3.0.1", .payload = transport(600)});
+    for (const auto& [in, port, tags] : {std::tuple(to_port2, uint16_t{2}, 0), {to_vlans, uint16_t{3}, 8}}) {
+        const Decision whole = forward_frame(rig.image.view(), 1, in);
+        ASSERT_EQ(whole.header_length, whole.consumed + tags);
+        for (const size_t split : {34u, 38u, 42u, 60u, 127u, 128u}) {
+            rig.io.arrive({1, in, split});
+            rig.run();
+            EXPECT_EQ(rig.io.take_departures(),
+                      (std::vector<FakeIo::Departure>{{port, egress_frame(whole, in)}}))
+                << split;
+        }
     }
-}
-
-TEST_F(ControlLoops, TagsGrowTheHeaderIntoTheHeadroom) {
-    const Buffer in = frame(arriving, Ipv4{.destination = "10.3.0.1", .payload = transport(300)});
-    const Decision whole = forward_frame(rig.image.view(), 1, in);
-    ASSERT_EQ(whole.verdict, PP_FORWARDED);
-    ASSERT_EQ(whole.header_length, whole.consumed + 8);
-    rig.io.arrive({1, in, 42});
-    rig.run();
-    EXPECT_EQ(rig.io.take_departures(), (std::vector<FakeIo::Departure>{{3, egress_frame(whole, in)}}));
 }
 
 TEST_F(ControlLoops, AVetoIsForWhatWouldBeForwardedOnly) {
@@ -183,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(PacketsADoorbell, ControlLoopRandom, testing::Values(64
 
 TEST_P(ControlLoopRandom, AHundredThousandFramesLoseNoSlotAndNoFrame) {
     pktpit::test::Random random(2026);
-    LoopRig rig(1 << 22, random_capacity(), GetParam());
+    LoopRig rig(1 << 22, pktpit::test::random_capacity(), GetParam());
     const auto fib = pktpit::test::fill_randomly(rig.image.image(), rig.image.base(), random);
     uint64_t frames = 0;
     while (frames < pktpit::test::rounds_of(uint64_t{100'000})) {

@@ -20,33 +20,14 @@ bool push(FrameQueue& queue, const pp_punt& head, const Frame& frame) {
 bool push(FrameQueue& queue, size_t bytes, uint8_t fill) {
     return push(queue, {1, 2, 0, static_cast<uint32_t>(bytes)}, Frame(bytes, fill));
 }
-
-TEST(FrameQueue, HandsOverHeadAndBytesInOrder) {
-    FrameQueue queue(1024);
-    EXPECT_TRUE(queue.empty());
-    EXPECT_TRUE(push(queue, {7, PP_HOST_ARP, 0, 60}, Frame(60, 0xaa)));
-    EXPECT_TRUE(push(queue, {9, PP_PUNT_NO_ROUTE, 0, 61}, Frame(61, 0xbb)));
-    EXPECT_FALSE(queue.empty());
-    int count = 0;
-    EXPECT_EQ(queue.pop(1,
-                        [&](const pp_punt& head, std::span<uint8_t> frame) {
-                            EXPECT_EQ(head.port, 7);
-                            EXPECT_EQ(head.verdict, PP_HOST_ARP);
-                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(60, 0xaa));
-                            count++;
-                        }),
-              1u);
-    EXPECT_FALSE(queue.empty());
-    EXPECT_EQ(queue.pop(100,
-                        [&](const pp_punt& head, std::span<uint8_t> frame) {
-                            EXPECT_EQ(head.port, 9);
-                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(61, 0xbb));
-                            count++;
-                        }),
-              1u);
-    EXPECT_EQ(count, 2);
-    EXPECT_TRUE(queue.empty());
-    EXPECT_EQ(queue.pop(100, [&](const pp_punt&, std::span<uint8_t>) { ADD_FAILURE(); }), 0u);
+/// The next frames, at most so many.
+std::vector<Frame> popped(FrameQueue& queue, size_t most = SIZE_MAX) {
+    std::vector<Frame> frames;
+    const size_t count = queue.pop(most, [&](const pp_punt&, std::span<uint8_t> frame) {
+        frames.emplace_back(frame.begin(), frame.end());
+    });
+    EXPECT_EQ(count, frames.size());
+    return frames;
 }
 
 TEST(FrameQueue, GathersParts) {
@@ -54,9 +35,7 @@ TEST(FrameQueue, GathersParts) {
     const Frame a{1, 2, 3}, none, b{4}, c{5, 6, 7, 8, 9};
     const std::span<const uint8_t> parts[] = {a, none, b, c};
     ASSERT_TRUE(queue.push({1, 0, 0, 9}, parts));
-    queue.pop(1, [](const pp_punt&, std::span<uint8_t> frame) {
-        EXPECT_EQ(Frame(frame.begin(), frame.end()), (Frame{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-    });
+    EXPECT_EQ(popped(queue), (std::vector<Frame>{{1, 2, 3, 4, 5, 6, 7, 8, 9}}));
 }
 
 TEST(FrameQueue, RefusesWhatDoesNotFitAndTakesItOnceThereIsRoom) {
@@ -65,26 +44,18 @@ TEST(FrameQueue, RefusesWhatDoesNotFitAndTakesItOnceThereIsRoom) {
     EXPECT_FALSE(push(queue, 121, 2));
     EXPECT_TRUE(push(queue, 120, 2));
     EXPECT_FALSE(push(queue, 1, 3)) << "full to the last byte";
-    int seen = 0;
-    EXPECT_EQ(queue.pop(1, [&](const pp_punt&, std::span<uint8_t> frame) { seen = frame[0]; }), 1u);
-    EXPECT_EQ(seen, 1);
+    EXPECT_EQ(popped(queue, 1), std::vector<Frame>{Frame(120, 1)});
     EXPECT_TRUE(push(queue, 120, 3));
-    EXPECT_EQ(queue.pop(9, [&](const pp_punt&, std::span<uint8_t> frame) { seen = seen * 10 + frame[0]; }),
-              2u);
-    EXPECT_EQ(seen, 123);
+    EXPECT_EQ(popped(queue), (std::vector{Frame(120, 2), Frame(120, 3)}));
 }
 
 TEST(FrameQueue, ARecordLiesInOnePieceAtTheWrap) {
     FrameQueue queue(256);
     ASSERT_TRUE(push(queue, 144, 1));  // 152: the next of 120 would cross the end
     ASSERT_FALSE(push(queue, 112, 2)) << "the end of the ring is skipped, so there is no room";
-    queue.pop(1, [](const pp_punt&, std::span<uint8_t>) {});
+    EXPECT_EQ(popped(queue).size(), 1u);
     ASSERT_TRUE(push(queue, 112, 2));
-    EXPECT_EQ(queue.pop(9,
-                        [](const pp_punt&, std::span<uint8_t> frame) {
-                            EXPECT_EQ(Frame(frame.begin(), frame.end()), Frame(112, 2));
-                        }),
-              1u);
+    EXPECT_EQ(popped(queue), std::vector<Frame>{Frame(112, 2)});
     EXPECT_TRUE(queue.empty());
 }
 
@@ -93,12 +64,11 @@ TEST(FrameQueue, WhatIsReservedAndNotPublishedIsNotSeen) {
     const auto room = queue.reserve({1, 0, 0, 64});
     ASSERT_EQ(room.size(), 64u);
     EXPECT_TRUE(queue.empty());
-    EXPECT_EQ(queue.pop(9, [](const pp_punt&, std::span<uint8_t>) { ADD_FAILURE(); }), 0u);
+    EXPECT_TRUE(popped(queue).empty());
     const auto again = queue.reserve({1, 0, 0, 32});
     EXPECT_EQ(again.data(), room.data());
     queue.publish();
-    EXPECT_EQ(queue.pop(9, [](const pp_punt&, std::span<uint8_t> frame) { EXPECT_EQ(frame.size(), 32u); }),
-              1u);
+    EXPECT_EQ(popped(queue), std::vector<Frame>{Frame(32)});
 }
 
 TEST(FrameQueue, LengthsThatNoFrameHasAreRefused) {
@@ -127,13 +97,9 @@ TEST(FrameQueue, RandomUseAgainstADeque) {
                     refused++;
             } else {
                 const size_t most = random() % 5;
-                const size_t wanted = std::min(most, naive.size());
-                ASSERT_EQ(queue.pop(most,
-                                    [&](const pp_punt&, std::span<uint8_t> frame) {
-                                        ASSERT_EQ(Frame(frame.begin(), frame.end()), naive.front());
-                                        naive.pop_front();
-                                    }),
-                          wanted);
+                const auto end = naive.begin() + static_cast<long>(std::min(most, naive.size()));
+                ASSERT_EQ(popped(queue, most), std::vector<Frame>(naive.begin(), end));
+                naive.erase(naive.begin(), end);
             }
             ASSERT_EQ(queue.empty(), naive.empty());
         }

@@ -110,7 +110,7 @@ class HeaderSplit : public testing::Test {
         ADD_FAILURE() << name << ": " << what << ", split behind byte " << split.header << ", protocol "
                       << int{split.protocol};
     }
-    HeapImage image{random_capacity()};
+    HeapImage image{pktpit::test::random_capacity()};
     uint64_t splits = 0;
     uint64_t other_hops = 0;
 };

@@ -15,13 +15,6 @@ struct QueuedFrame {
     bool operator==(const QueuedFrame&) const = default;
 };
 
-/// Room for random groups, whose uneven weights take many buckets.
-inline fib::Capacity random_capacity() {
-    fib::Capacity capacity = small_capacity();
-    capacity.buckets = 65536;
-    return capacity;
-}
-
 struct LoopRig {
     explicit LoopRig(size_t queue_bytes = 1 << 20, const fib::Capacity& capacity = small_capacity(),
                      size_t doorbell = offload::default_batch)

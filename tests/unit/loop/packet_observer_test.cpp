@@ -63,12 +63,11 @@ TEST_F(PacketObservers, EveryVectorIsWrittenDownAsItCameAndAsItWent) {
         EXPECT_TRUE(seen.observation.by_worker);
         // What is not in main memory in one piece is not shown: only the slice.
         const auto known = std::min<size_t>(vector.in.size(), PP_SLICE_BYTES);
-        EXPECT_EQ(seen.ingress, Buffer(vector.in.begin(), vector.in.begin() + static_cast<long>(known)));
+        EXPECT_EQ(seen.ingress, cut(vector.in, known));
         if (vector.verdict != PP_FORWARDED) continue;
         EXPECT_EQ(seen.observation.egress_port, vector.egress_port);
         EXPECT_EQ(seen.observation.end_length, vector.out.size());
-        EXPECT_EQ(seen.frame,
-                  Buffer(vector.out.begin(), vector.out.begin() + static_cast<long>(seen.frame.size())));
+        EXPECT_EQ(seen.frame, cut(vector.out, seen.frame.size()));
         const size_t trailer = forward_frame(rig.image.view(), vector.port, vector.in).trailer;
         const size_t packet_end = vector.in.size() - trailer;
         EXPECT_EQ(seen.frame.size(), vector.out.size() - (packet_end - std::min(packet_end, known)));
@@ -80,7 +79,7 @@ TEST_F(PacketObservers, AVetoIsADropOfTheFrameAsItCame) {
     PacketObserver observer(everything());
     const Seen seen = observe_one(observer, {1, to_port2, 42, PP_DROP_MEMORY_REVOKED});
     EXPECT_EQ(seen.observation.verdict, PP_DROP_MEMORY_REVOKED);
-    EXPECT_EQ(seen.frame, Buffer(to_port2.begin(), to_port2.begin() + 42));
+    EXPECT_EQ(seen.frame, cut(to_port2, 42));
 }
 
 TEST_F(PacketObservers, WhatTheEgressPortRefusesIsADropUnderItsName) {
@@ -89,7 +88,7 @@ TEST_F(PacketObservers, WhatTheEgressPortRefusesIsADropUnderItsName) {
     const Seen seen = observe_one(observer, {1, to_port2});
     EXPECT_EQ(seen.observation.verdict, PP_DROP_EGRESS_FULL);
     EXPECT_EQ(seen.observation.egress_port, 2u);
-    EXPECT_EQ(seen.ingress, Buffer(to_port2.begin(), to_port2.begin() + 128));
+    EXPECT_EQ(seen.ingress, cut(to_port2, 128));
 }
 
 TEST_F(PacketObservers, OnlyThePortsAndPointsThatAreWanted) {

@@ -166,24 +166,28 @@ struct Chance {
         shared.sent = shared.answered = shared.void_to = shared.settled = UINT32_MAX - 500;
     }
     bool one_of(uint32_t many) { return random() % many == 0; }
+    /// So many steps of both: it stands still once in so many of them, and waits for the stage in others.
+    void run(Stage& stage, SteppedWorker& worker, int steps, uint32_t stands, uint32_t waits) {
+        uint64_t stands_until = 0;
+        for (int i = 0; i < steps; i++) {
+            if (one_of(stands)) stands_until = stage.now + random() % (4 * Stage::patience);
+            if (stage.now < stands_until || one_of(waits)) {
+                stage.step();
+                if (one_of(4)) stage.flush();
+            } else {
+                worker.step();
+            }
+        }
+    }
 };
 
 TEST(SocketOrder, NothingIsOvertakenAndNothingComesTwice) {
     uint64_t takeovers = 0, stale = 0, dropped = 0, by_worker = 0;
     for (uint32_t seed = 1; seed <= 200; seed++) {
-        Chance run(seed);
-        Stage stage(run.shared, true);
-        SteppedWorker worker(run.shared, stage);
-        uint64_t stands_until = 0;
-        for (int i = 0; i < 20'000; i++) {
-            if (run.one_of(200)) stands_until = stage.now + run.random() % (4 * Stage::patience);
-            if (stage.now < stands_until || run.one_of(3)) {
-                stage.step();
-                if (run.one_of(4)) stage.flush();
-            } else {
-                worker.step();
-            }
-        }
+        Chance chance(seed);
+        Stage stage(chance.shared, true);
+        SteppedWorker worker(chance.shared, stage);
+        chance.run(stage, worker, 20'000, 200, 3);
         for (size_t i = 1; i < stage.wire.size(); i++)
             ASSERT_LT(stage.wire[i - 1], stage.wire[i]) << "seed " << seed;
         takeovers += stage.takeovers;
@@ -203,19 +207,10 @@ TEST(SocketOrder, NothingIsOvertakenAndNothingComesTwice) {
 TEST(SocketOrder, AWorkerThatMovesGetsTheFramesAgain) {
     for (const bool numbered : {true, false})
         for (uint32_t seed = 1; seed <= 200; seed++) {
-            Chance run(seed);
-            Stage stage(run.shared, numbered);
-            SteppedWorker worker(run.shared, stage);
-            uint64_t stands_until = 0;
-            for (int i = 0; i < 2000; i++) {
-                if (run.one_of(100)) stands_until = stage.now + run.random() % (4 * Stage::patience);
-                if (stage.now < stands_until || run.one_of(2)) {
-                    stage.step();
-                    if (run.one_of(4)) stage.flush();
-                } else {
-                    worker.step();
-                }
-            }
+            Chance chance(seed);
+            Stage stage(chance.shared, numbered);
+            SteppedWorker worker(chance.shared, stage);
+            chance.run(stage, worker, 2000, 100, 2);
             const auto both = [&] {
                 while (!stage.step()) {
                 }

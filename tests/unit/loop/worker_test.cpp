@@ -16,6 +16,7 @@ namespace pktpit::router::test {
 namespace {
 
 using namespace std::chrono_literals;
+using pktpit::test::until;
 
 /// A port whose frames are a number that the test raises, and whose interrupt is an eventfd. All frames are
 /// the same one, to the router itself.
@@ -112,10 +113,6 @@ struct WorkerRig {
         static const bool filled = (fill_test_router(image.image(), image.base()), true);
         return filled ? image.view() : ImageView{};
     }
-    template <class Condition>
-    static bool until(const Condition& condition) {
-        return pktpit::test::until(condition);
-    }
     /// Or about to be.
     [[nodiscard]] bool asleep() {
         return until([&] { return io.armed(); });
@@ -135,15 +132,17 @@ struct WorkerRig {
     std::unique_ptr<Worker> worker;
 };
 
+constexpr auto name_of_polling = [](const auto& test) {
+    return test.param == config::Polling::busy       ? "Busy"
+           : test.param == config::Polling::adaptive ? "Adaptive"
+                                                     : "Interrupt";
+};
+
 class Workers : public testing::TestWithParam<config::Polling> {};
 INSTANTIATE_TEST_SUITE_P(Polling, Workers,
                          testing::Values(config::Polling::busy, config::Polling::adaptive,
                                          config::Polling::interrupt),
-                         [](const auto& test) {
-                             return test.param == config::Polling::busy       ? "Busy"
-                                    : test.param == config::Polling::adaptive ? "Adaptive"
-                                                                              : "Interrupt";
-                         });
+                         name_of_polling);
 
 TEST_P(Workers, DoesNothingBeforeResumeAndAllAfterIt) {
     WorkerRig rig(GetParam());
@@ -151,7 +150,7 @@ TEST_P(Workers, DoesNothingBeforeResumeAndAllAfterIt) {
     std::this_thread::sleep_for(5ms);
     EXPECT_EQ(rig.io.not_atomic, 0u);
     rig.worker->resume();
-    EXPECT_TRUE(rig.until([&] { return rig.io.received() == 1000; }));
+    EXPECT_TRUE(until([&] { return rig.io.received() == 1000; }));
     rig.worker->pause();
     EXPECT_EQ(rig.counters.port(1).rx_packets, 1000u);
     EXPECT_EQ(rig.counters.port(1).verdict[PP_HOST_LOCAL], 1000u);
@@ -203,8 +202,8 @@ TEST_P(Workers, PauseAndResumeUnderTraffic) {
         rig.queues.for_daemon.pop(1000, [](const pp_punt&, std::span<uint8_t>) {});
     }
     const uint64_t received = rig.io.received();
-    EXPECT_TRUE(rig.until([&] { return rig.io.received() > received; })) << "it goes on after the last pause";
-    EXPECT_TRUE(rig.until([&] { return rig.io.sent() == 375; }));
+    EXPECT_TRUE(until([&] { return rig.io.received() > received; })) << "it goes on after the last pause";
+    EXPECT_TRUE(until([&] { return rig.io.sent() == 375; }));
     done = true;
     traffic.join();
 }
@@ -227,7 +226,7 @@ TEST_P(Workers, LinksAreLookedAtWhetherThereIsTrafficOrNot) {
     rig.worker->resume();
     const auto looked = [&](uint64_t more) {
         const uint64_t before = rig.io.looks();
-        return rig.until([&] { return rig.io.looks() >= before + more; });
+        return until([&] { return rig.io.looks() >= before + more; });
     };
     EXPECT_TRUE(looked(2)) << "idle";
     rig.io.arrive(1);
@@ -247,9 +246,7 @@ TEST_P(Workers, LinksAreLookedAtWhetherThereIsTrafficOrNot) {
 class SleepingWorkers : public testing::TestWithParam<config::Polling> {};
 INSTANTIATE_TEST_SUITE_P(Polling, SleepingWorkers,
                          testing::Values(config::Polling::adaptive, config::Polling::interrupt),
-                         [](const auto& test) {
-                             return test.param == config::Polling::adaptive ? "Adaptive" : "Interrupt";
-                         });
+                         name_of_polling);
 
 // Without them it would sleep for longer than the test waits.
 TEST_P(SleepingWorkers, AnInterruptAndAFrameToSendEndTheSleep) {
@@ -258,18 +255,18 @@ TEST_P(SleepingWorkers, AnInterruptAndAFrameToSendEndTheSleep) {
     for (uint64_t i = 1; i <= 40; i++) {
         ASSERT_TRUE(rig.asleep());
         rig.io.arrive(1);
-        ASSERT_TRUE(rig.until([&] { return rig.io.received() == i; }));
+        ASSERT_TRUE(until([&] { return rig.io.received() == i; }));
         ASSERT_TRUE(rig.asleep());
         ASSERT_TRUE(rig.send());
-        ASSERT_TRUE(rig.until([&] { return rig.io.sent() == i; }));
+        ASSERT_TRUE(until([&] { return rig.io.sent() == i; }));
     }
 }
 
 TEST_P(SleepingWorkers, CostNearlyNothingWhenThereIsNothingToDo) {
     WorkerRig rig(GetParam());
     rig.worker->resume();
-    ASSERT_TRUE(rig.until([&] { return rig.io.looks() >= 2; }));
-    ASSERT_TRUE(rig.until([&] { return rig.io.looks() >= 10; }));
+    ASSERT_TRUE(until([&] { return rig.io.looks() >= 2; }));
+    ASSERT_TRUE(until([&] { return rig.io.looks() >= 10; }));
     rig.worker->pause();
     // Each sleep lasts until links are to be looked at again; before it, an adaptive worker turns 200 times.
     EXPECT_LE(rig.io.sleeps(), rig.io.looks() + 1);
@@ -281,7 +278,7 @@ TEST(BusyWorker, NeedsNoInterrupt) {
     rig.worker->resume();
     for (uint64_t i = 1; i <= 100; i++) {
         rig.io.arrive(1);
-        ASSERT_TRUE(rig.until([&] { return rig.io.received() == i; }));
+        ASSERT_TRUE(until([&] { return rig.io.received() == i; }));
         ASSERT_FALSE(rig.io.armed());
     }
 }

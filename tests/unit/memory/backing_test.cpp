@@ -27,6 +27,12 @@ class Backings : public testing::Test {
     Result<Backing> open(const MemorySource& wanted) const {
         return open_backing(wanted, sysfs.tree(), sysfs.root());
     }
+    /// Of what must not be opened.
+    [[nodiscard]] Error refusal(const MemorySource& wanted) const {
+        const auto backing = open(wanted);
+        EXPECT_FALSE(backing.has_value());
+        return backing.has_value() ? Error() : backing.error();
+    }
     [[nodiscard]] char enabled() const { return sysfs.attribute(address, "enable").at(0); }
 
     FakeSysfs sysfs;
@@ -86,64 +92,50 @@ TEST_F(Backings, RefusesWhatIsNotInsideOfABarAndUndoesEnable) {
         {source(MemoryKind::nvme_cmb), "no NVMe controller"},
     };
     for (const auto& item : cases) {
-        const auto backing = open(item.source);
-        ASSERT_FALSE(backing.has_value()) << item.says;
-        EXPECT_NE(backing.error().message.find(item.says), std::string::npos) << backing.error().to_string();
-        EXPECT_FALSE(backing.error().expected.empty());
-        EXPECT_EQ(backing.error().where, address);
-        EXPECT_EQ(enabled(), '0') << item.says;
+        SCOPED_TRACE(item.says);
+        const Error error = refusal(item.source);
+        EXPECT_NE(error.message.find(item.says), std::string::npos) << error.to_string();
+        EXPECT_FALSE(error.expected.empty());
+        EXPECT_EQ(error.where, address);
+        EXPECT_EQ(enabled(), '0');
     }
 }
 
 TEST_F(Backings, ADeviceThatIsNotThere) {
     const MemorySource other{MemoryKind::pci_bar, PciAddress::parse("0000:09:00.0").value(), 0, 0};
-    const auto backing = open(other);
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().hint.find("pktpit doctor"), std::string::npos);
+    EXPECT_NE(refusal(other).hint.find("pktpit doctor"), std::string::npos);
 }
 
 TEST_F(Backings, ADriverThatHoldsTheDeviceIsNamedWithTheWayOut) {
     sysfs.bind(address, "nvme");
-    auto backing = open(source(MemoryKind::pci_bar));
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().message.find("driver nvme uses"), std::string::npos);
-    EXPECT_EQ(backing.error().hint, "echo " + address + " > /sys/bus/pci/drivers/nvme/unbind");
+    const Error error = refusal(source(MemoryKind::pci_bar));
+    EXPECT_NE(error.message.find("driver nvme uses"), std::string::npos);
+    EXPECT_EQ(error.hint, "echo " + address + " > /sys/bus/pci/drivers/nvme/unbind");
     sysfs.set(address, "p2pmem/size", "4194304\n");
     sysfs.set(address, "p2pmem/available", "4194304\n");
-    backing = open(source(MemoryKind::pci_bar));
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().hint.find("p2pmem"), std::string::npos);
+    EXPECT_NE(refusal(source(MemoryKind::pci_bar)).hint.find("p2pmem"), std::string::npos);
     EXPECT_EQ(enabled(), '0');
 }
 
 TEST_F(Backings, ADeviceAtVfioIsAVfioRegion) {
     sysfs.bind(address, "vfio-pci");
-    for (const auto kind : {MemoryKind::pci_bar, MemoryKind::p2pmem}) {
-        const auto backing = open(source(kind));
-        ASSERT_FALSE(backing.has_value());
-        EXPECT_NE(backing.error().hint.find("vfio_region"), std::string::npos);
-    }
+    for (const auto kind : {MemoryKind::pci_bar, MemoryKind::p2pmem})
+        EXPECT_NE(refusal(source(kind)).hint.find("vfio_region"), std::string::npos);
 }
 
 TEST_F(Backings, EnableThatCannotBeWrittenIsAnError) {
     std::filesystem::remove(sysfs.device(address) / "enable");
-    const auto backing = open(source(MemoryKind::pci_bar));
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().message.find("cannot be enabled"), std::string::npos);
+    EXPECT_NE(refusal(source(MemoryKind::pci_bar)).message.find("cannot be enabled"), std::string::npos);
 }
 
 TEST_F(Backings, P2pmemIsTakenFromItsDriver) {
     sysfs.bind(address, "nvme");
-    auto backing = open(source(MemoryKind::p2pmem));
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().message.find("publishes no p2pmem"), std::string::npos);
+    EXPECT_NE(refusal(source(MemoryKind::p2pmem)).message.find("publishes no p2pmem"), std::string::npos);
     sysfs.set(address, "p2pmem/size", "4194304\n");
     sysfs.set(address, "p2pmem/available", "1048576\n");
     sysfs.set(address, "p2pmem/allocate", std::string(mib, '\0'));
-    backing = open(source(MemoryKind::p2pmem, 0, 2 * mib));
-    ASSERT_FALSE(backing.has_value());
-    EXPECT_NE(backing.error().message.find("1 MiB left"), std::string::npos);
-    backing = open(source(MemoryKind::p2pmem));
+    EXPECT_NE(refusal(source(MemoryKind::p2pmem, 0, 2 * mib)).message.find("1 MiB left"), std::string::npos);
+    const auto backing = open(source(MemoryKind::p2pmem));
     ASSERT_TRUE(backing.has_value()) << backing.error().to_string();
     EXPECT_EQ(backing->bytes, mib);
     EXPECT_FALSE(backing->bus_address.has_value()) << "the kernel does not tell it";

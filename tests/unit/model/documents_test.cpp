@@ -20,8 +20,9 @@ auto at(const std::string& where) {
     return Contains(Field(&Error::where, where));
 }
 
-std::string topology_with(const std::string& device) {
-    return R"({"name": "t", "root_ports": [)" + device + "]}";
+/// What is wrong with a topology of these devices.
+Errors broken(const std::string& devices) {
+    return Topology::parse(R"({"name": "t", "root_ports": [)" + devices + "]}").error();
 }
 
 TEST(Topologies, ThatComeWithTheProgramAreGood) {
@@ -49,28 +50,19 @@ TEST(Topologies, TellWhereTheyAreBroken) {
     EXPECT_THAT(Topology::parse("{\n  \"name\": }").error(), at("line 2, column 11"));
     EXPECT_THAT(Topology::parse(R"({"name": "t"})").error(),
                 Contains(Field(&Error::message, HasSubstr("root_ports"))));
+    const auto nic = [](int gen, int lanes, const std::string& more) {
+        return R"({"name": "n", "kind": "nic", "link": {"gen": )" + std::to_string(gen) + R"(, "lanes": )" +
+               std::to_string(lanes) + "}" + more + "}";
+    };
+    const std::string rate = R"(, "gbps": [1])", good = nic(3, 8, rate);
+    EXPECT_THAT(broken(nic(9, 8, rate)), at("/root_ports/0/link/gen"));
+    EXPECT_THAT(broken(nic(3, 3, rate)),
+                Contains(testing::AllOf(Field(&Error::where, "/root_ports/0/link/lanes"),
+                                        Field(&Error::expected, "one of 1, 2, 4, 8, 16"))));
+    EXPECT_THAT(broken(nic(3, 8, "")), at("/root_ports/0"));
+    EXPECT_THAT(broken(good + "," + good), at("/root_ports/1/name"));
     EXPECT_THAT(
-        Topology::parse(
-            topology_with(R"({"name": "n", "kind": "nic", "link": {"gen": 9, "lanes": 8}, "gbps": [1]})"))
-            .error(),
-        at("/root_ports/0/link/gen"));
-    EXPECT_THAT(
-        Topology::parse(
-            topology_with(R"({"name": "n", "kind": "nic", "link": {"gen": 3, "lanes": 3}, "gbps": [1]})"))
-            .error(),
-        Contains(testing::AllOf(Field(&Error::where, "/root_ports/0/link/lanes"),
-                                Field(&Error::expected, "one of 1, 2, 4, 8, 16"))));
-    EXPECT_THAT(
-        Topology::parse(topology_with(R"({"name": "n", "kind": "nic", "link": {"gen": 3, "lanes": 8}})"))
-            .error(),
-        at("/root_ports/0"));
-    const std::string nic = R"({"name": "n", "kind": "nic", "link": {"gen": 3, "lanes": 8}, "gbps": [1]})";
-    EXPECT_THAT(Topology::parse(topology_with(nic + "," + nic)).error(), at("/root_ports/1/name"));
-    EXPECT_THAT(
-        Topology::parse(
-            topology_with(R"({"name": "m", "kind": "memory", "link": {"gen": 3, "lanes": 8}, "below": [)" +
-                          nic + "]}"))
-            .error(),
+        broken(R"({"name": "m", "kind": "memory", "link": {"gen": 3, "lanes": 8}, "below": [)" + good + "]}"),
         at("/root_ports/0/below"));
 }
 
@@ -83,8 +75,7 @@ TEST(Topologies, AreRefusedWhenNestedTooDeep) {
     for (int i = 0; i < 40; i++)
         closed = R"({"name":"s)" + std::to_string(i) +
                  R"(","kind":"switch","link":{"gen":3,"lanes":1},"below":[)" + closed + "]}";
-    EXPECT_THAT(Topology::parse(topology_with(closed)).error(),
-                ElementsAre(Field(&Error::message, HasSubstr("too deep"))));
+    EXPECT_THAT(broken(closed), ElementsAre(Field(&Error::message, HasSubstr("too deep"))));
 }
 
 TEST(Profiles, TellWhereTheyAreBroken) {

@@ -39,12 +39,6 @@ double value_of(const CheckReport& report, const std::string& part) {
     return line_of(report, part).value.value_or(NAN);
 }
 
-/// It takes seconds.
-const CheckReport& plain_row5() {
-    static const CheckReport report = report_of({5});
-    return report;
-}
-
 /// Every constant that is a time or a size of a buffer, all at once.
 const Changes much = {{"root.latency_ns", 400},
                       {"switch.latency_ns", 300},
@@ -130,8 +124,7 @@ TEST(Labels, WhatEmergesMovesAsPhysicsSays) {
     const double three = value_of(report_of({4}, {{"memory.partial_line_cost", 3}}), "packets to the peer");
     EXPECT_NEAR((100 + three) / (100 + two), 2.0 / 3, 0.01);
     // P2PNIC does not pass the root complex: a slower one makes it gain, and l3fwd's latency grow.
-    const CheckReport& row5 = plain_row5();
-    const CheckReport slower = report_of({5}, {{"root.latency_ns", 300}});
+    const CheckReport row5 = report_of({5}), slower = report_of({5}, {{"root.latency_ns", 300}});
     EXPECT_GT(value_of(slower, "P2PNIC less than l3fwd"), value_of(row5, "P2PNIC less than l3fwd") + 5);
     // With completions of MPS reads cost a header for 256 bytes instead of four: write's lead goes.
     const CheckReport large = report_of({5}, {{"completion.at_boundary", 0}});

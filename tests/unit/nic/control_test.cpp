@@ -9,8 +9,9 @@ namespace {
 
 using testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(Chips, NicTest, testing::ValuesIn(chips),
-                         [](const auto& chip) { return chip.param.name; });
+const auto name_of_chip = [](const auto& chip) { return chip.param.name; };
+INSTANTIATE_TEST_SUITE_P(Chips, NicTest, testing::ValuesIn(chips), name_of_chip);
+INSTANTIATE_TEST_SUITE_P(Chips, StartedNicTest, testing::ValuesIn(chips), name_of_chip);
 
 TEST(MakeNic, KnowsItsChipsOnly) {
     DmaMemory memory;
@@ -24,9 +25,7 @@ TEST(MakeNic, KnowsItsChipsOnly) {
     EXPECT_THAT(supported_nics(), testing::Contains("Intel 82574L (8086:10d3)"));
 }
 
-TEST_P(NicTest, ReadsItsMacAddress) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, ReadsItsMacAddress) {
     EXPECT_EQ(rig.nic->mac().to_string(), "02:00:00:00:00:01");
 }
 
@@ -67,9 +66,7 @@ TEST_P(NicTest, SaysThatADeadDeviceDoesNotAnswer) {
     EXPECT_LT(rig.delay.waited, std::chrono::seconds(1));
 }
 
-TEST_P(NicTest, ReportsItsLink) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, ReportsItsLink) {
     EXPECT_EQ(rig.nic->link(), (NicLink{true, 1000, true}));
     rig.model->set_link(false);
     EXPECT_EQ(rig.nic->link(), NicLink{});
@@ -166,9 +163,7 @@ TEST_P(NicTest, StartsAgainAfterAStop) {
     }
 }
 
-TEST_P(NicTest, GivesItsSlotsBackWhenItIsStopped) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, GivesItsSlotsBackWhenItIsStopped) {
     rig.model->hold_transmit = true;
     EXPECT_EQ(rig.fill(100), 100);
     EXPECT_EQ(rig.transmit(std::vector<Frame>(40, make_frame(FrameKind::ipv4_udp, false, 100, 1)), 42), 40);
@@ -179,9 +174,7 @@ TEST_P(NicTest, GivesItsSlotsBackWhenItIsStopped) {
     EXPECT_TRUE(rig.stop()) << "twice is as good as once";
 }
 
-TEST_P(NicTest, ResetsADeviceThatDoesNotComeToRest) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, ResetsADeviceThatDoesNotComeToRest) {
     rig.fill(5);
     rig.model->never_at_rest = true;
     EXPECT_FALSE(rig.stop());
@@ -189,9 +182,7 @@ TEST_P(NicTest, ResetsADeviceThatDoesNotComeToRest) {
     EXPECT_LT(rig.delay.waited, std::chrono::seconds(2));
 }
 
-TEST_P(NicTest, SurvivesItsRemoval) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, SurvivesItsRemoval) {
     rig.fill(50);
     rig.model->hold_transmit = true;
     rig.transmit(std::vector<Frame>(4, make_frame(FrameKind::ipv4_tcp, false, 800, 1)), 66);
@@ -246,9 +237,7 @@ TEST_P(NicTest, InterruptsOnReceiveTransmitAndLink) {
     }
 }
 
-TEST_P(NicTest, AddsUpStatisticsThatClearOnRead) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, AddsUpStatisticsThatClearOnRead) {
     rig.fill();
     for (uint32_t round = 1; round <= 3; round++) {
         const Frame frame = make_frame(FrameKind::ipv4_udp, false, 996, round);
@@ -268,9 +257,7 @@ TEST_P(NicTest, AddsUpStatisticsThatClearOnRead) {
     EXPECT_EQ(rig.statistic("good_packets_received"), 0);
 }
 
-TEST_P(NicTest, CountsOctetsBeyond32Bits) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, CountsOctetsBeyond32Bits) {
     rig.model->write(0x4088, 0xfffffff0);
     rig.model->write(0x408c, 2);
     EXPECT_EQ(rig.statistic("good_octets_received"), 0x2'ffff'fff0);

@@ -18,7 +18,6 @@ namespace pktpit::offload::test {
 class DmaMemory {
   public:
     void map(Iova iova, std::span<std::byte> bytes) { pieces_.push_back({iova, bytes}); }
-    void unmap_all() { pieces_.clear(); }
 
     void read(Iova iova, std::span<std::byte> into) {
         if (std::byte* from = find(iova, into.size())) std::memcpy(into.data(), from, into.size());

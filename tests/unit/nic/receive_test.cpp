@@ -8,9 +8,7 @@
 namespace pktpit::offload::test {
 namespace {
 
-TEST_P(NicTest, SplitsEveryKindOfFrame) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, SplitsEveryKindOfFrame) {
     rig.fill();
     uint64_t split = 0;
     uint64_t unsplit = 0;
@@ -46,9 +44,7 @@ TEST_P(NicTest, SplitsEveryKindOfFrame) {
 }
 
 TEST_P(NicTest, ReceivesThousandsOfFramesOverManyRingWraps) {
-    NicLayout layout;
-    layout.rx_descriptors = 64;
-    Rig rig(GetParam(), layout, 200);
+    Rig rig(GetParam(), {.rx_descriptors = 64}, 200);
     rig.start();
     std::mt19937 random(1);
     uint64_t total = 0;
@@ -69,9 +65,7 @@ TEST_P(NicTest, ReceivesThousandsOfFramesOverManyRingWraps) {
 }
 
 TEST_P(NicTest, KeepsOneDescriptorEmpty) {
-    NicLayout layout;
-    layout.rx_descriptors = 8;
-    Rig rig(GetParam(), layout);
+    Rig rig(GetParam(), {.rx_descriptors = 8});
     rig.start();
     EXPECT_EQ(rig.nic->rx_room(), 7);
     EXPECT_EQ(rig.fill(), 7);
@@ -83,9 +77,7 @@ TEST_P(NicTest, KeepsOneDescriptorEmpty) {
     EXPECT_EQ(rig.fill(), 7);
 }
 
-TEST_P(NicTest, RingsOneDoorbellABatch) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, RingsOneDoorbellABatch) {
     const uint64_t before = rig.model->doorbells;
     EXPECT_EQ(rig.fill(100), 100);
     EXPECT_EQ(rig.model->doorbells, before + 1);
@@ -96,9 +88,7 @@ TEST_P(NicTest, RingsOneDoorbellABatch) {
     EXPECT_EQ(rig.model->doorbells, before + 2);
 }
 
-TEST_P(NicTest, DoesNotTakeAddressesThatLookDone) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, DoesNotTakeAddressesThatLookDone) {
     RxBuffer odd = rig.buffer(0);
     odd.payload++;
     EXPECT_EQ(rig.nic->fill(std::vector{odd}), 0);
@@ -108,10 +98,7 @@ TEST_P(NicTest, DoesNotTakeAddressesThatLookDone) {
 }
 
 TEST_P(NicTest, TakesJumboFramesUpToTheSlot) {
-    NicLayout layout;
-    layout.payload_bytes = 10240;
-    layout.max_frame = 9018;
-    Rig rig(GetParam(), layout, 300);
+    Rig rig(GetParam(), {.payload_bytes = 10240, .max_frame = 9018}, 300);
     rig.start();
     rig.fill();
     for (const size_t length : {1519, 4000, 9018}) {
@@ -124,9 +111,7 @@ TEST_P(NicTest, TakesJumboFramesUpToTheSlot) {
     EXPECT_EQ(rig.nic->errors().rx_too_long, 1);
 }
 
-TEST_P(NicTest, LeavesLongFramesToTheWireWithoutJumbo) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, LeavesLongFramesToTheWireWithoutJumbo) {
     rig.fill();
     EXPECT_FALSE(rig.model->receive(make_frame(FrameKind::ipv4_udp, false, 1519, 1)));
     EXPECT_GT(rig.statistic("receive_oversize"), 0);
@@ -146,18 +131,14 @@ TEST_P(NicTest, PassesOverWhatTheDeviceSaysIsDamaged) {
     }
 }
 
-TEST_P(NicTest, DoesNotJudgeChecksums) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, DoesNotJudgeChecksums) {
     rig.fill(4);
     rig.model->change_rx = [](DescriptorImage& image) { image[1] |= 3ULL << 29; };
     ASSERT_TRUE(rig.model->receive(make_frame(FrameKind::ipv4_udp, false, 100, 1)));
     EXPECT_EQ(rig.receive().size(), 1);
 }
 
-TEST_P(NicTest, WaitsForDescriptorsInTheirOrder) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, WaitsForDescriptorsInTheirOrder) {
     rig.fill(4);
     // The first descriptor's "done" is late.
     rig.model->change_rx = [](DescriptorImage& image) { image[1] &= ~1ULL; };
@@ -168,9 +149,7 @@ TEST_P(NicTest, WaitsForDescriptorsInTheirOrder) {
     rig.expect_all_back();
 }
 
-TEST_P(NicTest, CountsALongFrameOnceAndDropsAllItsSlots) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, CountsALongFrameOnceAndDropsAllItsSlots) {
     rig.fill(6);
     const Frame frame = make_frame(FrameKind::ipv4_udp, false, 100, 1);
     const auto no_end = [](DescriptorImage& image) { image[1] &= ~2ULL; };
@@ -188,10 +167,7 @@ TEST_P(NicTest, CountsALongFrameOnceAndDropsAllItsSlots) {
 }
 
 TEST_P(NicTest, DropsAFrameOverSeveralDescriptorsWhole) {
-    NicLayout layout;
-    layout.payload_bytes = 1024;
-    layout.max_frame = 1024;
-    Rig rig(GetParam(), layout);
+    Rig rig(GetParam(), {.payload_bytes = 1024, .max_frame = 1024});
     rig.start();
     rig.fill(10);
     const Frame fits = make_frame(FrameKind::ipv4_udp, false, 1000, 1);
@@ -206,9 +182,7 @@ TEST_P(NicTest, DropsAFrameOverSeveralDescriptorsWhole) {
     EXPECT_EQ(rig.owned_by(Owner::rx_ring), 6);
 }
 
-TEST_P(NicTest, ReceivesIntoSmallBatches) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, ReceivesIntoSmallBatches) {
     rig.fill(40);
     for (uint32_t i = 0; i < 20; i++)
         ASSERT_TRUE(rig.model->receive(make_frame(FrameKind::ipv4_udp, false, 100, i)));

@@ -37,10 +37,10 @@ Rig::Rig(const ChipUnderTest& chip, NicLayout of, uint32_t slots)
     memory.map(payload_iova, payloads_);
 }
 
-void Rig::start(bool promiscuous) {
+void Rig::start() {
     const auto reset = nic->reset();
     ASSERT_TRUE(reset) << reset.error().to_string();
-    const auto started = nic->start(layout, rings(), promiscuous);
+    const auto started = nic->start(layout, rings(), false);
     ASSERT_TRUE(started) << started.error().to_string();
 }
 

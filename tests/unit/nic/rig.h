@@ -42,7 +42,7 @@ class Rig {
     explicit Rig(const ChipUnderTest& chip, NicLayout layout = {}, uint32_t slots = 1024);
 
     /// reset() and start(), which must work.
-    void start(bool promiscuous = false);
+    void start();
     /// Gives the NIC as many of the test's slots as it takes, at most `most`.
     size_t fill(size_t most = SIZE_MAX);
     /// Takes all received frames and dropped slots; returns the frames, their slots the test's again.
@@ -86,5 +86,12 @@ class Rig {
 
 /// For tests on every chip.
 class NicTest : public testing::TestWithParam<ChipUnderTest> {};
+
+/// After reset() and start(), with the layout of the default.
+class StartedNicTest : public NicTest {
+  protected:
+    StartedNicTest() { rig.start(); }
+    Rig rig{GetParam()};
+};
 
 }  // namespace pktpit::offload::test

@@ -8,9 +8,7 @@
 namespace pktpit::offload::test {
 namespace {
 
-TEST_P(NicTest, SendsHeaderAndPayloadAsOneFrame) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, SendsHeaderAndPayloadAsOneFrame) {
     for (const size_t length : {60, 61, 128, 129, 1514, 1518}) {
         const Frame frame = make_frame(FrameKind::ipv4_udp, false, length, 7);
         for (const size_t header : {14, 42, 60, 128}) {
@@ -22,9 +20,7 @@ TEST_P(NicTest, SendsHeaderAndPayloadAsOneFrame) {
     rig.expect_all_back();
 }
 
-TEST_P(NicTest, PadsShortFrames) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, PadsShortFrames) {
     Frame frame = make_frame(FrameKind::arp, false, 42, 7);
     rig.transmit({frame}, 128);
     frame.resize(60);
@@ -32,9 +28,7 @@ TEST_P(NicTest, PadsShortFrames) {
 }
 
 TEST_P(NicTest, SendsThousandsOfFramesOverManyRingWraps) {
-    NicLayout layout;
-    layout.tx_descriptors = 64;
-    Rig rig(GetParam(), layout, 200);
+    Rig rig(GetParam(), {.tx_descriptors = 64}, 200);
     rig.start();
     rig.model->hold_transmit = true;
     std::mt19937 random(2);
@@ -56,9 +50,7 @@ TEST_P(NicTest, SendsThousandsOfFramesOverManyRingWraps) {
 }
 
 TEST_P(NicTest, TakesWhatItHasRoomFor) {
-    NicLayout layout;
-    layout.tx_descriptors = 16;
-    Rig rig(GetParam(), layout);
+    Rig rig(GetParam(), {.tx_descriptors = 16});
     rig.start();
     rig.model->hold_transmit = true;
     const std::vector<Frame> frames(20, make_frame(FrameKind::ipv4_udp, false, 200, 1));
@@ -75,9 +67,7 @@ TEST_P(NicTest, TakesWhatItHasRoomFor) {
     EXPECT_EQ(rig.transmit(frames, 42), 7);
 }
 
-TEST_P(NicTest, GivesSlotsBackDuringALongBatch) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, GivesSlotsBackDuringALongBatch) {
     rig.model->hold_transmit = true;
     const std::vector<Frame> frames(200, make_frame(FrameKind::ipv4_udp, false, 200, 1));
     EXPECT_EQ(rig.transmit(frames, 42), 200);
@@ -88,18 +78,14 @@ TEST_P(NicTest, GivesSlotsBackDuringALongBatch) {
     rig.expect_all_back();
 }
 
-TEST_P(NicTest, CompletesIntoSmallBatches) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, CompletesIntoSmallBatches) {
     rig.transmit(std::vector<Frame>(30, make_frame(FrameKind::ipv4_udp, false, 200, 1)), 42);
     EXPECT_EQ(rig.nic->completed({}), 0);
     EXPECT_EQ(rig.complete(1), 30);
     rig.expect_all_back();
 }
 
-TEST_P(NicTest, RefusesFramesThatNoNicSends) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, RefusesFramesThatNoNicSends) {
     std::vector<TxFrame> frames(4);
     for (uint32_t i = 0; i < 4; i++) {
         const RxBuffer at = rig.buffer(i);
@@ -120,9 +106,7 @@ TEST_P(NicTest, RefusesFramesThatNoNicSends) {
     EXPECT_EQ(rig.nic->errors().tx_refused, 3);
 }
 
-TEST_P(NicTest, StopGivesRefusedFramesBackToo) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, StopGivesRefusedFramesBackToo) {
     const RxBuffer at = rig.buffer(5);
     EXPECT_EQ(rig.nic->transmit(std::vector{TxFrame{at.slot, at.header, at.payload, 0, 100}}), 1);
     std::vector<Slot> left;

@@ -76,9 +76,7 @@ TEST(Nic82574, CountsBytesInBuffersThatItDoesNotHave) {
     EXPECT_EQ(errors.rx_bad_descriptor, 1) << "two header lengths";
 }
 
-TEST_P(NicTest, ARingOutOfStepIsFoundAndAResetMendsIt) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, ARingOutOfStepIsFoundAndAResetMendsIt) {
     rig.fill();
     const Frame frame = make_frame(FrameKind::ipv4_udp, false, 500, 1);
     for (unsigned round = 0; round < 600; round++) {  // more than the ring
@@ -122,10 +120,8 @@ TEST(Nic82576, HandsUpFramesThatTheChipDidNotSplit) {
     EXPECT_EQ(rig.nic->errors().unsplit, 1);
 }
 
-TEST_P(NicTest, SaysSplitOnlyIfTheHeaderIsWhole) {
+TEST_P(StartedNicTest, SaysSplitOnlyIfTheHeaderIsWhole) {
     // A tag, IPv4 options and TCP options: 18 + 60 + 60 bytes of header, for a buffer of 128.
-    Rig rig(GetParam());
-    rig.start();
     rig.fill(4);
     Frame frame = make_frame(FrameKind::ipv4_tcp, true, 800, 1);
     frame[18] = std::byte{0x4f};
@@ -137,9 +133,7 @@ TEST_P(NicTest, SaysSplitOnlyIfTheHeaderIsWhole) {
     EXPECT_FALSE(rig.last_received[0].split);
 }
 
-TEST_P(NicTest, CountsTransmitErrors) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, CountsTransmitErrors) {
     rig.model->tx_status = 2;
     rig.transmit({make_frame(FrameKind::ipv4_udp, false, 100, 1)}, 42);
     EXPECT_EQ(rig.complete(), 1);
@@ -147,9 +141,7 @@ TEST_P(NicTest, CountsTransmitErrors) {
     rig.expect_all_back();
 }
 
-TEST_P(NicTest, IgnoresHeadsAndTailsThatJump) {
-    Rig rig(GetParam());
-    rig.start();
+TEST_P(StartedNicTest, IgnoresHeadsAndTailsThatJump) {
     rig.fill(10);
     for (const uint32_t base : {0x2800, 0x3800, 0xc000, 0xe000})
         for (const uint32_t offset : {0x10, 0x18})

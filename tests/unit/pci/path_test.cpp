@@ -250,7 +250,6 @@ TEST(Path, ARedirectPassesTheSwitchesUpstreamLink) {
 }
 
 TEST(Path, WhatWasNotReadByRootIsUnknown) {
-    SwitchMachine machine;
     PciSnapshot snapshot{"",
                          {function("pci0000:00/0000:00:01.0", {.type = PcieType::root_port}),
                           function("pci0000:00/0000:00:01.0/0000:01:00.0", {})}};
@@ -346,7 +345,7 @@ TEST(Path, HowToHaveAnIommu) {
         SwitchMachine machine;
         machine.nic.group = "";
         machine.beside = std::move(beside);
-        const PciPath path = find_path(machine.tree(), machine.nic_at, machine.memory_at);
+        const PciPath path = path_of(machine);
         const Finding* finding = find(path.findings, "no_iommu");
         return finding ? finding->remedy : "";
     };
@@ -366,14 +365,13 @@ TEST(Path, HowToHaveAnIommu) {
 TEST(Path, AVirtioIommuRemapsNoInterrupts) {
     SwitchMachine machine;
     machine.beside = {{"0x1af4", "0x1057", "0x080600"}};
-    const PciPath path = find_path(machine.tree(), machine.nic_at, machine.memory_at);
+    const PciPath path = path_of(machine);
     const Finding* finding = find(path.findings, "no_interrupt_remapping");
     ASSERT_NE(finding, nullptr);
     EXPECT_EQ(finding->severity, Severity::hindrance);
     EXPECT_NE(finding->remedy.find("allow_unsafe_interrupts"), std::string::npos);
     machine.beside.clear();
-    const PciPath other = find_path(machine.tree(), machine.nic_at, machine.memory_at);
-    EXPECT_EQ(find(other.findings, "no_interrupt_remapping"), nullptr);
+    EXPECT_EQ(find(path_of(machine).findings, "no_interrupt_remapping"), nullptr);
 }
 
 }  // namespace

@@ -117,8 +117,6 @@ inline SnapshotFunction function(const std::string& path, const Part& part) {
 struct SwitchMachine {
     const PciAddress nic_at = at("0000:04:00.0");
     const PciAddress memory_at = at("0000:05:00.0");
-    const PciAddress nic_port_at = at("0000:03:00.0");
-    const PciAddress memory_port_at = at("0000:03:01.0");
 
     Part root{.type = PcieType::root_port};
     Part upstream{.type = PcieType::upstream_port};

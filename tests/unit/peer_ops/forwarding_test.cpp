@@ -15,7 +15,10 @@
 namespace pktpit::offload {
 namespace {
 
-constexpr PeerVerifyOptions forwards{.forwards = true};
+/// By a device that forwards.
+Result<void> verified(const PeerProgram& program) {
+    return verify(program, test::forwarding_windows(), {.forwards = true});
+}
 
 std::vector<PeerProgram> all_programs() {
     return {compile_receive(test::nic, test::image, test::image_bytes, 3, 7),
@@ -28,7 +31,7 @@ std::vector<PeerProgram> all_programs() {
 
 TEST(PeerForwarding, ItsProgramsAreAcceptedAndSurviveBeingWritten) {
     for (const PeerProgram& made : all_programs()) {
-        const auto good = verify(made, test::forwarding_windows(), forwards);
+        const auto good = verified(made);
         EXPECT_TRUE(good) << good.error().to_string();
         EXPECT_EQ(decode_peer_program(encode(made)).value(), made);
         EXPECT_EQ(made.generation, 7U);
@@ -46,13 +49,10 @@ TEST(PeerForwarding, ADeviceThatOnlyCopiesTakesNone) {
 
 TEST(PeerForwarding, ABatchHasOneDoorbell) {
     for (const PeerProgram& made : all_programs()) {
+        const auto doorbell = [](const PeerOperation& one) { return is_peer_doorbell(one.opcode); };
         const auto commit = made.operations.begin() + made.commit_at;
-        EXPECT_EQ(std::count_if(made.operations.begin(), commit,
-                                [](const PeerOperation& one) { return is_peer_doorbell(one.opcode); }),
-                  0);
-        EXPECT_LE(std::count_if(commit, made.operations.end(),
-                                [](const PeerOperation& one) { return is_peer_doorbell(one.opcode); }),
-                  1);
+        EXPECT_EQ(std::count_if(made.operations.begin(), commit, doorbell), 0);
+        EXPECT_LE(std::count_if(commit, made.operations.end(), doorbell), 1);
     }
 }
 
@@ -63,21 +63,19 @@ TEST(PeerForwarding, EachAddressBeyondItsWindowIsRefused) {
             PeerProgram moved = made;
             if (moved.operations[i].address == 0) continue;
             moved.operations[i].address += 0x1000'0000;
-            const auto good = verify(moved, test::forwarding_windows(), forwards);
+            const auto good = verified(moved);
             ASSERT_FALSE(good) << i;
             EXPECT_EQ(good.error().where, "operation " + std::to_string(i) + ": " +
                                               std::string(to_string(moved.operations[i].opcode)));
         }
     PeerNic larger = test::nic;
     larger.rx_entries *= 2;
-    EXPECT_FALSE(verify(compile_receive(larger, test::image, test::image_bytes, 0, 1),
-                        test::forwarding_windows(), forwards));
-    EXPECT_FALSE(verify(compile_refill(larger, 0, 1), test::forwarding_windows(), forwards));
+    EXPECT_FALSE(verified(compile_receive(larger, test::image, test::image_bytes, 0, 1)));
+    EXPECT_FALSE(verified(compile_refill(larger, 0, 1)));
     larger = test::nic;
     larger.tx_pairs *= 2;
-    EXPECT_FALSE(verify(compile_transmit(larger, 0, 1), test::forwarding_windows(), forwards));
-    EXPECT_FALSE(verify(compile_receive(test::nic, test::image, test::image_bytes + 1, 0, 1),
-                        test::forwarding_windows(), forwards));
+    EXPECT_FALSE(verified(compile_transmit(larger, 0, 1)));
+    EXPECT_FALSE(verified(compile_receive(test::nic, test::image, test::image_bytes + 1, 0, 1)));
 }
 
 struct Change {
@@ -91,7 +89,7 @@ class ChangedProgram : public testing::TestWithParam<Change> {};
 TEST_P(ChangedProgram, IsRefused) {
     PeerProgram made = all_programs().at(GetParam().program);
     GetParam().change(made);
-    const auto good = verify(made, test::forwarding_windows(), forwards);
+    const auto good = verified(made);
     ASSERT_FALSE(good);
     EXPECT_NE(good.error().to_string().find(GetParam().says), std::string::npos) << good.error().to_string();
 }

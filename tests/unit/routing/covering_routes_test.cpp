@@ -53,9 +53,8 @@ class CoveringRoutes : public RoutingTest, public testing::WithParamInterface<un
             ASSERT_TRUE(routing.erase_route(which, source));
             return;
         }
-        const auto set = routing.acquire_next_hops(some_next_hops(which.address.family)).value();
-        ASSERT_TRUE(routing.set_route({which, source, static_cast<uint8_t>(10 + below(3)), 0, set}));
-        routing.release_next_hops(set);
+        const auto spec = some_next_hops(which.address.family);
+        ASSERT_TRUE(set_route(which, spec, source, static_cast<uint8_t>(10 + below(3))));
     }
 
     void settle() {

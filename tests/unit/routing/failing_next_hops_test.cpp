@@ -124,52 +124,37 @@ TEST_F(FailingNextHopsTest, gateways_behind_a_route_with_a_backup_follow_it) {
     EXPECT_EQ(ways(), by_lan);
 }
 
-TEST_F(FailingNextHopsTest, prefixes_move_to_their_second_best_route_before_any_is_touched) {
-    defer();
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    add_all({{ip("198.51.100.9"), wan, 1}}, RouteSource::kernel, 20);
-    const auto before = groups();
-    fail_lan();
-    EXPECT_EQ(ways(), by_wan);
-    EXPECT_EQ(groups(), before) << "not one of them";
-    EXPECT_GT(asked_for_turn, 0);
-    while (!routing.settle(7))
-        EXPECT_EQ(ways(), by_wan) << "nor while they are cleaned up";
-    EXPECT_NE(groups(), before);
-    mend_lan();
-    settle_in_pieces_of(7);
-    EXPECT_EQ(ways(), by_lan);
-}
-
-TEST_F(FailingNextHopsTest, prefixes_of_one_next_hop_with_different_second_bests_each_get_theirs) {
-    defer();
+TEST_F(FailingNextHopsTest, prefixes_move_to_the_next_best_route_before_any_is_touched) {
     routing.set_neighbour(wan, ip("198.51.100.10"), reachable(10));
     add_all({{ip("192.0.2.7"), lan, 1}});
-    for (int i = 0; i < prefixes; i++)
-        ASSERT_TRUE(add(nth(i).c_str(), {{ip(i % 2 ? "198.51.100.9" : "198.51.100.10"), wan, 1}},
-                        RouteSource::kernel, 20));
-    fail_lan();
-    EXPECT_EQ(ways(), (std::map<int, int>{{9, prefixes / 2}, {10, prefixes / 2}}));
-}
-
-TEST_F(FailingNextHopsTest, without_a_second_best_prefixes_move_to_the_covering_route_before_any_is_touched) {
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
-    add_all({{ip("192.0.2.7"), lan, 1}});
     defer();
-    const auto before = groups();
-    fail_lan();
-    EXPECT_EQ(ways(), by_wan);
-    EXPECT_EQ(groups(), before) << "not one of them";
-    size_t turns = 0;
-    while (!routing.settle(10)) {
-        EXPECT_EQ(ways(), by_wan) << "nor while they are cleaned up";
-        turns++;
+    for (const bool covering : {true, false}) {
+        SCOPED_TRACE(covering ? "the covering route" : "their second best one, which goes before that");
+        if (covering) {
+            ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.10"), wan, 1}}));
+        } else {
+            add_all({{ip("198.51.100.9"), wan, 1}}, RouteSource::kernel, 20);
+        }
+        settle_in_pieces_of(10);
+        const auto before = groups();
+        asked_for_turn = 0;
+        fail_lan();
+        const std::map<int, int> by_next_best{{covering ? 10 : 9, prefixes}};
+        EXPECT_EQ(ways(), by_next_best);
+        EXPECT_EQ(groups(), before) << "not one of them";
+        EXPECT_GT(asked_for_turn, 0);
+        size_t turns = 0;
+        while (!routing.settle(10)) {
+            EXPECT_EQ(ways(), by_next_best) << "nor while they are cleaned up";
+            turns++;
+        }
+        EXPECT_GE(turns, size_t{prefixes / 10 - 1});
+        EXPECT_NE(groups(), before);
+        EXPECT_EQ(groups() == std::set<fib::GroupId>{0}, covering);
+        mend_lan();
+        settle_in_pieces_of(10);
+        EXPECT_EQ(ways(), by_lan);
     }
-    EXPECT_GE(turns, size_t{prefixes / 10 - 1});
-    EXPECT_EQ(groups(), (std::set<fib::GroupId>{0}));
-    mend_lan();
-    settle_in_pieces_of(10);
-    EXPECT_EQ(ways(), by_lan);
     EXPECT_TRUE(refused.empty());
 }
 
@@ -184,16 +169,6 @@ TEST_F(FailingNextHopsTest, without_another_way_prefixes_go_in_pieces) {
     EXPECT_EQ(groups(), (std::set<fib::GroupId>{0}));
 }
 
-TEST_F(FailingNextHopsTest, a_covering_route_counts_whether_it_comes_before_or_after) {
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    defer();
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.9"), wan, 1}}));
-    EXPECT_GT(asked_for_turn, 0);
-    settle_in_pieces_of(3);
-    fail_lan();
-    EXPECT_EQ(ways(), by_wan);
-}
-
 TEST_F(FailingNextHopsTest, other_next_hops_of_a_covering_route_are_followed_in_pieces) {
     routing.set_neighbour(wan, ip("198.51.100.10"), reachable(10));
     ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.9"), 0, 1}}));
@@ -201,6 +176,7 @@ TEST_F(FailingNextHopsTest, other_next_hops_of_a_covering_route_are_followed_in_
     defer();
     const size_t sets = routing.next_hop_sets().size();
     ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.10"), 0, 1}}));
+    EXPECT_GT(asked_for_turn, 0);
     EXPECT_EQ(routing.next_hop_sets().size(), sets + 1)
         << "the former ones are held while prefixes have them";
     (void)routing.settle(prefixes / 2);
@@ -229,36 +205,6 @@ TEST_F(FailingNextHopsTest, while_a_table_is_being_replaced_backups_wait) {
     EXPECT_NE(groups(), before);
     fail_lan();
     EXPECT_EQ(ways(), by_wan);
-}
-
-TEST_F(FailingNextHopsTest, a_route_of_the_same_next_hops_between_them_is_passed_over) {
-    ASSERT_TRUE(add("0.0.0.0/0", {{ip("198.51.100.9"), wan, 1}}));
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), lan, 1}}));
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    EXPECT_EQ(groups().size(), 1U);
-    EXPECT_EQ(groups(), (std::set<fib::GroupId>{*image.find(prefix("10.0.0.0/8"))}));
-    defer();
-    fail_lan();
-    EXPECT_EQ(ways(), by_wan);
-}
-
-TEST_F(FailingNextHopsTest, the_second_best_route_goes_before_a_covering_one) {
-    routing.set_neighbour(wan, ip("198.51.100.10"), reachable(10));
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.10"), wan, 1}}));
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    add_all({{ip("198.51.100.9"), wan, 1}}, RouteSource::kernel, 20);
-    defer();
-    fail_lan();
-    EXPECT_EQ(ways(), by_wan);
-}
-
-TEST_F(FailingNextHopsTest, a_covering_route_that_drops_stands_in_as_it_would) {
-    ASSERT_TRUE(add_special("10.0.0.0/8", PP_ADJ_UNREACHABLE));
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    defer();
-    fail_lan();
-    for (int i = 0; i < prefixes; i++)
-        EXPECT_EQ(at(inside(i).c_str()).kind, PP_ADJ_UNREACHABLE);
 }
 
 TEST_F(FailingNextHopsTest, where_both_fail_nothing_leads_to_what_is_gone) {
@@ -309,16 +255,6 @@ TEST_F(FailingNextHopsTest, routes_may_go_while_their_next_hop_is_being_cleaned_
     fail_lan(false);
     EXPECT_TRUE(routing.settle(1000));
     expect_usage(usage);
-}
-
-TEST_F(FailingNextHopsTest, a_link_that_is_back_before_the_cleaning_up_ends_loses_nothing) {
-    add_all({{ip("192.0.2.7"), lan, 1}});
-    defer();
-    fail_lan();
-    EXPECT_FALSE(routing.settle(20));
-    mend_lan();
-    settle_in_pieces_of(7);
-    EXPECT_EQ(ways(), by_lan);
 }
 
 }  // namespace

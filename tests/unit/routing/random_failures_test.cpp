@@ -28,9 +28,7 @@ class RandomFailures : public RoutingTest, public testing::WithParamInterface<un
             const InterfaceId on = below(2) ? lan : wan;
             spec.next_hops.push_back({gateway(on), on, 1, !spec.next_hops.empty() && below(2) == 0});
         }
-        const auto set = routing.acquire_next_hops(spec).value();
-        ASSERT_TRUE(routing.set_route({which, source, static_cast<uint8_t>(10 + below(3)), 0, set}));
-        routing.release_next_hops(set);
+        ASSERT_TRUE(set_route(which, spec, source, static_cast<uint8_t>(10 + below(3))));
     }
     void change_something() {
         const InterfaceId on = below(2) ? lan : wan;

@@ -17,9 +17,13 @@ CountedRoute route(uint32_t number, RouteSource source = RouteSource::config) {
     return {Prefix::of(IpAddress::v4(0x0a000000u + (number << 8)), 24), source};
 }
 
-TEST(RouteCounters, ARouteKeepsItsCounterAndSharesItWithNobody) {
+class RouteCountersTest : public testing::Test {
+  protected:
     MemoryCounters store;
-    RouteCounters counters(store);
+    RouteCounters counters{store};
+};
+
+TEST_F(RouteCountersTest, ARouteKeepsItsCounterAndSharesItWithNobody) {
     const auto first = counters.acquire(route(1)).value();
     EXPECT_NE(first, 0);
     EXPECT_EQ(counters.acquire(route(1)).value(), first);
@@ -27,9 +31,7 @@ TEST(RouteCounters, ARouteKeepsItsCounterAndSharesItWithNobody) {
     EXPECT_NE(counters.acquire(route(1, RouteSource::cli)).value(), first) << "another source, another route";
 }
 
-TEST(RouteCounters, CountersAreAddedUpAndBeginAtZero) {
-    MemoryCounters store;
-    RouteCounters counters(store);
+TEST_F(RouteCountersTest, CountersAreAddedUpAndBeginAtZero) {
     store.counts[1] = {99, 9900};  // of a route long gone
     const auto counter = counters.acquire(route(1)).value();
     EXPECT_EQ(counters.read(counter).packets, 0U);
@@ -40,9 +42,7 @@ TEST(RouteCounters, CountersAreAddedUpAndBeginAtZero) {
     EXPECT_EQ(counters.read(counter).bytes, 650U);
 }
 
-TEST(RouteCounters, OnlyUnwantedOnesAreGivenBack) {
-    MemoryCounters store;
-    RouteCounters counters(store);
+TEST_F(RouteCountersTest, OnlyUnwantedOnesAreGivenBack) {
     const auto first = counters.acquire(route(1)).value();
     const auto second = counters.acquire(route(2)).value();
     counters.add(first, 10);
@@ -56,19 +56,16 @@ TEST(RouteCounters, OnlyUnwantedOnesAreGivenBack) {
     EXPECT_EQ(counters.read(counters.all().at(route(1))).packets, 0U);
 }
 
-TEST(RouteCounters, ADaemonThatComesAfterGoesOnWithThem) {
-    MemoryCounters store;
-    const auto before = RouteCounters(store).acquire(route(1)).value();
+TEST_F(RouteCountersTest, ADaemonThatComesAfterGoesOnWithThem) {
+    const auto before = counters.acquire(route(1)).value();
     store.counts[before] = {3, 300};
-    RouteCounters counters(store);
-    EXPECT_EQ(counters.acquire(route(1)).value(), before);
-    EXPECT_EQ(counters.read(before).packets, 3U) << "not zeroed";
-    EXPECT_NE(counters.acquire(route(2)).value(), before);
+    RouteCounters later(store);
+    EXPECT_EQ(later.acquire(route(1)).value(), before);
+    EXPECT_EQ(later.read(before).packets, 3U) << "not zeroed";
+    EXPECT_NE(later.acquire(route(2)).value(), before);
 }
 
-TEST(RouteCounters, WhenAllAreInUseTheRouteIsNamed) {
-    MemoryCounters store;
-    RouteCounters counters(store);
+TEST_F(RouteCountersTest, WhenAllAreInUseTheRouteIsNamed) {
     std::set<uint16_t> seen;
     for (uint32_t i = 1; i < PP_ROUTE_COUNTERS; i++)
         seen.insert(counters.acquire(route(i)).value());
@@ -80,9 +77,7 @@ TEST(RouteCounters, WhenAllAreInUseTheRouteIsNamed) {
     EXPECT_TRUE(counters.acquire(route(PP_ROUTE_COUNTERS)));
 }
 
-TEST(RouteCounters, WhatCannotBeNotedIsRefusedAndTakesNothing) {
-    MemoryCounters store;
-    RouteCounters counters(store);
+TEST_F(RouteCountersTest, WhatCannotBeNotedIsRefusedAndTakesNothing) {
     store.full = true;
     EXPECT_FALSE(counters.acquire(route(1)));
     EXPECT_TRUE(counters.all().empty());

@@ -13,9 +13,7 @@ class RouteMtuTest : public RoutingTest {
         NextHopSetSpec spec{PP_ADJ_FORWARD, std::move(hops)};
         spec.mtu = mtu;
         spec.resilient = resilient;
-        const auto set = routing.acquire_next_hops(spec).value();
-        ASSERT_TRUE(routing.set_route({prefix(text), RouteSource::config, 10, 0, set}));
-        routing.release_next_hops(set);
+        ASSERT_TRUE(set_route(prefix(text), spec));
     }
     void set_link_mtu(uint32_t mtu) {
         LinkState state = link(11);

@@ -50,13 +50,18 @@ class RoutingTest : public testing::Test {
             seen.insert(at(destination, i << 20).dst_mac[5]);
         return seen;
     }
-    Result<void> add(const char* text, std::vector<NextHopSpec> hops,
-                     RouteSource source = RouteSource::config, uint8_t preference = 10) {
-        auto set = routing.acquire_next_hops({PP_ADJ_FORWARD, std::move(hops)});
+    Result<void> set_route(const Prefix& to, const NextHopSetSpec& spec,
+                           RouteSource source = RouteSource::config, uint8_t preference = 10,
+                           VrfId vrf = default_vrf) {
+        auto set = routing.acquire_next_hops(spec);
         if (!set) return tl::unexpected(set.error());
-        auto result = routing.set_route({prefix(text), source, preference, 0, *set});
+        auto result = routing.set_route({to, source, preference, 0, *set}, vrf);
         routing.release_next_hops(*set);
         return result;
+    }
+    Result<void> add(const char* text, std::vector<NextHopSpec> hops,
+                     RouteSource source = RouteSource::config, uint8_t preference = 10) {
+        return set_route(prefix(text), {PP_ADJ_FORWARD, std::move(hops)}, source, preference);
     }
     /// All that failures and changes have left to be done, in pieces.
     void settle_in_pieces_of(size_t piece) {
@@ -72,10 +77,7 @@ class RoutingTest : public testing::Test {
         EXPECT_EQ(now.prefixes6, before.prefixes6);
     }
     Result<void> add_special(const char* text, pp_adjacency_kind kind) {
-        const auto set = routing.acquire_next_hops({kind, {}}).value();
-        auto result = routing.set_route({prefix(text), RouteSource::config, 10, 0, set});
-        routing.release_next_hops(set);
-        return result;
+        return set_route(prefix(text), {kind, {}});
     }
 
     static constexpr InterfaceId lan = 1, wan = 2;

@@ -78,42 +78,6 @@ TEST_F(RoutingTest, a_stale_neighbour_is_verified_when_it_gets_its_first_next_ho
     EXPECT_EQ(at("10.1.1.1").kind, PP_ADJ_FORWARD) << "meanwhile it is used";
 }
 
-TEST_F(RoutingTest, RouteOverADeadLinkYieldsToAnother) {
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}, RouteSource::config, 10));
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.7"), 0, 1}}, RouteSource::kernel, 20));
-    EXPECT_EQ(at("10.1.1.1").port, 1);
-    routing.set_link(lan, link(11, false));
-    EXPECT_EQ(at("10.1.1.1").port, 2);
-    EXPECT_EQ(at("192.0.2.77").kind, PP_ADJ_INVALID) << "connected net of a dead link";
-    EXPECT_EQ(at("192.0.2.1").kind, PP_ADJ_HOST);
-    routing.set_link(lan, link(11, true));
-    EXPECT_EQ(at("10.1.1.1").port, 1);
-}
-
-TEST_F(RoutingTest, LowerPreferenceWinsAndReplaceIsInPlace) {
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}, RouteSource::kernel, 20));
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("198.51.100.7"), 0, 1}}, RouteSource::cli, 10));
-    EXPECT_EQ(at("10.1.1.1").port, 2);
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.9"), 0, 1}}, RouteSource::cli, 10));
-    EXPECT_EQ(at("10.1.1.1").port, 1);
-    EXPECT_TRUE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::cli).value());
-    EXPECT_EQ(routing.rib().best(prefix("10.0.0.0/8"))->source, RouteSource::kernel);
-    EXPECT_FALSE(routing.erase_route(prefix("10.0.0.0/8"), RouteSource::cli).value());
-}
-
-TEST_F(RoutingTest, DeadMemberOfAGroupIsLeftOutWhileAnotherLives) {
-    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
-    routing.set_neighbour(wan, ip("198.51.100.8"), reachable(8));
-    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}, {ip("198.51.100.8"), 0, 3}}));
-    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 8}));
-    routing.set_neighbour(wan, ip("198.51.100.8"), {{}, NeighbourState::failed, false});
-    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7}));
-    routing.set_neighbour(wan, ip("198.51.100.8"), reachable(9));
-    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 9}));
-    routing.set_link(lan, link(11, false));
-    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{9}));
-}
-
 TEST_F(RoutingTest, GroupOfDeadMembersStillAsksForThem) {
     routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::failed, false});
     ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), 0, 1}}));
@@ -232,10 +196,7 @@ class ResilientTest : public RoutingTest {
         NextHopSetSpec spec{PP_ADJ_FORWARD, {}, 0, 10, std::chrono::seconds(3)};
         for (const int host : hosts)
             spec.next_hops.push_back({ip(("192.0.2." + std::to_string(host)).c_str()), lan, 1});
-        const auto set = routing.acquire_next_hops(spec);
-        ASSERT_TRUE(set);
-        ASSERT_TRUE(routing.set_route({prefix("10.0.0.0/8"), RouteSource::kernel, 20, 0, *set}));
-        routing.release_next_hops(*set);
+        ASSERT_TRUE(set_route(prefix("10.0.0.0/8"), spec, RouteSource::kernel, 20));
     }
     std::vector<int> flows() const {
         std::vector<int> to;

@@ -24,11 +24,7 @@ class VrfTest : public RoutingTest {
         return id;
     }
     Result<void> add_in(VrfId vrf, const char* text, std::vector<NextHopSpec> hops) {
-        auto set = routing.acquire_next_hops({PP_ADJ_FORWARD, std::move(hops)});
-        if (!set) return tl::unexpected(set.error());
-        auto result = routing.set_route({prefix(text), RouteSource::config, 10, 0, *set}, vrf);
-        routing.release_next_hops(*set);
-        return result;
+        return set_route(prefix(text), {PP_ADJ_FORWARD, std::move(hops)}, RouteSource::config, 10, vrf);
     }
     static NextHopSpec gateway(const char* via, VrfId vrf = default_vrf) {
         return {ip(via), 0, 1, false, vrf};

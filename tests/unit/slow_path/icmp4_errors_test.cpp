@@ -16,6 +16,7 @@ class Icmp4 : public SlowPathTest {
   protected:
     /// The frame that left by port 1 towards neighbour A is exactly this error about `original`.
     void expect_error(const Buffer& original, const Expected& expected) {
+        SCOPED_TRACE(testing::Message() << "type " << int{expected.type} << ", code " << int{expected.code});
         const Buffer sent = only_sent(1);
         ASSERT_GT(sent.size(), 42U);
         EXPECT_EQ(cut(sent, 0, 14), (Buffer{2, 0, 0, 0, 0xaa, 1, 2, 0, 0, 0, 0, 1, 8, 0}));
@@ -43,26 +44,17 @@ TEST_F(Icmp4, time_exceeded) {
     EXPECT_EQ(counter("icmp4_time_exceeded"), 2U);
 }
 
-TEST_F(Icmp4, net_unreachable_without_a_route) {
-    expect_answer({.destination = "203.0.113.1"}, {3, 0});
-    EXPECT_EQ(counter("icmp4_net_unreachable"), 1U);
-}
-
-TEST_F(Icmp4, host_unreachable_by_an_unreachable_route) {
+TEST_F(Icmp4, no_way_on_is_told_as_the_route_wants_it) {
+    const Ipv4Packet packet{.destination = "203.0.113.1"};
+    expect_answer(packet, {3, 0});
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_UNREACHABLE);
-    expect_answer({.destination = "203.0.113.1"}, {3, 1});
-    EXPECT_EQ(counter("icmp4_host_unreachable"), 1U);
-}
-
-TEST_F(Icmp4, communication_prohibited_by_a_prohibit_route) {
+    expect_answer(packet, {3, 1});
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_PROHIBIT);
-    expect_answer({.destination = "203.0.113.1"}, {3, 13});
-    EXPECT_EQ(counter("icmp4_prohibited"), 1U);
-}
-
-TEST_F(Icmp4, a_blackhole_says_nothing) {
+    expect_answer(packet, {3, 13});
+    for (const auto* name : {"icmp4_net_unreachable", "icmp4_host_unreachable", "icmp4_prohibited"})
+        EXPECT_EQ(counter(name), 1U) << name;
     router.route("203.0.113.0/24", 0, std::nullopt, PP_ADJ_BLACKHOLE);
-    expect_silent(Ipv4Packet{.destination = "203.0.113.1"}, "recheck_drop_blackhole");
+    expect_silent(packet, "recheck_drop_blackhole");
 }
 
 TEST_F(Icmp4, fragmentation_needed_tells_the_next_hops_mtu) {
@@ -79,10 +71,6 @@ TEST_F(Icmp4, parameter_problem_points_at_the_fault) {
     EXPECT_EQ(counter("icmp4_parameter_problem"), 1U);
 }
 
-TEST_F(Icmp4, parameter_problem_when_the_overflow_counter_overflows) {
-    expect_answer({.options = {68, 8, 9, 0xf0, 1, 2, 3, 4}}, {12, 0, 23U << 24});
-}
-
 TEST_F(Icmp4, quotes_no_more_than_fits_576_bytes) {
     for (const size_t size : {527U, 528U, 529U, 1480U}) {
         const Buffer packet = make(Ipv4Packet{.ttl = 1, .payload = pattern(size)});
@@ -96,10 +84,6 @@ TEST_F(Icmp4, quotes_no_link_padding) {
     const Buffer packet = make(Ipv4Packet{.ttl = 1, .payload = pattern(8)});
     arrive(frame(join({packet, Buffer(18, 0xee)})));
     expect_error(packet, {11, 0});
-}
-
-TEST_F(Icmp4, quotes_options) {
-    expect_answer({.ttl = 1, .options = {0x88, 4, 1, 2, 7, 7, 4, 0, 0, 0, 0, 0}}, {11, 0});
 }
 
 TEST_F(Icmp4, of_a_tagged_frame_quotes_the_packet_and_leaves_untagged_where_the_way_back_is) {

@@ -22,10 +22,6 @@ void set16(Buffer& bytes, size_t at, uint16_t value) {
     bytes.at(at + 1) = static_cast<uint8_t>(value);
 }
 
-uint32_t get32(const Buffer& bytes, size_t at) {
-    return get16(bytes, at) * 65536U + get16(bytes, at + 2);
-}
-
 uint16_t naive_checksum(const Buffer& bytes) {
     uint64_t sum = 0;
     for (size_t at = 0; at < bytes.size(); at++)

@@ -56,6 +56,5 @@ Buffer icmp_error(uint8_t type, uint8_t code, uint32_t parameter, const Buffer& 
 
 uint16_t get16(const Buffer& bytes, size_t at);
 void set16(Buffer& bytes, size_t at, uint16_t value);
-uint32_t get32(const Buffer& bytes, size_t at);
 
 }  // namespace pktpit::router::test

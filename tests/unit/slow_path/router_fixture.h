@@ -69,7 +69,6 @@ class SmallRouter {
     void count(std::string_view prefix, uint16_t counter);
     /// What the daemon does when a neighbour is found: adjacency by adjacency.
     void complete(fib::AdjacencyId adjacency, std::string_view dst_mac);
-    void remove(std::string_view prefix) { (void)image.erase(Prefix::parse(prefix).value()); }
     pp_fib_adjacency link(uint16_t interface) const;
 
     std::vector<std::byte> memory;

@@ -61,14 +61,6 @@ TEST_F(Waiting, on_a_connected_net_the_destination_is_the_next_hop) {
     EXPECT_EQ(cut(only_sent(2), 0, 6), (Buffer{2, 0, 0, 0, 0xaa, 0x51})) << "the image was full, say";
 }
 
-TEST_F(Waiting, the_oldest_goes_where_too_many_wait_for_one) {
-    for (uint8_t mark : Buffer{1, 2, 3, 4, 5, 6})
-        arrive_for_d(mark);
-    EXPECT_EQ(counter("neighbour_queue_full"), 2U);
-    d_is_found();
-    EXPECT_EQ(marks(), (std::vector{3, 4, 5, 6}));
-}
-
 TEST_F(Waiting, the_oldest_goes_where_all_together_take_too_much_memory) {
     slow_path.set_limits(limits(), 100000);
     const size_t size = 9000;

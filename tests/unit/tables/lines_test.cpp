@@ -73,6 +73,15 @@ struct Wrong {
     std::string_view line, where, message;
 };
 
+/// One line is wrong in what `outcome` came of.
+void expect_told(const ReadOutcome& outcome, const Wrong& wrong) {
+    SCOPED_TRACE(wrong.line);
+    EXPECT_FALSE(outcome.good);
+    EXPECT_EQ(outcome.error.where, wrong.where);
+    EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos) << outcome.error.to_string();
+    EXPECT_FALSE(outcome.error.expected.empty());
+}
+
 TEST(TableJson, SaysWhereAndWhatIsWrong) {
     const Wrong cases[] = {
         {R"({"prefix": "10.0.0.1/8", "next_hop": "1"})", "t:2#/prefix", "bits set behind its prefix length"},
@@ -104,11 +113,7 @@ TEST(TableJson, SaysWhereAndWhatIsWrong) {
         const ReadOutcome outcome = table_of(R"({"prefix": "10.0.0.0/8", "next_hop": 1})"
                                              "\n" +
                                              std::string(wrong.line) + "\n");
-        EXPECT_FALSE(outcome.good) << wrong.line;
-        EXPECT_EQ(outcome.error.where, wrong.where) << wrong.line;
-        EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos)
-            << wrong.line << ": " << outcome.error.to_string();
-        EXPECT_FALSE(outcome.error.expected.empty()) << wrong.line;
+        expect_told(outcome, wrong);
         EXPECT_EQ(outcome.lines.size(), 1u);
     }
     EXPECT_NE(table_of("{\"x\": \"" + std::string(70000, 'x') + "\"}").error.message.find("more than 65536"),
@@ -131,13 +136,8 @@ TEST(UpdateJson, SaysWhereAndWhatIsWrong) {
          "announce and withdraw"},
         {R"({"time": 1, "withdraw": "10.0.0.0/33"})", "t:1#/withdraw", "\"33\""},
     };
-    for (const Wrong& wrong : cases) {
-        const ReadOutcome outcome = updates_of(wrong.line);
-        EXPECT_FALSE(outcome.good) << wrong.line;
-        EXPECT_EQ(outcome.error.where, wrong.where) << wrong.line;
-        EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos)
-            << wrong.line << ": " << outcome.error.to_string();
-    }
+    for (const Wrong& wrong : cases)
+        expect_told(updates_of(wrong.line), wrong);
 }
 
 TEST(UpdateText, Updates) {
@@ -174,13 +174,8 @@ TEST(UpdateText, SaysWhereAndWhatIsWrong) {
         {"1 w 10.0.0.0/8 0 0", "t:1", "\"0\" behind the next-hop id"},
         {"10.0.0.0/8 7", "t:1", "\"10.0.0.0/8\" is no time"},
     };
-    for (const Wrong& wrong : cases) {
-        const ReadOutcome outcome = updates_of(wrong.line);
-        EXPECT_FALSE(outcome.good) << wrong.line;
-        EXPECT_EQ(outcome.error.where, wrong.where);
-        EXPECT_NE(outcome.error.message.find(wrong.message), std::string::npos) << outcome.error.to_string();
-        EXPECT_FALSE(outcome.error.expected.empty()) << wrong.line;
-    }
+    for (const Wrong& wrong : cases)
+        expect_told(updates_of(wrong.line), wrong);
     EXPECT_NE(updates_of(std::string(5000, 'x')).error.message.find("more than 4096"), std::string::npos);
 }
 

@@ -159,32 +159,26 @@ TEST(MrtTable, LengthsThatLieDoNotAllocate) {
 }
 
 TEST(MrtTable, WrongValues) {
-    const std::string list = peer_index_table(peers);
-    const auto error_of = [&](std::string_view bytes) { return table_of(list + std::string(bytes)).error; };
-    EXPECT_NE(error_of(rib(net("10.0.0.0/8"), {{3, 0, via("192.0.2.1")}})).message.find("peer index 3"),
-              std::string::npos);
-    EXPECT_NE(
-        error_of(mrt(1, 13, 2, Bytes().u32(1).u8(33).raw("12345").u16(0))).message.find("prefix length 33"),
-        std::string::npos);
-    EXPECT_NE(error_of(mrt(1, 13, 4, Bytes().u32(1).u8(129).raw(std::string(17, 'x')).u16(0)))
-                  .message.find("prefix length 129"),
-              std::string::npos);
-    TestAttributes bad = via("192.0.2.1");
-    bad.origin = 3;
-    EXPECT_NE(error_of(rib(net("10.0.0.0/8"), {{0, 0, bad}})).message.find("ORIGIN 3"), std::string::npos);
-    bad = via("192.0.2.1");
-    bad.path = {{5, {1}}};
-    EXPECT_NE(error_of(rib(net("10.0.0.0/8"), {{0, 0, bad}})).message.find("segment of type 5"),
-              std::string::npos);
-    bad = via6({addr("2001:db8::1")});
-    bad.mp_reach[0] = 15;
-    bad.mp_reach.pop_back();
-    EXPECT_NE(error_of(rib(net("2001::/16"), {{0, 0, bad}})).message.find("next hop of 15 bytes"),
-              std::string::npos);
-    bad = via6({addr("2001:db8::1")});
-    bad.others = attribute(0x80, 14, bad.mp_reach);
-    EXPECT_NE(error_of(rib(net("2001::/16"), {{0, 0, bad}})).message.find("second attribute of type 14"),
-              std::string::npos);
+    TestAttributes origin = via("192.0.2.1"), segment = origin;
+    origin.origin = 3;
+    segment.path = {{5, {1}}};
+    TestAttributes hop = via6({addr("2001:db8::1")}), twice = hop;
+    hop.mp_reach[0] = 15;
+    hop.mp_reach.pop_back();
+    twice.others = attribute(0x80, 14, twice.mp_reach);
+    const std::pair<std::string, const char*> cases[] = {
+        {rib(net("10.0.0.0/8"), {{3, 0, via("192.0.2.1")}}), "peer index 3"},
+        {mrt(1, 13, 2, Bytes().u32(1).u8(33).raw("12345").u16(0)), "prefix length 33"},
+        {mrt(1, 13, 4, Bytes().u32(1).u8(129).raw(std::string(17, 'x')).u16(0)), "prefix length 129"},
+        {rib(net("10.0.0.0/8"), {{0, 0, origin}}), "ORIGIN 3"},
+        {rib(net("10.0.0.0/8"), {{0, 0, segment}}), "segment of type 5"},
+        {rib(net("2001::/16"), {{0, 0, hop}}), "next hop of 15 bytes"},
+        {rib(net("2001::/16"), {{0, 0, twice}}), "second attribute of type 14"},
+    };
+    for (const auto& [record, message] : cases) {
+        const ReadOutcome outcome = table_of(peer_index_table(peers) + record);
+        EXPECT_NE(outcome.error.message.find(message), std::string::npos) << message;
+    }
     EXPECT_EQ(table_of(rib(net("10.0.0.0/8"), {{0, 0, via("192.0.2.1")}})).error.message,
               "TABLE_DUMP_V2 RIB_IPV4_UNICAST: a table's record before the list of its peers");
 }

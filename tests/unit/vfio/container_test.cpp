@@ -69,7 +69,7 @@ class VfioContainerTest : public testing::Test {
     offload::IovaSpace space{{{room, room + room_bytes - 1}}};  ///< room for one
 };
 
-TEST_F(VfioContainerTest, asks_for_what_it_was_asked_for) {
+TEST_F(VfioContainerTest, asks_for_what_it_was_asked_for_and_gives_it_back) {
     auto memory = take();
     ASSERT_TRUE(memory);
     EXPECT_EQ(kernel.mapped.argsz, sizeof kernel.mapped);
@@ -81,6 +81,7 @@ TEST_F(VfioContainerTest, asks_for_what_it_was_asked_for) {
     EXPECT_EQ(kernel.unmap_argsz, sizeof(vfio_iommu_type1_dma_unmap));
     EXPECT_EQ(kernel.unmapped_at, room);
     EXPECT_EQ(kernel.unmapped_bytes, room_bytes);
+    EXPECT_TRUE(take()) << "what was given back is there again";
     ASSERT_TRUE(container->map({}, room, DmaAccess::read));
     EXPECT_EQ(kernel.mapped.flags, unsigned{VFIO_DMA_MAP_FLAG_READ});
 }

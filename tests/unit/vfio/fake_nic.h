@@ -111,6 +111,13 @@ struct Machine {
     }
     /// The slice's frame, unchanged but for `grown` bytes in front, to a port.
     static offload::EgressDescriptor to(uint16_t port, const offload::HeaderSlice& slice, uint16_t grown = 0);
+    /// As the daemon takes a port away: the NIC comes to rest, then its slots go back.
+    void take_away(uint16_t port, FakeNic& nic) {
+        io->remove(port);
+        std::vector<offload::Slot> left;
+        nic.stop(left);
+        io->take_back(left);
+    }
     void submit(const offload::EgressDescriptor& descriptor) { io->submit({&descriptor, 1}); }
 
     offload::test::FakeSysfs sysfs;

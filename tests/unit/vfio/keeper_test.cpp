@@ -41,6 +41,21 @@ std::pair<Fd, Fd> connected(int type) {
     return {Fd(ends[0]), Fd(ends[1])};
 }
 
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+/// A socket that a keeper could listen at.
+Fd bound_to(const std::string& path) {
+    const sockaddr_un address = address_of(path);
+    Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return socket;
+}
+
 /// A file for a NIC; whoever has it open is seen by a pipe's end.
 struct KeptNic {
     KeptNic() : file(memfd_create("nic", MFD_CLOEXEC)), removal(eventfd(0, EFD_CLOEXEC)) {
@@ -54,6 +69,11 @@ struct KeptNic {
         uint16_t value = 0;
         EXPECT_EQ(pread(file.get(), &value, sizeof value, config_space + PCI_COMMAND), 2);
         return value;
+    }
+    /// The kernel wants it back.
+    void ask_for_it() const {
+        const uint64_t one = 1;
+        EXPECT_EQ(write(removal.get(), &one, sizeof one), 8);
     }
     /// Nobody but the keeper has it open from here on.
     void let_go() { open_end.reset(); }
@@ -87,7 +107,7 @@ class Keepers : public testing::Test {
         const int events = heard.get();
         EXPECT_TRUE(ask({What::events, {}}, {events}));
         EXPECT_TRUE(ask({What::memory, "0000:07:00.0", 4096, 300}, {memory.get()}));
-        EXPECT_TRUE(listen());
+        EXPECT_TRUE(ask({What::listen, {}}, {bound_to(path).get()}));
         EXPECT_TRUE(keep(nic, "p0"));
     }
     ~Keepers() override {
@@ -112,14 +132,6 @@ class Keepers : public testing::Test {
                               {kept.file.get(), kept.removal.get(), kept.open_end.get()});
         kept.let_go();
         return done;
-    }
-    bool listen() {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path, path.data(), path.size());
-        const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-        return bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-               ask({What::listen, {}}, {socket.get()});
     }
     /// A peer device that makes turns, and notes what the NIC's command was when the turn ended in which its
     /// programs were revoked.
@@ -177,12 +189,6 @@ TEST_F(Keepers, EndsWithADaemonThatEndsInOrder) {
     EXPECT_EQ(control->generation, 7U);
 }
 
-TEST_F(Keepers, KeepsWhatADaemonThatWasKilledHad) {
-    kill_daemon();
-    expect_kept();
-    EXPECT_FALSE(ended);
-}
-
 TEST_F(Keepers, LetsGoWhenTheNextDaemonAsksProgramsFirst) {
     KeptNic other;
     EXPECT_TRUE(keep(other, "p1"));
@@ -210,14 +216,14 @@ TEST_F(Keepers, WhileTheDaemonLivesNobodyElseHasASay) {
     ASSERT_FALSE(devices);
     EXPECT_NE(devices.error().message.find("still lives"), std::string::npos);
     signal_keeper();
-    const uint64_t one = 1;
-    EXPECT_EQ(write(nic.removal.get(), &one, sizeof one), 8);
+    nic.ask_for_it();
     expect_kept();
 }
 
-TEST_F(Keepers, LetsGoOnSigtermOfADaemonThatHasGone) {
+TEST_F(Keepers, KeepsWhatADaemonThatWasKilledHadUntilSigterm) {
     kill_daemon();
     expect_kept();
+    EXPECT_FALSE(ended);
     signal_keeper();
     expect_let_go();
     EXPECT_TRUE(has_ended());
@@ -225,8 +231,7 @@ TEST_F(Keepers, LetsGoOnSigtermOfADaemonThatHasGone) {
 
 TEST_F(Keepers, LetsGoWhenTheKernelWantsANicBack) {
     kill_daemon();
-    const uint64_t one = 1;
-    EXPECT_EQ(write(nic.removal.get(), &one, sizeof one), 8);
+    nic.ask_for_it();
     expect_let_go();
     EXPECT_TRUE(has_ended());
 }
@@ -260,9 +265,7 @@ TEST_F(Keepers, WhatIsNoMessageIsRefused) {
 
 TEST_F(Keepers, AClientThatSaysNothingOrNonsenseChangesNothing) {
     kill_daemon();
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
+    const sockaddr_un address = address_of(path);
     const auto client = [&] {
         Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
         EXPECT_EQ(connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
@@ -299,8 +302,7 @@ TEST(KeeperSockets, TheDaemonRemovesThatOfAKeeperThatKeepsNothing) {
             EXPECT_EQ(nic.is_closed(dropped ? patience : 50ms), dropped);
         }
         EXPECT_EQ(std::filesystem::exists(path), !dropped);
-        const uint64_t one = 1;
-        EXPECT_EQ(write(nic.removal.get(), &one, sizeof one), 8);
+        nic.ask_for_it();
         process.join();
     }
     std::filesystem::remove(path);
@@ -315,11 +317,7 @@ TEST(KeeperSockets, WhereNobodyKeepsNothingIsLetGo) {
 TEST(KeeperSockets, OneThatDoesNotAnswerIsNamed) {
     const std::string path =
         std::filesystem::temp_directory_path() / ("pktpit-silent-" + std::to_string(getpid()));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const Fd socket = bound_to(path);
     ASSERT_EQ(listen(socket.get(), 1), 0);
     const auto devices = end_keeper(path, 50ms, 50ms);
     ASSERT_FALSE(devices);

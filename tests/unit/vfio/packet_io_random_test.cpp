@@ -34,10 +34,7 @@ TEST(PacketIoRandom, AMillionFramesLoseNoSlot) {
         const auto id = static_cast<uint16_t>(1 + below(ports));
         if (below(200) == 0) {
             if (there[id]) {
-                machine.io->remove(id);
-                std::vector<Slot> left;
-                nic(id).stop(left);
-                machine.io->take_back(left);
+                machine.take_away(id, nic(id));
             } else {
                 machine.io->add({id, &nic(id), direct(id), false});
             }
@@ -93,12 +90,8 @@ TEST(PacketIoRandom, AMillionFramesLoseNoSlot) {
     EXPECT_GT(full, 1000u);
     EXPECT_GT(bounced, 10'000u);
     // And at the end all of it is free.
-    for (uint16_t port = 1; port <= ports; port++) {
-        machine.io->remove(port);
-        std::vector<Slot> left;
-        nic(port).stop(left);
-        machine.io->take_back(left);
-    }
+    for (uint16_t port = 1; port <= ports; port++)
+        machine.take_away(port, nic(port));
     EXPECT_EQ(machine.free_slots(), all);
 }
 

@@ -246,14 +246,8 @@ TEST_F(PacketIos, AfterRevocationPayloadIsVetoedAndTheRestGoesOn) {
     first.wire.push_back({make_frame(500, 1)});
     EXPECT_EQ(machine.receive().size(), 1u);
     // As the daemon does it, with the worker paused: everything comes to rest, then the slots go.
-    std::vector<Slot> left;
-    machine.io->remove(1);
-    first.stop(left);
-    machine.io->take_back(left);
-    machine.io->remove(2);
-    left.clear();
-    second.stop(left);
-    machine.io->take_back(left);
+    machine.take_away(1, first);
+    machine.take_away(2, second);
     ASSERT_TRUE(machine.peer->revoke());
     machine.slots->drop_peer();
     machine.io->add({1, &first, false, true});

@@ -22,6 +22,13 @@ using offload::PeerWindowEntry;
 
 class PeerHosts : public testing::Test {
   protected:
+    /// With one port.
+    [[nodiscard]] std::unique_ptr<PeerHost> published() const {
+        auto host = rig.host();
+        host->add(0, PeerRig::lane(1));
+        host->publish();
+        return host;
+    }
     [[nodiscard]] std::optional<test_peer::Table> loaded() const {
         return test_peer::load_table(rig.memory(),
                                      {{PeerRig::registers(1), 0x20000}, {PeerRig::registers(2), 0x20000}});
@@ -93,18 +100,14 @@ TEST_F(PeerHosts, WindowsOfAPortLieInItsPartOrAreItsDoorbells) {
 }
 
 TEST_F(PeerHosts, AControlOfTheTestADeviceWithoutReachRefuses) {
-    const auto host = rig.host();
-    host->add(0, PeerRig::lane(1));
-    host->publish();
+    const auto host = published();
     const auto table = test_peer::load_table(rig.memory(), {});
     ASSERT_TRUE(table);
     EXPECT_GE(table->refused, 2U) << "both doorbells, and who rings them";
 }
 
 TEST_F(PeerHosts, ANewGenerationMakesTheOlderProgramsStale) {
-    const auto host = rig.host();
-    host->add(0, PeerRig::lane(1));
-    host->publish();
+    const auto host = published();
     const auto first = loaded();
     const uint32_t incarnation = first->programs.back().entry.incarnation;
     host->add(1, PeerRig::lane(2));
@@ -119,9 +122,7 @@ TEST_F(PeerHosts, ANewGenerationMakesTheOlderProgramsStale) {
 }
 
 TEST_F(PeerHosts, APortThatGoesHasNoProgramsAndOneThatComesBackBeginsAnew) {
-    const auto host = rig.host();
-    host->add(0, PeerRig::lane(1));
-    host->publish();
+    const auto host = published();
     const auto before = loaded();
     host->remove(0);
     host->publish();
@@ -132,9 +133,7 @@ TEST_F(PeerHosts, APortThatGoesHasNoProgramsAndOneThatComesBackBeginsAnew) {
 }
 
 TEST_F(PeerHosts, WithdrawnProgramsComeBackByAPublicationAlone) {
-    const auto host = rig.host();
-    host->add(0, PeerRig::lane(1));
-    host->publish();
+    const auto host = published();
     const uint64_t published = host->generation();
     host->withdraw();
     EXPECT_EQ(host->generation(), published + 1);
@@ -145,9 +144,7 @@ TEST_F(PeerHosts, WithdrawnProgramsComeBackByAPublicationAlone) {
 }
 
 TEST_F(PeerHosts, WhatIsRevokedStaysRevoked) {
-    const auto host = rig.host();
-    host->add(0, PeerRig::lane(1));
-    host->publish();
+    const auto host = published();
     const uint64_t serial = rig.control().serial;
     host->revoke();
     host->withdraw();
@@ -160,9 +157,7 @@ TEST_F(PeerHosts, TheNextDaemonEndsWhatTheEarlierOneLeftAndIsTakenForNoneOfIt) {
     uint64_t generation = 0, serial = 0;
     uint32_t incarnation = 0;
     {
-        const auto earlier = rig.host();
-        earlier->add(0, PeerRig::lane(1));
-        earlier->publish();
+        const auto earlier = published();
         generation = earlier->generation();
         serial = rig.control().serial;
         incarnation = loaded()->programs.back().entry.incarnation;
