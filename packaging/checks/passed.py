@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which steps have passed, and on what: so that `make test-all` can be cut off and taken up again. A step is known by the hash of
 all files of the checkout, committed or not, and of the machine's kernel, compilers and routes. Left out are
-folders of tests that a step has nothing to do with, pages that no test reads, and packaging/linted, which lint writes."""
+tests that a step has nothing to do with, pages that no test reads, and packaging/linted, which lint writes."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ def counts(name, step):
         return False
     if name.startswith("docs/") or name.endswith(".md"):
         return step.ships_pages or name.startswith(READ_PAGES)
-    return not name.startswith(tuple(f"tests/{folder}/" for folder in step.ignores))
+    return not name.startswith(tuple(f"tests/{beginning}" for beginning in step.ignores))
 
 
 def tree(root, step):

@@ -10,8 +10,8 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Step:
     """`counted`: the runner's closing line tells how many tests it ran; else the step counts as one.
-    `settings`: environment variables, None removes one. `ignores`: folders of tests/ that it has nothing to do with. `ships_pages`: every
-    page counts."""
+    `settings`: environment variables, None removes one. `ignores`: what it has nothing to do with, as beginnings of names below tests/.
+    `ships_pages`: every page counts."""
 
     name: str
     target: str
@@ -39,16 +39,17 @@ def build(what, target):
 
 
 # Of tests/: the folders of tests in Python, and those of tests in C++.
-PYTHON = ("bench", "e2e", "faults", "lint", "packages")
-COMPILED = ("differential", "fuzz", "property", "system", "topologies", "unit")
+PYTHON = ("bench/", "e2e/", "faults/", "lint/", "packages/")
+COMPILED = ("differential/", "fuzz/", "property/", "system/", "topologies/", "unit/")
 
 
 def all_but(*own):
     """What a step of tests in Python ignores, that has to do with these folders alone."""
-    return tuple(folder for folder in (*PYTHON, *COMPILED, "p2p") if folder not in own)
+    return tuple(folder for folder in (*PYTHON, *COMPILED, "p2p/") if folder not in own)
 
 
-END_TO_END = all_but("e2e")
+END_TO_END = all_but("e2e/")
+END_TO_END_TESTS = "e2e/test_"  # what stands beside them, others use as well
 FORMATTING = Step("formatting", "check-format", counted=False)
 PROGRAMS = build("the programs", "build-programs")
 TESTS = build("the tests", "build-tests")
@@ -79,18 +80,20 @@ def everything(root, data):
                  build("ThreadSanitizer", "build-tsan"),
                  Step("what has threads, with ThreadSanitizer", "test-tsan", ignores=PYTHON),
                  build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz", ignores=PYTHON),
-                 Step("lint", "lint", counted=False), Step("what lint looks at", "test-lint", ignores=all_but("lint"))]
-    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", ignores=all_but("p2p"))
+                 Step("lint", "lint", counted=False, ignores=(END_TO_END_TESTS, "e2e/lib/", "faults/", "lint/", "packages/")),
+                 Step("what lint looks at", "test-lint", ignores=all_but("lint/"))]
+    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", ignores=all_but("p2p/"))
     first = [FORMATTING, build("release, all programs, benchmarks and tests", "build-all")]
     if not root:
         return Tier(first, [computing, [p2p]])
     waiting = [Step(DIFFERENTIAL.name + ", all rounds", DIFFERENTIAL.target, settings=ALL_ROUNDS, ignores=PYTHON), SYSTEM,
                *(Step(f"end to end: {way}", target, ignores=END_TO_END) for way, target in EVERY_WAY.items()),
                Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),),
-                    ignores=all_but("e2e", "faults")),
+                    ignores=(*all_but("e2e/", "faults/"), END_TO_END_TESTS)),
                p2p,
-               Step("the benchmarks' machinery", "test-bench", ignores=("e2e", "faults", "lint", "packages")),
-               Step("packages, in a fresh Debian root", "test-packages", ignores=all_but("e2e", "packages"), ships_pages=True),
+               Step("the benchmarks' machinery", "test-bench", ignores=("e2e/", "faults/", "lint/", "packages/")),
+               Step("packages, in a fresh Debian root", "test-packages", ignores=(*all_but("e2e/", "packages/"), END_TO_END_TESTS),
+                    ships_pages=True),
                build("programs with AddressSanitizer and UndefinedBehaviorSanitizer", "build-e2e-asan"),
                Step("end to end, with AddressSanitizer and UndefinedBehaviorSanitizer", "test-e2e-asan", ignores=END_TO_END),
                build("programs with ThreadSanitizer", "build-e2e-tsan"),
