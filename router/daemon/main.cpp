@@ -7,9 +7,7 @@
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
-#include <systemd/sd-daemon.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +18,7 @@
 #include "router/daemon/options.h"
 #include "router/daemon/prepared.h"
 #include "router/daemon/privileges.h"
+#include "router/daemon/service_manager.h"
 #include "router/daemon/start_keeper.h"
 #include "router/daemon/system_calls.h"
 #include "router/dataplane/run_directory.h"
@@ -61,14 +60,6 @@ Result<void> take_leave_of_root(const config::Config& config, const router::Acco
     return router::allow_known_system_calls();
 }
 
-/// systemd starts a daemon again whose loop stands still for longer than the unit's WatchdogSec.
-void feed_watchdog(router::EventLoop& loop) {
-    uint64_t microseconds = 0;
-    if (sd_watchdog_enabled(0, &microseconds) <= 0) return;
-    loop.on_tick(std::chrono::milliseconds(std::max<uint64_t>(1, microseconds / 2000)),
-                 [] { sd_notify(0, "WATCHDOG=1"); });
-}
-
 router::ApiServer::Limits limits_of(const config::Api& api) {
     router::ApiServer::Limits limits;
     limits.connections_per_user = api.connections_per_user;
@@ -78,8 +69,8 @@ router::ApiServer::Limits limits_of(const config::Api& api) {
 // Whatever ends the loop, the data path goes on, but for the stop that was asked for. SIGUSR2 asks for the
 // other one: a new version takes over what this one leaves. Its default action does so, too, so that no older
 // daemon need know it.
-int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& api, const Options& options,
-          const std::string& socket_path) {
+int serve(router::EventLoop& loop, router::ServiceManager& manager, router::Daemon& daemon,
+          router::ApiServer& api, const Options& options, const std::string& socket_path) {
     const auto stop = [&loop] { loop.stop(); };
     loop.on_signal(SIGTERM, stop);
     loop.on_signal(SIGINT, stop);
@@ -88,12 +79,11 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
         detach = true;
         loop.stop();
     });
-    loop.on_signal(SIGHUP, [&daemon] {
-        sd_notify(0, "RELOADING=1");
-        daemon.reload_soon([] { sd_notify(0, "READY=1"); });
+    loop.on_signal(SIGHUP, [&daemon, &manager] {
+        manager.tell("RELOADING=1");
+        daemon.reload_soon([&manager] { manager.tell("READY=1"); });
     });
-    feed_watchdog(loop);
-    sd_notify(0, "READY=1");
+    manager.tell("READY=1");
     spdlog::info("pktpitd {} forwards; API at {}", PKTPIT_VERSION, socket_path);
 
     try {
@@ -104,7 +94,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
             error.what());
         return EXIT_FAILURE;
     }
-    sd_notify(0, "STOPPING=1");
+    manager.tell("STOPPING=1");
     (void)daemon.stop_reloads();  // who waits for one is told, and keeps no thread of the API
     daemon.stop_services();
     api.stop();
@@ -121,6 +111,7 @@ int serve(router::EventLoop& loop, router::Daemon& daemon, router::ApiServer& ap
 int run(const Options& options, router::Prepared prepared, const std::string& socket_path,
         std::optional<gid_t> group, router::KeeperLink keeper) {
     router::EventLoop loop;
+    router::ServiceManager manager(loop);
     const auto open_kernel = [](const router::RouteFilter& filter) {
         // Who follows routes asks nothing about neighbours.
         return router::NetlinkKernel::open({.routes = filter, .neighbours = !filter.enabled});
@@ -138,7 +129,7 @@ int run(const Options& options, router::Prepared prepared, const std::string& so
     int status = EXIT_FAILURE;
     if (auto begun = (*daemon)->begin(prepared)) {
         prepared = {};  // a full table's lines are of no more use
-        status = serve(loop, **daemon, api, options, socket_path);
+        status = serve(loop, manager, **daemon, api, options, socket_path);
     } else {
         refuse(begun.error());
         if (router::EventLoop::asked_to_stop()) status = EXIT_SUCCESS;

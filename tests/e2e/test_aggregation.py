@@ -108,6 +108,13 @@ def test_results_come_without_asking(build_net, count, each):
     assert [worker["packets"] for worker in state["workers"]] == [1000] * len(workers)
 
 
+def goes_on(job):
+    """Each worker has some rounds more, and no sum of any was wrong."""
+    for worker, before in [(worker, len(worker.of("round"))) for worker in job.running]:
+        worker.wait("round", before + 3)
+    assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
+
+
 @requirement("a worker that is killed is told to the others within its timeout; started again it joins a new epoch")
 def test_worker_is_killed_and_started_again(build_net, jobs):
     net = build(build_net, settings={"timeout_ms": 1000})
@@ -124,24 +131,20 @@ def test_worker_is_killed_and_started_again(build_net, jobs):
         assert worker.wait("joined", 1 if worker is job.running[2] else 2)["epoch"] == job.running[2].wait("joined")["epoch"]
     epochs = [one["epoch"] for one in job.running[0].of("joined")]
     assert epochs[1] == (epochs[0] + 1) % 65536
-    before = len(job.running[0].of("round"))
-    wait_for(lambda: len(job.running[0].of("round")) > before + 3, "rounds go on")
-    assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
+    goes_on(job)
     # One that is started anew before anybody has missed it.
     joined = [len(worker.of("joined")) for worker in job.running]
     job.running[3].kill()
     job.restart(3)
     for worker, count in zip(job.running[:3], joined):
         worker.wait("joined", count + 1)
-    before = len(job.running[0].of("round"))
-    wait_for(lambda: len(job.running[0].of("round")) > before + 3, "rounds go on")
-    assert all(one["wrong"] == 0 for worker in job.running for one in worker.of("round"))
+    goes_on(job)
 
 
 @requirement("kill -9 of the daemon: the stage goes on adding; a restarted daemon takes the epoch over")
 def test_daemon_is_killed_and_restarted(build_net, jobs):
     net = build(build_net)
-    job = jobs(net.workers, rounds=1500, elements=362 * 100, pause_ms=5, **FAULTS)
+    job = jobs(net.workers, rounds=100000, elements=362 * 100, pause_ms=5, **FAULTS)
     for worker in job.running:
         worker.wait("round", 5)
     epoch = shown(net)["epoch"]
@@ -152,7 +155,7 @@ def test_daemon_is_killed_and_restarted(build_net, jobs):
     net.router.start()
     state = shown(net)
     assert (state["running"], state["epoch"]) == (True, epoch)
-    job.finish()
+    goes_on(job)
     assert all(len(worker.of("joined")) == 1 for worker in job.running), "nobody had to join again"
 
 
@@ -160,7 +163,7 @@ def test_daemon_is_killed_and_restarted(build_net, jobs):
 def test_reload_under_way(build_net, jobs):
     net = build(build_net, each=2, groups=lambda workers: {"job1": group(workers[0::2])})
     first, second = net.workers[0::2], net.workers[1::2]
-    job = jobs(first, rounds=300, elements=362 * 50, pause_ms=5, **FAULTS)
+    job = jobs(first, rounds=100000, elements=362 * 50, pause_ms=5, **FAULTS)
     job.running[0].wait("round", 3)
     config = copy.deepcopy(net.router.config)
     config["aggregation"]["groups"]["job2"] = group(second, port=PORT + 1, slots=64)
@@ -180,7 +183,7 @@ def test_reload_under_way(build_net, jobs):
     assert set(net.router.json("show", "aggregation")["groups"]) == {"job1", "job2"}
     net.router.apply()
     assert set(net.router.json("show", "aggregation")["groups"]) == {"job1"}
-    job.finish()
+    goes_on(job)
     assert all(len(worker.of("joined")) == 1 for worker in job.running), "nobody had to join again"
 
 
@@ -200,7 +203,7 @@ def test_last_group_goes_and_comes_back(build_net, jobs):
 @requirement("no packet of a stranger changes a sum: counted by reason")
 def test_strangers(build_net, jobs):
     net = build(build_net)
-    job = jobs(net.workers, rounds=200, elements=362 * 20, pause_ms=5)
+    job = jobs(net.workers, rounds=100000, elements=362 * 20, pause_ms=5)
     job.running[0].wait("round", 3)
     epoch = shown(net)["epoch"]
     host = net.hosts[0]
@@ -227,17 +230,17 @@ def test_strangers(build_net, jobs):
     wait_for(lambda: shown(net)["drops"]["source"] == before + 1, "it is counted")
     stranger.close()
     assert net.router.counters()["drop_aggregation"] >= 7
-    job.finish()
+    goes_on(job)
 
 
 @requirement("plain forwarding on the same ports goes on beside the adding, nothing lost")
 def test_forwarding_beside_it(build_net, jobs, stream):
     net = build(build_net)
-    job = jobs(net.workers, rounds=60, elements=362 * 100, pause_ms=10)
+    job = jobs(net.workers, rounds=100000, elements=362 * 100, pause_ms=10)
     job.running[0].wait("round", 2)
     running = stream(net.a, net.b)
     running.flows_again(2000)
-    job.finish()
+    goes_on(job)
     assert_nothing_lost(running.finish())
 
 
