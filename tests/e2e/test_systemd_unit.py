@@ -78,9 +78,10 @@ def test_the_watchdog_is_fed_by_the_loop(build_net, tmp_path, monkeypatch):
             other.setblocking(False)
             while True:
                 other.sendto(b"no room", str(path))
+        pid = net.router.json("show", "version")["pid"]
         end = time.monotonic() + 1  # in which its watchdog is due ten times
         while time.monotonic() < end:
-            pid = net.router.json("show", "version")["pid"]
+            net.router.json("show", "version")
         run("kill", "-STOP", str(pid))
         try:
             wait_for(lambda: "T (stopped)" in open(f"/proc/{pid}/status").read(), "the daemon stands still")
