@@ -339,9 +339,11 @@ def test_reload(build_net, tmp_path):
 @pytest.mark.xdp("programs, and forwarding that outlives the daemon")
 def test_kill(build_net, tmp_path):
     net = build_net()
-    capture = Observation(net.router, "capture", "-w", tmp_path / "x")
+    path = tmp_path / "x"
+    capture = Observation(net.router, "capture", "-w", path)
     try:
         assert program_of(net.router, "p1")[0] == "port_observed"
+        wait_for(path.exists, "the client has the beginning of its answer")  # else it is told that no answer came
         net.router.kill()
         _, err = capture.finish(status=2)
         assert "the daemon has gone" in err
