@@ -29,13 +29,14 @@
 #define PP_MAP_ROUTE_COUNTERS "route_counters" /* PERCPU_ARRAY: pp_fib_group.counter -> pp_route_counters */
 #define PP_MAP_COUNTED_ROUTES "counted_routes" /* HASH: struct pp_counted_route -> counter; not for eBPF */
 #define PP_MAP_TX_PORTS "tx_ports"             /* DEVMAP: port -> ifindex */
-#define PP_MAP_PUNTS "punts"                   /* PERF_EVENT_ARRAY: struct pp_punt, then the frame */
-#define PP_MAP_SPLIT "split_sockets"           /* XSKMAP: port * PP_PORT_QUEUES + queue -> AF_XDP socket */
-#define PP_MAP_OBSERVING "observing"           /* ARRAY, one value: struct pp_observing */
-#define PP_MAP_OBSERVED "observed"             /* PERCPU_ARRAY: port -> struct pp_observed */
-#define PP_MAP_OBSERVATIONS "observations"     /* PERF_EVENT_ARRAY: struct pp_observation, then the frame */
-#define PP_MAP_SAMPLES "samples"               /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
-#define PP_MAP_FILTER_IMAGE "filter_image"     /* ARRAY, mmapable, one value: bpf/filter_layout.h */
+#define PP_MAP_PUNTS "punts"         /* ARRAY_OF_MAPS: CPU -> ring of struct pp_punt, then the frame */
+#define PP_MAP_SPLIT "split_sockets" /* XSKMAP: port * PP_PORT_QUEUES + queue -> AF_XDP socket */
+#define PP_MAP_OBSERVING "observing" /* ARRAY, one value: struct pp_observing */
+#define PP_MAP_OBSERVED "observed"   /* PERCPU_ARRAY: port -> struct pp_observed */
+#define PP_MAP_OBSERVATIONS \
+    "observations"               /* ARRAY_OF_MAPS: CPU -> ring of struct pp_observation, then the frame */
+#define PP_MAP_SAMPLES "samples" /* ARRAY, mmapable: CPU -> struct pp_samples, of auto ports */
+#define PP_MAP_FILTER_IMAGE "filter_image"       /* ARRAY, mmapable, one value: bpf/filter_layout.h */
 #define PP_MAP_FILTER_COUNTERS "filter_counters" /* PERCPU_ARRAY: counter -> struct pp_filter_counters */
 #define PP_MAP_GUARD "guard"                     /* ARRAY, mmapable, one value: struct pp_guard */
 #define PP_MAP_POLICE_SHARES "police_shares"     /* PERCPU_ARRAY: bucket -> __u64, taken and not spent */
@@ -168,7 +169,7 @@ struct pp_counted_route {
     __u32 table; /* of its VRF, the kernel's number; 0: of the default VRF */
 };
 
-/* Precedes a punted frame in the perf ring. Host byte order. */
+/* Precedes a punted frame in the ring. Host byte order. */
 struct pp_punt {
     __u16 port; /* ingress port; with PP_FORWARDED the egress port: the frame is rewritten and only has to be
                    sent */
@@ -191,8 +192,9 @@ struct pp_observing {
     __u8 points[PP_MAX_PORTS]; /* by ingress port: enum pp_point, 0 for none */
 };
 
-/* A record of a perf ring has at most 64 KiB. */
-#define PP_OBSERVED_BYTES 65000
+/* Bytes of a frame in a record of a ring, at most (bpf/ring.h). */
+#define PP_RECORD_BYTES 65000
+#define PP_OBSERVED_BYTES PP_RECORD_BYTES
 
 enum pp_observer { PP_OBSERVED_BY_STAGE = 1, PP_OBSERVED_BY_WORKER = 2 };
 
@@ -219,7 +221,7 @@ struct pp_observation {
 struct pp_observed {
     __u64 lost;   /* records that the ring had no room for */
     __u32 wanted; /* enum pp_point, 0: not this packet */
-    __u32 reserved;
+    __u32 written;
     struct pp_observation record;
 };
 

@@ -234,6 +234,7 @@ PP_INLINE void pp_sum_learn(struct pp_sum_worker* worker, const struct pp_sum_fr
 
 /* A packet that is the host's: one for a group? */
 PP_RARE __u32 pp_aggregate(struct xdp_md* ctx) {
+    if (!aggregation) return 0;
     void* end = PP_END(ctx);
     struct pp_sum_frame* frame = PP_DATA(ctx);
     void* udp = (void*)frame + PP_ETH_HEADER + 28;

@@ -20,7 +20,8 @@
 #define PP_INLINE static __always_inline
 /* A path that few packets take: a call, so that the common path stays short in the instruction cache. Global,
  * so that the verifier walks it once and not once for each state of its callers; hence it takes the context
- * and no packet pointers, and its result is an unknown number to the caller. */
+ * and no packet pointers, and its result is an unknown number to the caller. One of a feature begins with
+ * what switches that on, since kernels before 6.8 verify it whether or not it can be called. */
 #define PP_RARE __attribute__((noinline))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

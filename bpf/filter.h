@@ -68,6 +68,31 @@ PP_RARE __u64 pp_filter_key4(struct xdp_md* ctx, __u32 l3_offset) {
     return pp_key_at(l3, end, (ip[0] & 15u) * 4, total < slice ? total : slice, protocol, 1);
 }
 
+#define PP_EXTENSION_FRAGMENT (1u << 30)
+#define PP_EXTENSION_CUT (1u << 31)
+
+PP_INLINE int pp_is_extension(__u32 next) {
+    return next == 0 || next == 43 || next == 44 || next == 51 || next == 60;
+}
+
+/* What follows the extension header of kind `next` at `l3 + at`: where it starts << 8 | its kind. For a
+ * fragment that is not the first one PP_EXTENSION_FRAGMENT | the kind; PP_EXTENSION_CUT: the header is not
+ * all there. A function of its own, so that the verifier follows its branches once. */
+PP_RARE __u32 pp_behind_extension(struct xdp_md* ctx, __u32 l3_offset, __u32 next, __u32 at,
+                                  __u32 available) {
+    if (at + 4 > available) return PP_EXTENSION_CUT;
+    PP_BARRIER(at);
+    at &= 0xff;
+    __u8* header = pp_l3(PP_DATA(ctx), l3_offset) + at;
+    if ((void*)(header + 4) > PP_END(ctx)) return PP_EXTENSION_CUT;
+    if (next == 44) {
+        const int later = ((__u32)header[2] << 8 | header[3]) & 0xfff8;
+        return header[0] | (later ? PP_EXTENSION_FRAGMENT : (at + 8) << 8);
+    }
+    const __u32 length = header[1];
+    return header[0] | (at + (next == 51 ? (length + 2) * 4 : (length + 1) * 8)) << 8;
+}
+
 PP_RARE __u64 pp_filter_key6(struct xdp_md* ctx, __u32 l3_offset) {
     void* end = PP_END(ctx);
     void* l3 = pp_l3(PP_DATA(ctx), l3_offset);
@@ -78,21 +103,15 @@ PP_RARE __u64 pp_filter_key6(struct xdp_md* ctx, __u32 l3_offset) {
     const __u32 available = packet < slice ? packet : slice;
     __u32 next = ip[6];
     __u32 at = 40;
-    for (int walked = 0; walked <= PP_FILTER_EXTENSIONS; walked++) {
-        const int options = next == 0 || next == 43 || next == 60;
-        if (!options && next != 44 && next != 51) return pp_key_at(l3, end, at, available, next, 58);
-        if (walked == PP_FILTER_EXTENSIONS || at + 4 > available) break;
-        PP_BARRIER(at);
-        at &= 0xff;
-        __u8* header = ip + at;
-        if ((void*)(header + 4) > end) break;
-        const __u32 length = header[1];
-        if (next == 44 && ((__u32)header[2] << 8 | header[3]) & 0xfff8)
-            return PP_KEY(PP_FILTER_FRAGMENT, header[0]);
-        at += next == 44 ? 8 : options ? (length + 1) * 8 : (length + 2) * 4;
-        next = header[0];
+    for (int walked = 0; walked < PP_FILTER_EXTENSIONS && pp_is_extension(next); walked++) {
+        const __u32 behind = pp_behind_extension(ctx, l3_offset, next, at, available);
+        if (behind == PP_EXTENSION_CUT) return PP_KEY(PP_FILTER_OTHER, next);
+        if (behind & PP_EXTENSION_FRAGMENT) return PP_KEY(PP_FILTER_FRAGMENT, behind & 0xff);
+        next = behind & 0xff;
+        at = behind >> 8;
     }
-    return PP_KEY(PP_FILTER_OTHER, next);
+    if (pp_is_extension(next)) return PP_KEY(PP_FILTER_OTHER, next);
+    return pp_key_at(l3, end, at, available, next, 58);
 }
 
 /* What the rules say of the packet: pp_filter_rule. `place`: where its IP header is, in bit 16 whether it is
@@ -100,6 +119,7 @@ PP_RARE __u64 pp_filter_key6(struct xdp_md* ctx, __u32 l3_offset) {
 #define PP_PLACE_IPV6 (1u << 16)
 #define PP_PLACE_HALF 17
 PP_RARE __u32 pp_filter_rule(struct xdp_md* ctx, __u32 place, __u32 rules, __u64 word) {
+    if (!pp_has_filters()) return PP_FILTER_ACCEPT;
     void* end = PP_END(ctx);
     void* l3 = pp_l3(PP_DATA(ctx), place & 0xffff);
     const struct pp_filter_shape* shape = pp_filter_shape_of();
@@ -151,6 +171,7 @@ PP_INLINE int pp_is_discovery(struct xdp_md* ctx, __u32 place, __u64 word) {
 /* Both filters. `interfaces`: the ingress interface, above it the egress interface, 0: it does not leave by
  * one. The answer is enum pp_filter_action. */
 PP_RARE __u32 pp_pass_filters(struct xdp_md* ctx, __u32 place, __u32 interfaces) {
+    if (!pp_has_filters()) return PP_FILTER_ACCEPT;
     const struct pp_filter_shape* shape = pp_filter_shape_of();
     const void* block = pp_filter_block();
     if (!block) return PP_FILTER_ACCEPT;

@@ -61,11 +61,17 @@ struct {
     __uint(value_size, 8); /* struct bpf_devmap_val: where there is aggregation, with its egress program */
 } tx_ports SEC(".maps");
 
-/* One ring per CPU that user space opens; the number of entries is set to the number of CPUs by libbpf. */
+/* A ring buffer by CPU, which the daemon puts there while it reads: its size is the daemon's choice. User
+ * space sets the number of entries to that of CPUs. */
+struct pp_ring {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+};
 struct {
-    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-    __uint(key_size, sizeof(__u32));
-    __uint(value_size, sizeof(__u32));
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __array(values, struct pp_ring);
 } punts SEC(".maps");
 
 struct {

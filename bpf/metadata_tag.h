@@ -3,7 +3,7 @@
  * it has VLAN devices or a bridge that filters VLANs, and so does a NIC that strips tags and cannot be told
  * not to. The frame alone would pass for untagged.
  *
- * Only the programs port_stage_tags and port_watch_tags have these steps: they call a function of the driver
+ * Only the programs of port_stage_tags.bpf.c have these steps: they call a function of the driver
  * (Linux 6.8), which takes a program that is bound to the device. The tag goes where it belongs, in front of
  * the EtherType, before anything is decided; a frame for the host loses it again, since the kernel has it in
  * its metadata still. Included by BPF code only. */
@@ -12,8 +12,7 @@
 
 #include "bpf/bpf_common.h"
 
-/* Weak: a kernel without it refuses the programs that call it, and no other. */
-extern int bpf_xdp_metadata_rx_vlan_tag(const struct xdp_md* ctx, __be16* protocol, __u16* tci) __ksym __weak;
+extern int bpf_xdp_metadata_rx_vlan_tag(const struct xdp_md* ctx, __be16* protocol, __u16* tci) __ksym;
 
 enum pp_metadata_tag {
     PP_NO_METADATA_TAG,

@@ -11,6 +11,7 @@
 
 #include "bpf/bpf_common.h"
 #include "bpf/maps.h"
+#include "bpf/ring.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -27,10 +28,14 @@ struct {
 } observed SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-    __uint(key_size, sizeof(__u32));
-    __uint(value_size, sizeof(__u32));
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __array(values, struct pp_ring);
 } observations SEC(".maps");
+
+/* Records until the reader is woken: each waking costs more than a record. */
+#define PP_OBSERVATIONS_PER_WAKEUP 16
 
 PP_RARE int pp_observe_begin(struct xdp_md* ctx) {
     __u32 zero = 0;
@@ -76,8 +81,9 @@ PP_RARE int pp_observe_end(struct xdp_md* ctx, __u32 verdict, __u32 egress_port,
     __u32 bytes = length < wanted->snaplen ? length : wanted->snaplen;
     record->end_length = length;
     record->frame_bytes = bytes;
-    __u64 flags = (__u64)(bytes & 0xfffff) << 32 | BPF_F_CURRENT_CPU;
-    if (bpf_perf_event_output(ctx, &observations, flags, record, sizeof(*record))) at->lost++;
+    void* ring = PP_RING_OF_CPU(&observations);
+    const __u64 wakeup = ++at->written % PP_OBSERVATIONS_PER_WAKEUP ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP;
+    if (!ring || pp_write_record(ctx, ring, record, sizeof(*record), bytes, wakeup)) at->lost++;
     return 0;
 }
 

@@ -14,12 +14,15 @@
 #include "bpf/hand_over.h"
 #include "bpf/heartbeat.h"
 #include "bpf/maps.h"
-#include "bpf/metadata_tag.h"
 #include "bpf/observe.h"
 #include "bpf/parse_ipv4.h"
 #include "bpf/parse_ipv6.h"
 #include "bpf/parse_l2.h"
 #include "bpf/rewrite.h"
+#include "bpf/ring.h"
+#ifdef PP_ASKS_FOR_TAGS
+#include "bpf/metadata_tag.h"
+#endif
 
 /* The table to ask: of a split port with a socket, and a worker that moves, the one that holds what is not to
  * go there. */
@@ -31,11 +34,18 @@ PP_INLINE __u32 pp_table(const struct xdp_md* ctx) {
     return all && pp_stands_in(pp_order_of(all, key)) ? table_offset : split_table_offset;
 }
 
-/* The whole frame to the daemon, with frags; the frame itself ends here. */
-PP_INLINE enum pp_verdict pp_punt_frame(struct xdp_md* ctx, enum pp_verdict verdict, __u32 length) {
-    struct pp_punt punt = {.port = (__u16)port_id, .verdict = (__u8)verdict, .frame_length = length};
-    __u64 flags = (__u64)length << 32 | BPF_F_CURRENT_CPU;
-    return bpf_perf_event_output(ctx, &punts, flags, &punt, sizeof(punt)) ? PP_DROP_PUNT_FULL : verdict;
+/* The whole frame to the daemon, with frags; the frame itself ends here. `port`: pp_punt.port. The verdict
+ * that it comes to. */
+PP_RARE int pp_punt_frame(struct xdp_md* ctx, __u32 port, __u32 verdict) {
+    struct pp_punt punt = {
+        .port = (__u16)port,
+        .verdict = (__u8)verdict,
+        .frame_length = (__u32)bpf_xdp_get_buff_len(ctx),
+    };
+    void* ring = PP_RING_OF_CPU(&punts);
+    if (!ring || pp_write_record(ctx, ring, &punt, sizeof(punt), punt.frame_length, 0))
+        return PP_DROP_PUNT_FULL;
+    return (int)verdict;
 }
 
 static const __u8 pp_actions[PP_VERDICT_CAPACITY] = {
@@ -58,7 +68,7 @@ PP_INLINE int pp_finish_frame(struct xdp_md* ctx, __u32 verdict, const int obser
         action = pp_actions[index];
     }
     if (action == PP_ACTION_PUNT) {
-        index = pp_punt_frame(ctx, (enum pp_verdict)verdict, length) & (PP_VERDICT_CAPACITY - 1);
+        index = (__u32)pp_punt_frame(ctx, port_id, index) & (PP_VERDICT_CAPACITY - 1);
         PP_BARRIER(index);
         index &= PP_VERDICT_CAPACITY - 1;
     }
@@ -141,13 +151,7 @@ PP_RARE int pp_send_otherwise(struct xdp_md* ctx, __u32 egress_port) {
         tag->tag_apart = 0;
         return PP_FORWARDED | PP_BY_STACK;
     }
-    struct pp_punt punt = {
-        .port = (__u16)egress_port,
-        .verdict = PP_FORWARDED,
-        .frame_length = (__u32)bpf_xdp_get_buff_len(ctx),
-    };
-    __u64 flags = (__u64)punt.frame_length << 32 | BPF_F_CURRENT_CPU;
-    return bpf_perf_event_output(ctx, &punts, flags, &punt, sizeof(punt)) ? PP_DROP_PUNT_FULL : PP_FORWARDED;
+    return pp_punt_frame(ctx, egress_port, PP_FORWARDED);
 }
 
 /* Sends the rewritten frame; `longer` is what the VLAN tags added, `trailer` what was cut off its end. */
@@ -281,34 +285,29 @@ again:
     return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, trailer, out.route_counter, observe);
 }
 
-SEC("xdp.frags")
-int port_stage(struct xdp_md* ctx) {
-    return pp_stage(ctx, 0);
-}
-
-/* The same and observed: bpf/observe.h. Loaded when asked for. */
-SEC("?xdp.frags")
-int port_observed(struct xdp_md* ctx) {
-    return pp_stage(ctx, 1);
-}
-
-/* The same, on devices that keep VLAN tags apart from frames: bpf/metadata_tag.h. */
-PP_INLINE int pp_stage_with_tags(struct xdp_md* ctx, const int observe) {
+/* Devices that keep VLAN tags apart from frames have an object of their own (port_stage_tags.bpf.c), since a
+ * kernel without the function that it calls refuses the whole of it. */
+#ifdef PP_ASKS_FOR_TAGS
+PP_INLINE int pp_stage_of_object(struct xdp_md* ctx, const int observe) {
     int tag = pp_take_metadata_tag(ctx);
     if (unlikely(tag == PP_METADATA_TAG_LOST)) return PP_FINISH(ctx, PP_DROP_NO_HEADROOM);
     int action = pp_stage(ctx, observe);
     return unlikely(tag && action == XDP_PASS) ? pp_settle_tag(ctx) : action;
 }
+#else
+#define pp_stage_of_object pp_stage
+#endif
 
-SEC("?xdp.frags")
-int port_stage_tags(struct xdp_md* ctx) {
-    return pp_stage_with_tags(ctx, 0);
+SEC("xdp.frags")
+int port_stage(struct xdp_md* ctx) {
+    return pp_stage_of_object(ctx, 0);
 }
 
+/* The same and observed: bpf/observe.h. Loaded when asked for. */
 SEC("?xdp.frags")
-int port_watch_tags(struct xdp_md* ctx) {
-    return pp_stage_with_tags(ctx, 1);
+int port_observed(struct xdp_md* ctx) {
+    return pp_stage_of_object(ctx, 1);
 }
 
-/* bpf_perf_event_output is for GPL-compatible programs. */
+/* Some helpers are for GPL-compatible programs. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

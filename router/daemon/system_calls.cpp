@@ -192,7 +192,6 @@ constexpr const char* allowed[] = {
     "recvmmsg",
     // the data path
     "bpf",
-    "perf_event_open",
     // who it is
     "getuid",
     "geteuid",

@@ -21,11 +21,17 @@
 namespace pktpit::router {
 namespace {
 
-Result<Fd> make_map_like(const bpf_map* map) {
+Result<Fd> make_map_like(bpf_map* map) {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(map));
     uint32_t entries = bpf_map__max_entries(map);
-    if (bpf_map__type(map) == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+    Fd pattern;
+    if (bpf_map* inner = bpf_map__inner_map(map)) {  // rings by CPU (bpf/ring.h)
+        auto made = make_map_like(inner);
+        if (!made) return made;
+        pattern = std::move(*made);
+        options.inner_map_fd = static_cast<uint32_t>(pattern.get());
         entries = static_cast<uint32_t>(libbpf_num_possible_cpus());
+    }
     const int fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
                                   bpf_map__value_size(map), entries, &options);
     if (fd < 0)

@@ -15,7 +15,7 @@ struct PuntRecord {
     std::span<uint8_t> frame;  ///< within the record
 };
 
-/// Nothing: no port stage has written this. A record may be longer than what was sent: the kernel pads it.
+/// Nothing: no port stage has written this. A record may be longer than what was sent (bpf/ring.h).
 std::optional<PuntRecord> read_punt(std::span<uint8_t> record);
 
 }  // namespace pktpit::router

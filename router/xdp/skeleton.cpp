@@ -4,12 +4,14 @@
 #include <bpf/libbpf.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "base/errno_text.h"
 #include "bpf/abi.h"
 #include "bpf/filter_layout.h"
 #include "port_stage.skel.h"
+#include "port_stage_tags.skel.h"
 #include "router/filter/filter_memory.h"
 #include "router/xdp/sum_maps.h"
 
@@ -19,20 +21,31 @@ namespace {
 /// BPF_F_XDP_DEV_BOUND_ONLY of Linux 6.3, which Debian's headers do not have.
 constexpr uint32_t device_bound = 1U << 6;
 
+/// Of the same maps, constants and names of programs as port_stage: only the bytes are others.
+port_stage* open_stage_with_tags() {
+    auto* stage = static_cast<port_stage*>(std::calloc(1, sizeof(port_stage)));
+    if (!stage || port_stage__create_skeleton(stage) != 0) {
+        port_stage__destroy(stage);
+        return nullptr;
+    }
+    stage->skeleton->data = port_stage_tags__elf_bytes(&stage->skeleton->data_sz);
+    if (bpf_object__open_skeleton(stage->skeleton, nullptr) == 0) return stage;
+    port_stage__destroy(stage);
+    return nullptr;
+}
+
 }  // namespace
 
 bpf_program* program_of(const port_stage& skeleton, const PortProgram& program) {
-    const auto& all = skeleton.progs;
-    if (program.tags_of != 0) return program.observed ? all.port_watch_tags : all.port_stage_tags;
-    return program.observed ? all.port_observed : all.port_stage;
+    return program.observed ? skeleton.progs.port_observed : skeleton.progs.port_stage;
 }
 
 std::string privileges_hint(int error) {
     return error == EPERM ? "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON" : "";
 }
 
-Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
-    Skeleton skeleton(port_stage__open(), port_stage__destroy);
+Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry, bool with_tags) {
+    Skeleton skeleton(with_tags ? open_stage_with_tags() : port_stage__open(), port_stage__destroy);
     if (!skeleton) return fail("port_stage", "cannot open the eBPF object: " + errno_text(errno));
     if (bpf_map__set_value_size(skeleton->maps.fib_image, static_cast<uint32_t>(geometry.image_bytes)) != 0)
         return fail(PP_MAP_FIB_IMAGE, "the image is too large for a map", "at most 2 GiB",
@@ -42,12 +55,11 @@ Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry) {
 
 Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
                                  const PortProgram& program) {
-    auto opened = open_skeleton(geometry);
+    auto opened = open_skeleton(geometry, program.tags_of != 0);
     if (!opened) return opened;
     port_stage& skeleton = **opened;
     bpf_program* wanted = program_of(skeleton, program);
-    for (bpf_program* one : {skeleton.progs.port_stage, skeleton.progs.port_observed,
-                             skeleton.progs.port_stage_tags, skeleton.progs.port_watch_tags})
+    for (bpf_program* one : {skeleton.progs.port_stage, skeleton.progs.port_observed})
         bpf_program__set_autoload(one, one == wanted);
     if (program.tags_of != 0) {
         bpf_program__set_ifindex(wanted, program.tags_of);

@@ -18,7 +18,8 @@ namespace pktpit::router {
 
 using Skeleton = std::unique_ptr<port_stage, void (*)(port_stage*)>;
 
-Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry);
+/// `with_tags`: the object that asks drivers for VLAN tags (bpf/port_stage_tags.bpf.c).
+Result<Skeleton> open_skeleton(const pp_fib_geometry& geometry, bool with_tags = false);
 /// Constants set, maps shared: ready to be loaded.
 Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry,
                                  const PortProgram& program);

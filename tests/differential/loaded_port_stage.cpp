@@ -26,7 +26,7 @@ namespace pktpit::test {
 namespace {
 
 constexpr uint32_t loopback = 1;  // never sent to: a test run decides, and does not transmit
-constexpr size_t punt_ring_pages = 64;
+constexpr size_t ring_bytes = 256 * 1024;
 constexpr size_t largest_frame = 256 * 1024;
 
 void stay_on_this_cpu() {
@@ -62,6 +62,13 @@ bpf_prog_info info_of(int program) {
     return info;
 }
 
+std::unique_ptr<router::RingReader> opened_rings(const bpf_map* map, router::RingReader::Handler handler) {
+    auto opened =
+        router::RingReader::open(bpf_map__fd(map), bpf_map__name(map), ring_bytes, std::move(handler));
+    if (!opened) throw std::runtime_error(opened.error().message);
+    return std::move(*opened);
+}
+
 using Maps = decltype(port_stage::maps);
 /// The maps that the programs of all ports share.
 constexpr bpf_map* Maps::*shared_maps[] = {&Maps::fib_image,       &Maps::counters,   &Maps::route_counters,
@@ -95,8 +102,9 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         if (!skeleton) throw std::runtime_error("port stage does not open");
         bpf_program__set_autoload(skeleton->progs.port_stage, !observed);
         bpf_program__set_autoload(skeleton->progs.port_observed, observed);
-        bpf_program__set_autoload(skeleton->progs.port_stage_tags, false);
-        bpf_program__set_autoload(skeleton->progs.port_watch_tags, false);
+        for (bpf_map* rings : {skeleton->maps.punts, skeleton->maps.observations})
+            check(bpf_map__set_max_entries(rings, static_cast<uint32_t>(libbpf_num_possible_cpus())),
+                  "entries");
         skeleton->rodata->port_id = port;
         skeleton->rodata->table_offset = geometry.table_offset | flags;
         if (options.split_table)
@@ -150,23 +158,19 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         check(bpf_map_update_elem(bpf_map__fd(first().maps.split_sockets), &key, &sockets_.back(), BPF_ANY),
               "split_sockets");
     }
-    rings_ =
-        perf_buffer__new(bpf_map__fd(first().maps.punts), punt_ring_pages, on_punt, on_lost, this, nullptr);
-    if (!rings_) throw std::system_error(errno, std::generic_category(), "punt rings");
+    rings_ = opened_rings(first().maps.punts, [this](auto record) { on_punt(record); });
     if (!observed) return;
     pp_observing everything{UINT32_MAX, PP_OBSERVED_BYTES, {}};
     std::memset(everything.points, PP_POINT_EGRESS | PP_POINT_DROP | PP_POINT_OTHER,
                 sizeof everything.points);
     const uint32_t zero = 0;
     check(bpf_map_update_elem(bpf_map__fd(first().maps.observing), &zero, &everything, BPF_ANY), "observing");
-    observations_ = perf_buffer__new(bpf_map__fd(first().maps.observations), punt_ring_pages, on_observation,
-                                     on_lost, this, nullptr);
-    if (!observations_) throw std::system_error(errno, std::generic_category(), "rings of observations");
+    observations_ = opened_rings(first().maps.observations, [this](auto record) {
+        written_down_.emplace_back(record.begin(), record.end());
+    });
 }
 
 LoadedPortStage::~LoadedPortStage() {
-    close_punt_rings();
-    if (observations_) perf_buffer__free(observations_);
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
     if (order_) munmap(order_, sizeof *order_);
     if (guard_) munmap(guard_, sizeof *guard_);
@@ -176,8 +180,7 @@ LoadedPortStage::~LoadedPortStage() {
 }
 
 void LoadedPortStage::close_punt_rings() {
-    if (rings_) perf_buffer__free(rings_);
-    rings_ = nullptr;
+    rings_.reset();
 }
 
 int LoadedPortStage::program(uint16_t port) const {
@@ -185,23 +188,14 @@ int LoadedPortStage::program(uint16_t port) const {
     return bpf_program__fd(observed_ ? progs.port_observed : progs.port_stage);
 }
 
-void LoadedPortStage::on_punt(void* self, int, void* data, uint32_t size) {
+void LoadedPortStage::on_punt(std::span<const uint8_t> record) {
     Punt punt{};
-    std::memcpy(&punt.header, data, sizeof(punt.header));
-    const auto* frame = static_cast<const uint8_t*>(data) + sizeof(punt.header);
-    // The ring pads its records; the header says where the frame ends.
-    const size_t bytes = std::min<size_t>(punt.header.frame_length, size - sizeof(punt.header));
-    punt.frame.assign(frame, frame + bytes);
-    static_cast<LoadedPortStage*>(self)->punts_.push_back(std::move(punt));
-}
-
-void LoadedPortStage::on_observation(void* self, int, void* data, uint32_t size) {
-    const auto* record = static_cast<const uint8_t*>(data);
-    static_cast<LoadedPortStage*>(self)->written_down_.emplace_back(record, record + size);
-}
-
-void LoadedPortStage::on_lost(void*, int, unsigned long long) {
-    throw std::runtime_error("a punt was lost though each was read at once");
+    std::memcpy(&punt.header, record.data(), sizeof(punt.header));
+    // A record is longer than what was sent; its head says where the frame ends.
+    const auto frame = record.subspan(sizeof(punt.header));
+    const auto sent = frame.first(std::min<size_t>(punt.header.frame_length, frame.size()));
+    punt.frame.assign(sent.begin(), sent.end());
+    punts_.push_back(std::move(punt));
 }
 
 pp_port_counters LoadedPortStage::counters(uint16_t port) const {
@@ -222,8 +216,8 @@ Outcome LoadedPortStage::run(uint16_t port, const Bytes& frame, uint16_t route_c
     punts_.clear();
     const auto [action, size] =
         test_run(program(port), std::as_bytes(std::span(frame)), std::as_writable_bytes(std::span(out_)));
-    if (rings_) perf_buffer__consume(rings_);
-    if (observations_) perf_buffer__consume(observations_);
+    if (rings_) rings_->poll();
+    if (observations_) observations_->poll();
 
     Outcome outcome;
     outcome.action = static_cast<int>(action);

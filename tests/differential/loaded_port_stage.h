@@ -17,8 +17,8 @@
 #include "fib/image.h"
 #include "router/filter/filter_view.h"
 #include "router/guard/guard_view.h"
+#include "router/xdp/ring_reader.h"
 
-struct perf_buffer;
 struct port_stage;
 
 namespace pktpit::test {
@@ -106,9 +106,7 @@ class LoadedPortStage {
     static bool permitted();
 
   private:
-    static void on_punt(void* self, int cpu, void* data, uint32_t size);
-    static void on_observation(void* self, int cpu, void* data, uint32_t size);
-    static void on_lost(void* self, int cpu, unsigned long long count);
+    void on_punt(std::span<const uint8_t> record);
     struct PortStageDelete {
         void operator()(port_stage* skeleton) const;
     };
@@ -127,8 +125,8 @@ class LoadedPortStage {
     router::PublishedGuard published_guard_{nullptr};
     pp_order* order_ = nullptr;
     std::vector<int> sockets_;
-    perf_buffer* rings_ = nullptr;
-    perf_buffer* observations_ = nullptr;
+    std::unique_ptr<router::RingReader> rings_;
+    std::unique_ptr<router::RingReader> observations_;
     bool observed_;
     std::vector<Punt> punts_;
     std::vector<Bytes> written_down_;

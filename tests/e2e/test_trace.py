@@ -64,10 +64,6 @@ def observe(net):
     wait_for_end(net.router)
 
 
-# What stands in their place on a veth, whose far end may keep VLAN tags apart from frames.
-WITH_TAGS = {"port_stage_tags": "port_stage", "port_watch_tags": "port_observed"}
-
-
 def program_of(router, port):
     """The name of the program at a port, as the kernel has it, and how many instructions it has."""
     while True:
@@ -75,7 +71,7 @@ def program_of(router, port):
         shown = run("bpftool", "--json", "prog", "show", "id", link["xdp"]["prog"]["id"], check=False)
         if shown.returncode == 0:  # else it has just been swapped for another
             shown = json.loads(shown.stdout)
-            return WITH_TAGS.get(shown["name"], shown["name"]), shown["bytes_xlated"] // 8
+            return shown["name"], shown["bytes_xlated"] // 8
 
 
 def wait_for_end(router):

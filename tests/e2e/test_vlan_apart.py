@@ -140,11 +140,11 @@ def test_untagged_and_observed(apart):
     tool = subprocess.Popen([TOOL, "--instance", apart.router.instance, "trace", "--port", "p2", "--json"],
                             stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        wait_for(lambda: program_of(apart.router, "p2") == "port_watch_tags", "p2 is observed")
+        wait_for(lambda: program_of(apart.router, "p2") == "port_observed", "p2 is observed")
         both_ways()
     finally:
         end(tool)
-    wait_for(lambda: program_of(apart.router, "p2") == "port_stage_tags", "p2 is observed no more")
+    wait_for(lambda: program_of(apart.router, "p2") == "port_stage", "p2 is observed no more")
     both_ways()
 
 
