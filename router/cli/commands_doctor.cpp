@@ -13,6 +13,9 @@
 
 #include "config/config.h"
 #include "router/cli/commands_doctor_ports.h"
+#ifdef PKTPIT_XDP
+#include "router/cli/commands_doctor_kernel.h"
+#endif
 
 namespace pktpit::router::cli {
 namespace {
@@ -152,6 +155,28 @@ Result<DoctorQuestion> ask(const DoctorOptions& options, const PciTree& tree) {
     return question;
 }
 
+/// Of the machine as a whole: what the xdp dataplane would find here. P2P, which the verdict is about, needs
+/// none of it.
+#ifdef PKTPIT_XDP
+void add_kernel(const Session& session, nlohmann::json& answer) {
+    const KernelSupport kernel = kernel_support();
+    const offload::Findings findings = kernel_findings(kernel, nullptr);
+    if (session.json) {
+        answer["kernel"] = kernel_json(kernel);
+        for (nlohmann::json& finding : findings_json(findings))
+            answer["findings"].push_back(std::move(finding));
+        return;
+    }
+    std::ostream& out = session.terminal.out;
+    out << "\nfor the xdp dataplane:\n\n" << kernel_text(kernel, session.terminal);
+    if (!findings.empty()) out << '\n';
+    for (const offload::Finding& finding : findings)
+        out << finding_text(finding, session.terminal);
+}
+#else
+void add_kernel(const Session&, nlohmann::json&) {}
+#endif
+
 }  // namespace
 
 int doctor(const Session& session, const DoctorOptions& options) {
@@ -172,14 +197,18 @@ int doctor(const Session& session, const DoctorOptions& options) {
     auto question = ask(options, tree);
     if (!question) return print_failure(session, question.error(), exit_unusable);
     const DoctorReport report = examine(tree, std::move(*question));
+    const bool of_this_machine = options.tree.empty() && report.question.whole_machine;
+    nlohmann::json answer;
     if (session.json) {
-        nlohmann::json answer = doctor_json(tree, report);
+        answer = doctor_json(tree, report);
         answer["about"] = snapshot->about;
+        if (of_this_machine) add_kernel(session, answer);
         print_json(session, answer);
     } else {
         if (!options.tree.empty() && !snapshot->about.empty())
             session.terminal.out << printable(snapshot->about) << "\n\n";
         session.terminal.out << doctor_text(tree, report, session.terminal);
+        if (of_this_machine) add_kernel(session, answer);
     }
     return static_cast<int>(report.verdict);
 }

@@ -55,6 +55,20 @@ std::string kernel_routes_line(const json& body) {
            (waiting == 0 ? "\n" : ", " + std::to_string(waiting) + " changes wait\n");
 }
 
+/// The kernel, and what the dataplane does without there. An older daemon says nothing of it.
+std::string kernel_lines(const json& kernel) {
+    const std::string release = text_of(kernel, "release", "");
+    if (release.empty()) return "";
+    std::string lines = "Linux " + printable(release) + "\n";
+    for (const json& fallback : part_of(kernel, "fallbacks")) {
+        const std::string since = text_of(fallback, "since", "");
+        lines += "  no " + printable(text_of(fallback, "what")) +
+                 (since.empty() ? "" : " (since " + printable(since) + ")") + ": " +
+                 printable(text_of(fallback, "instead")) + "\n";
+    }
+    return lines;
+}
+
 }  // namespace
 
 int show_version(const Session& session) {
@@ -70,7 +84,8 @@ int show_version(const Session& session) {
                          << ", up " << format_duration(real_of(*body, "uptime")) << ", configuration "
                          << number_of(*body, "generation") << "\nmap layout " << number_of(*body, "abi")
                          << ", FIB layout " << number_of(*body, "layout") << '\n'
-                         << kernel_routes_line(*body) << modelled_line(*body);
+                         << kernel_lines(part_of(*body, "kernel")) << kernel_routes_line(*body)
+                         << modelled_line(*body);
     return exit_ok;
 }
 

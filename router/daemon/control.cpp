@@ -159,6 +159,7 @@ json Daemon::version() {
                        {"pid", getpid()},
                        {"uptime", uptime.count()},
                        {"generation", control_->generation()},
+                       {"kernel", kernel_report_.answer(control_->config())},
                        {"kernel_routes", progress_of(control_->kernel_routes_status())}});
 }
 

@@ -68,6 +68,7 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
         std::move(keeper));
     if (!dataplane) return tl::unexpected(dataplane.error());
     dataplane_ = std::move(*dataplane);
+    kernel_report_.begin(config);
     auto writer = NetlinkRouteWriter::open(route_metric_of(config.instance));
     if (!writer) return tl::unexpected(writer.error());
     route_writer_ = std::move(*writer);

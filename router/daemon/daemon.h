@@ -19,6 +19,7 @@
 #include "router/control/host_switches.h"
 #include "router/daemon/event_loop.h"
 #include "router/daemon/hot_ports.h"
+#include "router/daemon/kernel_report.h"
 #include "router/daemon/metrics_reading.h"
 #include "router/daemon/observations.h"
 #include "router/daemon/prepared.h"
@@ -150,6 +151,7 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<RouteWriter> route_writer_;
     LinuxSwitches switches_;
     std::unique_ptr<Dataplane> dataplane_;
+    KernelReport kernel_report_;
     std::unique_ptr<ControlPlane> control_;
     std::unique_ptr<HotPorts> hot_ports_;
     std::unique_ptr<DaemonEnvironment> environment_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/daemon/open_dataplane.h"
 
+#include "router/daemon/kernel_report.h"
 #include "router/daemon/load_plugin.h"
 #include "router/dataplane/plugin.h"
 
@@ -35,9 +36,12 @@ Result<std::unique_ptr<Dataplane>> open_dataplane(const config::Config& config, 
     if (auto let_go = end_earlier_keeper(config.instance); !let_go) return tl::unexpected(let_go.error());
 #endif
 #ifdef PKTPIT_XDP
-    if (config.dataplane == "xdp")
-        return XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, config.workers,
-                                  std::move(on_punt));
+    if (config.dataplane == "xdp") {
+        auto opened = XdpDataplane::open(config.instance, capacity, config.xdp_dispatcher, config.workers,
+                                         std::move(on_punt));
+        if (!opened) return tl::unexpected(with_missing_needs(opened.error()));
+        return opened;
+    }
 #endif
 #ifdef PKTPIT_MODEL
     if (config.dataplane == "model") return ModelDataplane::open(config, capacity, std::move(on_punt));
