@@ -31,7 +31,7 @@ std::string expected_of(const KernelPart& part) {
 
 Severity severity_of(const KernelPart& part) {
     if (part.kind == PartKind::need) return Severity::blocker;
-    return part.warns || part.demand != Demand::all ? Severity::hindrance : Severity::note;
+    return part.warns ? Severity::hindrance : Severity::note;
 }
 
 bool is_asked_for(const KernelPart& part, const config::Config* config) {

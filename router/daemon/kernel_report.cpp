@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
-#ifdef PKTPIT_XDP
 #include "router/xdp/kernel_support.h"
-#endif
 
 namespace pktpit::router {
 
@@ -39,8 +37,6 @@ Error with_missing_needs(Error error) {
 }
 
 #else
-
-struct KernelSupport {};
 
 void KernelReport::begin(const config::Config&) {}
 

@@ -10,20 +10,16 @@
 #include <net/if.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,13 +83,19 @@ ProbeResult makes(bpf_map_type type, uint32_t key, uint32_t value, uint32_t entr
     return judged(Fd(bpf_map_create(type, "pktpit_probe", key, value, entries, &options)) ? 0 : errno);
 }
 
-/// A file of procfs or sysfs; nothing: it is not there, or may not be read.
+/// A file of procfs, sysfs or the modules' folder; nothing: it is not there, or may not be read. Some of
+/// procfs can be opened and not be read.
 std::optional<std::string> read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return std::nullopt;
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (file.bad()) return std::nullopt;
-    return text;
+    std::string text;
+    std::array<char, 1 << 16> some{};
+    while (true) {
+        const ssize_t got = ::read(file.get(), some.data(), some.size());
+        if (got < 0) return std::nullopt;
+        if (got == 0) return text;
+        text.append(some.data(), static_cast<size_t>(got));
+    }
 }
 
 std::optional<int> switch_of(const std::string& path) {
@@ -112,20 +114,14 @@ struct BuiltIn {
 };
 
 BuiltIn read_built_in() {
-    const Fd file(::open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC));
-    struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0) return {};
-    std::string all(static_cast<size_t>(status.st_size), '\0');
-    size_t filled = 0;
-    for (ssize_t got = 1; got > 0 && filled < all.size();
-         filled += static_cast<size_t>(std::max<ssize_t>(got, 0)))
-        got = ::read(file.get(), all.data() + filled, all.size() - filled);
+    const auto all = read_file("/sys/kernel/btf/vmlinux");
+    if (!all) return {};
     const auto has = [&](std::string_view name) {
         using namespace std::string_literals;
         const std::string whole = "\0"s.append(name).append(1, '\0');
-        return ::memmem(all.data(), filled, whole.data(), whole.size()) != nullptr;
+        return ::memmem(all->data(), all->size(), whole.data(), whole.size()) != nullptr;
     };
-    return {.known = filled != 0,
+    return {.known = true,
             .rx_vlan_tag = has("bpf_xdp_metadata_rx_vlan_tag"),
             .vlan_newlink = has("vlan_newlink"),
             .vrf_newlink = has("vrf_newlink")};

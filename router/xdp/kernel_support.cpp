@@ -92,7 +92,7 @@ constexpr std::array parts = {
 
     KernelPart{.name = "jit",
                .kind = fallback,
-               .what = "compiler of BPF programs in use (CONFIG_BPF_JIT)",
+               .what = "BPF compiler in use (CONFIG_BPF_JIT)",
                .since = "",
                .instead = "port stages are interpreted, several times slower",
                .remedy = "sysctl net.core.bpf_jit_enable=1",
@@ -100,7 +100,7 @@ constexpr std::array parts = {
                .warns = true},
     KernelPart{.name = "jit_unhardened",
                .kind = fallback,
-               .what = "BPF programs compiled without blinded constants",
+               .what = "BPF compiler that leaves constants as they are",
                .since = "",
                .instead = "port stages take more instructions for each packet",
                .remedy = "sysctl net.core.bpf_jit_harden=1, which blinds those of users without rights",
@@ -109,7 +109,7 @@ constexpr std::array parts = {
     KernelPart{
         .name = "redirect_targets",
         .kind = fallback,
-        .what = "word of which devices take redirected frames",
+        .what = "information on which devices take redirected frames",
         .since = "6.3",
         .instead = "what is forwarded to a device that takes none is lost, and counts as forwarded",
         .remedy =
@@ -120,8 +120,8 @@ constexpr std::array parts = {
                .kind = fallback,
                .what = "way to ask drivers for VLAN tags that they keep apart (bpf_xdp_metadata_rx_vlan_tag)",
                .since = "6.8",
-               .instead = "such a frame passes for untagged: a port on veth, or on a NIC that cannot be told "
-                          "not to strip tags, is warned of",
+               .instead = "such a frame passes for untagged; ports on veth, and on NICs that cannot be told "
+                          "not to strip tags, are warned of",
                .remedy = "on veth: ethtool -K DEVICE txvlan off at the far end",
                .probe = probes::vlan_tags,
                .told_by_ports = true},
@@ -150,6 +150,7 @@ constexpr std::array parts = {
                .remedy = "LimitMEMLOCK=infinity in the unit, ulimit -l unlimited",
                .probe = probes::locked_memory,
                .demand = Demand::split_ports,
+               .warns = true,
                .told_by_ports = true},
     KernelPart{
         .name = "vlan_devices",
@@ -161,6 +162,7 @@ constexpr std::array parts = {
         .remedy = "a kernel that has the module 8021q",
         .probe = probes::vlan_devices,
         .demand = Demand::vlans,
+        .warns = true,
         .told_by_ports = true},
     KernelPart{.name = "vrf_devices",
                .kind = fallback,
@@ -169,7 +171,8 @@ constexpr std::array parts = {
                .instead = "VRFs forward, and the router's own packets go by the kernel's main table",
                .remedy = "a kernel that has the module vrf",
                .probe = probes::vrf_devices,
-               .demand = Demand::vrfs},
+               .demand = Demand::vrfs,
+               .warns = true},
 };
 
 std::string with_since(const KernelPart& part) {

@@ -49,7 +49,7 @@ struct KernelPart {
     std::string_view remedy;   ///< what to do; may be empty
     ProbeResult (*probe)() = nullptr;
     Demand demand = Demand::all;
-    /// Without it packets are lost or slow.
+    /// Without it packets are lost or much slower, or something that is configured does not work.
     bool warns = false;
     /// The port that misses it says so in the log.
     bool told_by_ports = false;

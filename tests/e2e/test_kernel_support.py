@@ -6,6 +6,7 @@ import os
 import shutil
 
 import pytest
+from lib.namespaces import run
 from lib.pktpit_router import DAEMON, TOOL
 
 requirement = pytest.mark.requirement
@@ -68,6 +69,16 @@ def test_without_rights(net):
     assert status < 2
     whole = net.topology.router_namespace.run(*ANYBODY, net.tool, "doctor", "--json", check=False)
     assert json.loads(whole.stdout)["kernel"]["release"] == os.uname().release
+
+
+@requirement("with the unit's rights nothing but what the kernel keeps from it is unknown, in the machine's own namespace, too")
+def test_with_the_units_rights(net):
+    done = run(*UNIT, net.tool, "doctor", "--json", check=False)
+    assert done.stdout, done.stderr
+    parts = {part["name"]: part for part in json.loads(done.stdout)["kernel"]["parts"]}
+    unknown = {name for name, part in parts.items() if part["here"] is None}
+    # The kernel lets nobody but root read net.core.bpf_jit_harden; there may be no device to try the tags with.
+    assert unknown <= {"jit_unhardened", "vlan_tags", "locked_memory", "vlan_devices", "vrf_devices"}
 
 
 @requirement("a need that is missing: the doctor says so with the exit status 2, and a start is refused in its words")

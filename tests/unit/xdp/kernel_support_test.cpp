@@ -93,7 +93,7 @@ TEST(Fallbacks, HaveALineThatSaysWhatHappens) {
         lines.push_back(missing_line(support, *part));
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0],
-              "Linux 6.1.0 has no compiler of BPF programs in use (CONFIG_BPF_JIT): port stages are "
+              "Linux 6.1.0 has no BPF compiler in use (CONFIG_BPF_JIT): port stages are "
               "interpreted, several times slower");
     EXPECT_TRUE(lines[1].starts_with("Linux 6.1.0 has no tcx hook (since 6.6): the daemon")) << lines[1];
 }
