@@ -45,11 +45,13 @@ constexpr std::array unit_capabilities = {
     std::pair{CAP_BPF, "CAP_BPF"}, std::pair{CAP_NET_ADMIN, "CAP_NET_ADMIN"},
     std::pair{CAP_NET_RAW, "CAP_NET_RAW"}, std::pair{CAP_PERFMON, "CAP_PERFMON"}};
 
-constexpr ProbeResult there{Presence::there};
+ProbeResult there() {
+    return {Presence::there};
+}
 
 /// `error` is the errno of what has been tried, 0: it went well.
 ProbeResult judged(int error) {
-    if (error == 0) return there;
+    if (error == 0) return there();
     return {error == EPERM || error == EACCES ? Presence::unknown : Presence::missing, errno_text(error)};
 }
 
@@ -142,20 +144,20 @@ bool holds(unsigned capability) {
 /// `function` is one that the kernel has when the module is built in.
 ProbeResult module_here(const std::string& name, bool BuiltIn::*function) {
     std::error_code error;
-    if (std::filesystem::exists("/sys/module/" + name, error)) return there;
+    if (std::filesystem::exists("/sys/module/" + name, error)) return there();
     utsname names{};
     ::uname(&names);
     const std::string folder = std::string("/lib/modules/") + names.release;
     const std::string file = "/" + name + ".ko";
     const auto listed = read_file(folder + "/modules.builtin");
-    if (listed && listed->find(file) != std::string::npos) return there;
+    if (listed && listed->find(file) != std::string::npos) return there();
     const auto modules = read_file(folder + "/modules.dep");
     if (modules && modules->find(file) != std::string::npos) {
         if (switch_of("/proc/sys/kernel/modules_disabled") == 1)
             return {Presence::missing, "kernel.modules_disabled keeps its module from being loaded"};
         return {Presence::there, "a module that is loaded when it is asked for"};
     }
-    if (built_in().*function) return there;
+    if (built_in().*function) return there();
     const bool no_modules = !std::filesystem::exists("/proc/modules", error);
     if ((built_in().known && no_modules) || (listed && modules))
         return {Presence::missing, "no module " + name};
@@ -172,14 +174,14 @@ ProbeResult capabilities() {
     std::string lacking;
     for (const auto& [number, name] : unit_capabilities)
         if (!holds(number)) lacking += (lacking.empty() ? "" : ", ") + std::string(name);
-    if (lacking.empty()) return there;
+    if (lacking.empty()) return there();
     return {Presence::unknown, "this process has not " + lacking};
 }
 
 ProbeResult bpf_file_system() {
     struct statfs mounted {};
     if (::statfs("/sys/fs/bpf", &mounted) != 0) return judged(errno);
-    if (mounted.f_type == BPF_FS_MAGIC) return there;
+    if (mounted.f_type == BPF_FS_MAGIC) return there();
     return {Presence::missing, "there is another file system"};
 }
 
@@ -192,7 +194,7 @@ ProbeResult xdp_load_bytes() {
     if (const Fd loaded = load(pass, 0); !loaded) return judged(errno);
     const int found = libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, BPF_FUNC_xdp_load_bytes, nullptr);
     if (found < 0) return judged(-found);
-    return found != 0 ? there : ProbeResult{Presence::missing};
+    return found != 0 ? there() : ProbeResult{Presence::missing};
 }
 
 ProbeResult ring_buffers() {
@@ -216,9 +218,9 @@ ProbeResult devmap_programs() {
 }
 
 ProbeResult af_xdp() {
-    if (Fd(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0))) return there;
+    if (Fd(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0))) return there();
     // The family is looked for before the rights.
-    if (errno == EPERM) return there;
+    if (errno == EPERM) return there();
     return judged(errno);
 }
 
@@ -227,23 +229,23 @@ ProbeResult jit() {
         bpf_prog_info info{};
         uint32_t length = sizeof info;
         if (bpf_obj_get_info_by_fd(loaded.get(), &info, &length) != 0) return judged(errno);
-        if (info.jited_prog_len != 0) return there;
+        if (info.jited_prog_len != 0) return there();
         return {Presence::missing, "net.core.bpf_jit_enable is 0, or CONFIG_BPF_JIT is off"};
     }
     const int refused = errno;
     const auto enabled = switch_of("/proc/sys/net/core/bpf_jit_enable");
     if (!enabled) return {Presence::unknown, errno_text(refused)};
-    return *enabled != 0 ? there : ProbeResult{Presence::missing, "net.core.bpf_jit_enable is 0"};
+    return *enabled != 0 ? there() : ProbeResult{Presence::missing, "net.core.bpf_jit_enable is 0"};
 }
 
 ProbeResult jit_unhardened() {
     const auto harden = switch_of("/proc/sys/net/core/bpf_jit_harden");
     if (!harden) return {Presence::unknown, "net.core.bpf_jit_harden cannot be read here"};
-    return *harden < 2 ? there : ProbeResult{Presence::missing, "net.core.bpf_jit_harden is 2"};
+    return *harden < 2 ? there() : ProbeResult{Presence::missing, "net.core.bpf_jit_harden is 2"};
 }
 
 ProbeResult redirect_targets() {
-    return RedirectTargets::open() ? there : ProbeResult{Presence::missing};
+    return RedirectTargets::open() ? there() : ProbeResult{Presence::missing};
 }
 
 // A kernel takes such a program for a device, with frags and with a map of devices, or not; each of the three
@@ -271,7 +273,7 @@ ProbeResult vlan_tags() {
                                                                                    ::if_freenameindex);
     constexpr int most = 64;
     for (int i = 0; all && i < most && all.get()[i].if_index != 0; i++) {
-        if (load(redirect, BPF_F_XDP_HAS_FRAGS | device_bound, all.get()[i].if_index)) return there;
+        if (load(redirect, BPF_F_XDP_HAS_FRAGS | device_bound, all.get()[i].if_index)) return there();
         if (errno != EOPNOTSUPP && errno != ENODEV) return judged(errno);
     }
     return {Presence::unknown, "no device here tells of VLAN tags"};
@@ -289,14 +291,14 @@ ProbeResult transmit_budget() {
     const uint32_t frames = 32;
     // Without a transmit ring no number is right, which is told only where there is the option.
     if (::setsockopt(socket.get(), SOL_XDP, max_transmit_budget_option, &frames, sizeof frames) == 0)
-        return there;
-    return errno != ENOPROTOOPT ? there : ProbeResult{Presence::missing};
+        return there();
+    return errno != ENOPROTOOPT ? there() : ProbeResult{Presence::missing};
 }
 
 ProbeResult locked_memory() {
     rlimit limit{};
     ::getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (limit.rlim_cur > memory_of_a_worker || holds(CAP_IPC_LOCK) || holds(CAP_SYS_RESOURCE)) return there;
+    if (limit.rlim_cur > memory_of_a_worker || holds(CAP_IPC_LOCK) || holds(CAP_SYS_RESOURCE)) return there();
     return {Presence::unknown, "this process may lock " + std::to_string(limit.rlim_cur >> 10) + " KiB"};
 }
 
