@@ -248,8 +248,9 @@ ProbeResult redirect_targets() {
     return RedirectTargets::open() ? there() : ProbeResult{Presence::missing};
 }
 
-// A kernel takes such a program for a device, with frags and with a map of devices, or not; each of the three
-// came with a version of its own.
+// A kernel has the function, takes programs with frags for a device, and lets these redirect by a map ("bpf:
+// Allow XDP dev-bound programs to perform XDP_REDIRECT into maps", of 2025, which went into older kernels,
+// too): three things, each of a version of its own.
 ProbeResult vlan_tags() {
     if (!built_in().known)
         return {Presence::missing, "no type information of the kernel (CONFIG_DEBUG_INFO_BTF)"};
