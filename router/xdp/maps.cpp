@@ -16,6 +16,7 @@
 #include "bpf/filter_layout.h"
 #include "port_stage.skel.h"
 #include "router/filter/filter_memory.h"
+#include "router/xdp/kernel_support.h"
 #include "router/xdp/skeleton.h"
 
 namespace pktpit::router {
@@ -200,10 +201,14 @@ Result<Fd> load_port_stage(const PortMaps& maps, const pp_fib_geometry& geometry
     std::vector<char> log(1 << 20, '\0');
     bpf_program* wanted = program_of(skeleton, program);
     bpf_program__set_log_buf(wanted, log.data(), log.size());
-    if (const int error = port_stage__load(&skeleton); error != 0)
+    if (const int error = port_stage__load(&skeleton); error != 0) {
+        // That a kernel refuses the program that asks for tags is expected, and told by nobody.
+        const std::string missing = program.tags_of != 0 ? "" : missing_needs();
         return fail("port_stage",
                     "the kernel refuses the eBPF program: " + errno_text(-error) + "\n" + log_tail(log),
-                    "a kernel with XDP frags support (5.18 or newer)", privileges_hint(-error));
+                    "a kernel with all that pktpit doctor asks for",
+                    missing.empty() ? privileges_hint(-error) : missing);
+    }
     // The object goes when the skeleton does; the program stays as long as this descriptor.
     return Fd(dup(bpf_program__fd(wanted)));
 }
