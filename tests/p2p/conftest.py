@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 sys.dont_write_bytecode = True
 
-from lib import machine as machines  # noqa: E402
-from lib.apt import NotAvailable  # noqa: E402
+from guests import machine as machines  # noqa: E402
+from guests.apt import NotAvailable  # noqa: E402
 from lib.bench import Bench, Routers  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.routes import BUILD  # noqa: E402

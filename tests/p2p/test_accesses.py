@@ -9,7 +9,7 @@ from lib.scan import Memory
 from lib.topology import BAR_MIB, IVSHMEM, IVSHMEM_BAR, PORTS
 from lib.touch_payloads import environment
 from lib.traffic import assert_all_right, exchange
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwards by way of RAM")

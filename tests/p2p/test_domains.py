@@ -7,7 +7,7 @@ import struct
 import pytest
 from lib.topology import IVSHMEM, IVSHMEM_BAR, NIC_ADDRESSES, PORTS
 from lib.traffic import assert_all_right, exchange, flood, wait_until_free
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux has one owner of all memory")

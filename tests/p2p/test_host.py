@@ -8,7 +8,7 @@ from lib.packets import packed
 from lib.routes import host_address
 from lib.topology import PORTS
 from lib.traffic import SENDER
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 

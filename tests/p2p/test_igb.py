@@ -7,7 +7,7 @@ have a payload that can stay off main memory.
 """
 
 import pytest
-from lib.apt import NotAvailable
+from guests.apt import NotAvailable
 from lib.host import ping
 from lib.scan import Memory
 from lib.topology import PORTS

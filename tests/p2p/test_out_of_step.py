@@ -4,7 +4,7 @@
 import pytest
 from lib.topology import NIC_ADDRESSES
 from lib.traffic import assert_all_right, exchange, flood, wait_until_free
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux has a driver of its own")

@@ -17,7 +17,7 @@ from lib.routes import NEXT_HOPS
 from lib.scan import Memory
 from lib.topology import BAR_MIB, IVSHMEM, IVSHMEM_BAR, NIC_ADDRESSES, PORTS, mac
 from lib.traffic import Load, assert_all_right, exchange, flood, wait_until_free
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux knows no peer device")

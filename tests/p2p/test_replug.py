@@ -5,7 +5,7 @@ import pytest
 from lib.scan import Memory
 from lib.topology import NIC_ADDRESSES, PORTS
 from lib.traffic import assert_all_right, exchange, flood, wait_until_free
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux forwarding has no daemon")

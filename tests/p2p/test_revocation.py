@@ -9,7 +9,7 @@ from lib.configuration import MEMORIES
 from lib.host import ping
 from lib.topology import PORTS
 from lib.traffic import assert_all_right, exchange, flood
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux knows no peer memory")

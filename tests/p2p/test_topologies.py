@@ -10,7 +10,7 @@ from lib.configuration import configuration
 from lib.scan import Memory
 from lib.topology import PORTS, SPREAD
 from lib.traffic import assert_all_right, exchange
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 requirement = pytest.mark.requirement
 pytestmark = pytest.mark.pktpit("Linux knows no peer memory")

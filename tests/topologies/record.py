@@ -18,10 +18,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "p2p"))
+sys.path[:0] = [str(ROOT / "tests" / "p2p"), str(ROOT / "tests")]
 
-from lib.guest import Guest  # noqa: E402
-from lib.initramfs import Initramfs  # noqa: E402
+from guests.guest import Guest  # noqa: E402
+from guests.initramfs import Initramfs  # noqa: E402
+from lib.bench import INIT  # noqa: E402
 from lib.kernel import VFIO, find_kernel  # noqa: E402
 
 IOMMU = ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
@@ -133,7 +134,7 @@ def record(name, kernel, pktpit):
     what, devices, iommu, before = MACHINES[name]
     parts = Parts(iommu)
     devices(parts)
-    initramfs = Initramfs()
+    initramfs = Initramfs(INIT)
     initramfs.program(pktpit)
     initramfs.modules(kernel, VFIO)
     with tempfile.TemporaryDirectory(prefix="pktpit-topology-") as directory:
@@ -155,7 +156,7 @@ def record(name, kernel, pktpit):
                 if machine.poll() is not None:
                     raise RuntimeError(f"QEMU ended with {machine.returncode}")
 
-            guest.wait_ready(120, alive)
+            guest.wait_ready(alive)
             guest.run(before)
             guest.run("pktpit doctor --record /tmp/tree >/dev/null", check=False, deadline=60)
             tree = json.loads(guest.output("cat /tmp/tree", deadline=60))

@@ -10,7 +10,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 SOURCE = Path(__file__).resolve().parent.parent / "plugin" / "accesses.c"
 MEGABYTE = 1 << 20

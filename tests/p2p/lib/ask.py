@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib.guest import CommandFailed
+from guests.guest import CommandFailed
 
 SOURCE = Path(__file__).resolve().parent.parent / "plugin" / "ask.c"
 

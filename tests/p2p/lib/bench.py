@@ -3,10 +3,11 @@
 
 import shutil
 import time
+from pathlib import Path
 
 from lib import ask, configuration, kernel_router, touch_payloads
-from lib.emulator import find_qemu
-from lib.initramfs import Initramfs
+from guests.emulator import find_qemu
+from guests.initramfs import Initramfs
 from lib.kernel import TUN, VFIO, find_kernel
 from lib.machine import Machine
 from lib.pktpit_router import PktpitRouter
@@ -14,6 +15,7 @@ from lib.routes import BUILD, Table
 from lib.world import World
 
 FEW = 1_000
+INIT = Path(__file__).with_name("init.sh")
 
 
 class Bench:
@@ -25,7 +27,7 @@ class Bench:
         self.kernel = find_kernel(progress)
         table = Table.drawn(seed)
         self.full, self.few = World("full", table), World("few", table.beginning(FEW))
-        self.initramfs = Initramfs()
+        self.initramfs = Initramfs(INIT)
         if router == "kernel":
             self._add_linux()
         else:

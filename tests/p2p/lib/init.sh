@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The guest's process 1: mounts, modules, then commands from the second serial line, one a line, one after another.
-# An answer is a line "@NUMBER STATUS BYTES" and that many bytes. Steps are announced on the console.
+# The guest's process 1: mounts, modules, then commands from the second serial line. Steps are announced on the console.
 export PATH=/bin
 say() { echo "guest: $*" >/dev/console; }
 
@@ -16,20 +15,7 @@ while read -r module; do
     insmod "/lib/modules/$module.ko" || say "module $module is refused"
 done </lib/modules/order
 ip link set lo up
-say "modules are loaded"
-
-answer() {
-    stty raw -echo
-    say "ready for commands"
-    echo @ready
-    while IFS= read -r line; do
-        number=${line%% *}
-        sh -c "${line#* }" >/run/answer 2>&1 </dev/null
-        status=$?
-        echo "@$number $status $(wc -c </run/answer)"
-        cat /run/answer
-    done
-}
+say "modules are loaded, ready for commands"
 
 # Not by process 1 itself: it is told of every orphan's end, and a shell that is told in the middle of `read` forgets
 # what it has read.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The guest's kernel: the newest linux-image-6.1.*-cloud-amd64 that apt offers, unpacked, not installed.
 
-It is fetched once (27 MB) and kept below build/p2p/. The cloud flavour boots in two seconds without KVM and has VFIO;
+It is fetched once (27 MB) and kept below build/guests/. The cloud flavour boots in two seconds without KVM and has VFIO;
 it has no driver for the NICs of the tests, so that only Pktpit's own can be at work.
 """
 
@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from lib.apt import CACHE, Apt, NotAvailable, locked, replace_directory
+from guests.apt import CACHE, Apt, NotAvailable, locked, replace_directory
 
 NAME = re.compile(r"linux-image-6\.1\.0-(\d+)-cloud-amd64")
 VFIO = ("irqbypass", "vfio", "vfio_iommu_type1", "vfio_virqfd", "vfio-pci-core", "vfio-pci")
@@ -57,6 +57,6 @@ def _fetch(directory):
             return
         except NotAvailable as error:
             problems.append(str(error))
-    raise NotAvailable("the guest's kernel (linux-image-6.1.0-*-cloud-amd64) is not cached below build/p2p/ and cannot be "
+    raise NotAvailable("the guest's kernel (linux-image-6.1.0-*-cloud-amd64) is not cached below build/guests/ and cannot be "
                        "fetched; with network access and Debian 12's sources the next run keeps it. apt said:\n  "
                        + "\n  ".join(problems))

@@ -12,7 +12,7 @@ import subprocess
 
 from lib import topology
 from lib.routes import BUILD
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 PROGRAM = BUILD / "tests" / "p2p" / "peer" / "simulated-peer"
 BUS_ADDRESS, SERIAL, GENERATION, TURNS, LOADED, REFUSED, REFUSAL = 8, 16, 24, 256, 264, 272, 280

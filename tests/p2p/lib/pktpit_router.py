@@ -2,9 +2,9 @@
 """The real daemon and the real command-line tool, in the guest."""
 
 from lib.ask import ask
-from lib.guest import CommandFailed
+from guests.guest import CommandFailed
 from lib.topology import NVME, PORTS
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 INSTANCE = "p2p"
 SHOW = f"pktpit --instance {INSTANCE}"

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib.apt import ROOT
+from guests.apt import ROOT
 from lib.topology import PORTS
 
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release"))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from lib.packets import packed, udp4, udp6
 from lib.routes import host_address, host_mac
 from lib.topology import PORTS, mac
-from lib.waiting import wait_for
+from guests.waiting import wait_for
 
 SENDER = 200  # host number of who sends, on every link
 SMALLEST, LARGEST = 60, 1514  # without FCS

@@ -5,7 +5,7 @@ import select
 import socket
 import time
 
-from lib.waiting import DEADLINE
+from guests.waiting import DEADLINE
 
 
 class NothingReceived(AssertionError):

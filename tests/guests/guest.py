@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands in the guest, over its second serial line; init.sh is the other end."""
+"""Commands in the guest, over its second serial line; answer.sh is the other end."""
 
 import json
 import socket
 import time
 
-from lib.waiting import DEADLINE
+from guests.waiting import DEADLINE
 
 
 class CommandFailed(AssertionError):
@@ -25,10 +25,10 @@ class Guest:
         while self._line(end, alive).strip() != b"@ready":
             pass
 
-    def run(self, command, check=True):
+    def run(self, command, check=True, deadline=DEADLINE):
         """(status, output) of a shell command; its output comes when it has ended."""
         self.number += 1
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + deadline
         self.socket.sendall(f"{self.number} {command}\n".encode())
         while True:
             words = self._line(end, what=command).split()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which QEMU: the machine's own, and for the igb, which came with QEMU 8, one from Debian's backports.
+"""Which QEMU: the machine's own, and one from Debian's backports for the igb, which came with QEMU 8, and for the newest kernels.
 
-The newer one is fetched once (20 MB), kept below build/p2p/ and run from there; nothing is installed.
+The newer one is fetched once (20 MB), kept below build/guests/ and run from there; nothing is installed.
 """
 
 import shutil
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib.apt import CACHE, Apt, NotAvailable, locked, replace_directory
+from guests.apt import CACHE, Apt, NotAvailable, locked, replace_directory
 
 PROGRAM = "qemu-system-x86_64"
 BACKPORTS = ("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
@@ -25,7 +25,7 @@ def find_qemu(device="e1000e", progress=print):
     if has_device([installed], device):
         return [installed]
     try:
-        newer = _from_backports(progress)
+        newer = find_newer_qemu(progress)
     except NotAvailable as error:
         raise NotAvailable(f"{version([installed])} has no {device}, and Debian's backports cannot be had: {error}") from None
     if not has_device(newer, device):
@@ -43,7 +43,8 @@ def has_device(command, device):
     return said.returncode == 0 and f"{device} options" in said.stdout
 
 
-def _from_backports(progress):
+def find_newer_qemu(progress=print):
+    """The command of the backports' QEMU. NotAvailable says why there is none."""
     with locked("qemu"):
         directory = CACHE / "qemu" / "unpacked"
         if not directory.exists():

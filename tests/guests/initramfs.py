@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The guest's only file system: busybox, the kernel's modules, and the programs under test with their libraries.
+"""A guest's first file system: busybox, modules of its kernel, and programs with their libraries.
 
 A newc cpio archive, written here: it needs no root for its device node. Not compressed: QEMU hands it over in memory.
 """
@@ -11,12 +11,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-INIT = Path(__file__).with_name("init.sh")
+ANSWER = Path(__file__).with_name("answer.sh")
 
 
 class Initramfs:
-    def __init__(self):
+    def __init__(self, init):
+        """`init`: the script that is the guest's first process. It runs /bin/answer when it is ready for commands."""
         self._members = {}  # path: (mode, bytes, device)
+        self.file("init", Path(init).read_bytes(), 0o755)
+        self.file("bin/answer", ANSWER.read_bytes(), 0o755)
 
     def directory(self, path):
         if path and path not in self._members:
@@ -62,7 +65,6 @@ class Initramfs:
     def write(self, path):
         self.busybox()
         self.console()
-        self.file("init", INIT.read_bytes(), 0o755)
         with open(path, "wb") as archive:
             for inode, (name, member) in enumerate(self._members.items(), 1):
                 archive.write(_entry(inode, name, *member))

@@ -4,7 +4,7 @@
 import json
 import socket
 
-from lib.waiting import DEADLINE
+from guests.waiting import DEADLINE
 
 
 class Qmp:

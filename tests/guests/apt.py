@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that are fetched and unpacked below build/p2p/, never installed: the guest's kernel, a newer QEMU.
+"""Packages that are fetched and unpacked below build/guests/, never installed: kernels of guests, a newer QEMU.
 
 Works without root. Where the machine has no package lists, or other sources are wanted, lists are kept here as well.
 """
@@ -12,8 +12,8 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-CACHE = ROOT / "build" / "p2p"
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build" / "guests"
 
 
 class NotAvailable(Exception):
@@ -63,6 +63,10 @@ class Apt:
 
     def names(self, beginning):
         return run("apt-cache", *self.options, "pkgnames", beginning).split()
+
+    def show(self, package):
+        """What the lists say of all versions of a package."""
+        return run("apt-cache", *self.options, "show", package)
 
     def unpack(self, package, directory):
         """Fetches a package and unpacks it below `directory`."""

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An emulator without KVM: a process whose files and sockets lie in one directory, which goes with it. It dies with the test run,
+however that ends; a later run removes directories of runs that were killed."""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from guests.guest import Guest
+from guests.qmp import Qmp
+from guests.waiting import wait_for
+
+PREFIX = "pktpit-guest-"
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_live = []
+
+
+class BootFailed(AssertionError):
+    pass
+
+
+class Machine:
+    """QEMU's options name what `directory` has: sockets `qmp` and `commands` (the second serial line), file `console`."""
+
+    def __init__(self, room):
+        """`room`: bytes that will lie in its directory, which is in memory where that has so much."""
+        self.directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=memory_directory(room)))
+        self.process, self.guest, self.qmp = None, None, None
+        self.boot_seconds = 0.0
+        _live.append(self)
+
+    def start(self, command, environment=None):
+        """Until its first process answers. `environment`: QEMU's, where it is not ours."""
+        began = time.monotonic()
+        with open(self.directory / "qemu.log", "wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                                            start_new_session=True, preexec_fn=_die_with_parent)
+        wait_for(lambda: self.assert_alive() and (self.directory / "qmp").exists(), "QEMU's start")
+        self.qmp = Qmp(self.directory / "qmp")
+        self.guest = Guest(self.directory / "commands")
+        self.connected()
+        self.guest.wait_ready(self.assert_alive)
+        self.boot_seconds = time.monotonic() - began
+
+    def connected(self):
+        """Called when QEMU's sockets are there, and its guest is still booting."""
+
+    def assert_alive(self):
+        if self.process.poll() is not None:
+            raise BootFailed(f"QEMU ended with {self.process.returncode}:\n{self.words()}")
+        return True
+
+    def is_alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def words(self, lines=40):
+        """What QEMU and the guest's console said last."""
+        said = []
+        for name in ("qemu.log", "console"):
+            file = self.directory / name
+            if file.exists():
+                said += [f"--- {name}", *file.read_text(errors="replace").splitlines()[-lines:]]
+        return "\n".join(said)
+
+    def kill(self):
+        """What it said stays until it is closed."""
+        if self.is_alive():
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def close(self):
+        if self in _live:
+            _live.remove(self)
+        for part in (self.guest, self.qmp):
+            if part:
+                part.close()
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def memory_directory(room):
+    """What a guest writes is best a file in memory; on a disk every byte would be written out. None: there is no room."""
+    shared = Path("/dev/shm")
+    free = shutil.disk_usage(shared).free if shared.is_dir() and os.access(shared, os.W_OK) else 0
+    return shared if free > room else None
+
+
+def _die_with_parent():
+    """Whoever kills the test run with -9 leaves no machine behind."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def close_all():
+    for machine in list(_live):
+        machine.close()
+
+
+def _directories(run):
+    return [path for parent in {Path("/dev/shm"), Path(tempfile.gettempdir())} for path in parent.glob(f"{PREFIX}{run}-*")]
+
+
+def sweep_dead_runs():
+    """Directories of runs whose process is gone (killed with -9): nothing else would delete them."""
+    for path in _directories("*"):
+        pid = path.name.removeprefix(PREFIX).split("-")[0]
+        if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def left_over():
+    return [str(path) for path in _directories(os.getpid())]

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The daemon starts on the kernel as Debian delivers it, with the rights that the packaged unit gives, and forwards."""
+
+import pytest
+from packaged import Packaged
+
+requirement = pytest.mark.requirement
+
+
+@requirement("under the packaged unit's user, capabilities and limits, with the kernel's settings as delivered, the daemon starts and "
+             "forwards IPv4 and IPv6; it holds no other right; ended, it leaves nothing")
+@pytest.mark.parametrize("forwarding", [pytest.param("inline", marks=pytest.mark.gate), pytest.param("split", marks=pytest.mark.gate), "auto"])
+def test_starts_under_the_units_rights(machine, cell, forwarding):
+    router = Packaged(machine.guest, forwarding)
+    try:
+        router.start()
+        router.assert_has_the_units_rights()
+        router.assert_answers()
+        router.assert_streams()
+    finally:
+        router.stop()
+    cell("passed")
