@@ -39,13 +39,13 @@ def build(what, target):
 
 
 # Of tests/: the folders of tests in Python, and those of tests in C++.
-PYTHON = ("bench/", "e2e/", "faults/", "lint/", "packages/")
+PYTHON = ("bench/", "e2e/", "faults/", "kernels/", "lint/", "packages/")
 COMPILED = ("differential/", "fuzz/", "property/", "system/", "topologies/", "unit/")
 
 
 def all_but(*own):
     """What a step of tests in Python ignores, that has to do with these folders alone."""
-    return tuple(folder for folder in (*PYTHON, *COMPILED, "p2p/") if folder not in own)
+    return tuple(folder for folder in (*PYTHON, *COMPILED, "guests/", "p2p/") if folder not in own)
 
 
 END_TO_END = all_but("e2e/")
@@ -69,7 +69,8 @@ def gate(root, data):
     computing.append(Step("lint of what has changed", "check-lint", counted=False))
     waiting = [Step("payloads NIC to NIC, one emulated machine", "test-p2p-gate")]
     if root:
-        waiting = [*(Step(f"end to end: {way}", f"test-e2e-gate-{way}") for way in ("inline", "split", "auto", "dpdk", "model")), *waiting]
+        waiting = [*(Step(f"end to end: {way}", f"test-e2e-gate-{way}") for way in ("inline", "split", "auto", "dpdk", "model")), *waiting,
+                   Step("kernels: Debian 12's, in a guest without KVM", "test-kernels-gate")]
     return Tier([FORMATTING, PROGRAMS], [computing, waiting])
 
 
@@ -80,9 +81,9 @@ def everything(root, data):
                  build("ThreadSanitizer", "build-tsan"),
                  Step("what has threads, with ThreadSanitizer", "test-tsan", ignores=PYTHON),
                  build("fuzz targets", "build-fuzz"), Step("fuzzing", "test-fuzz", ignores=PYTHON),
-                 Step("lint", "lint", counted=False, ignores=(END_TO_END_TESTS, "e2e/lib/", "faults/", "lint/", "packages/")),
+                 Step("lint", "lint", counted=False, ignores=(END_TO_END_TESTS, "e2e/lib/", "faults/", "guests/", "kernels/", "lint/", "packages/")),
                  Step("what lint looks at", "test-lint", ignores=all_but("lint/"))]
-    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", ignores=all_but("p2p/"))
+    p2p = Step("payloads NIC to NIC, in emulated machines", "test-p2p", ignores=all_but("guests/", "p2p/"))
     first = [FORMATTING, build("release, all programs, benchmarks and tests", "build-all")]
     if not root:
         return Tier(first, [computing, [p2p]])
@@ -91,7 +92,8 @@ def everything(root, data):
                Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),),
                     ignores=(*all_but("e2e/", "faults/"), END_TO_END_TESTS)),
                p2p,
-               Step("the benchmarks' machinery", "test-bench", ignores=("e2e/", "faults/", "lint/", "packages/")),
+               Step("kernels: Debian's, in guests without KVM", "test-kernels", ignores=all_but("differential/", "e2e/", "guests/", "kernels/")),
+               Step("the benchmarks' machinery", "test-bench", ignores=("e2e/", "faults/", "guests/", "kernels/", "lint/", "packages/")),
                Step("packages, in a fresh Debian root", "test-packages", ignores=(*all_but("e2e/", "packages/"), END_TO_END_TESTS),
                     ships_pages=True),
                build("programs with AddressSanitizer and UndefinedBehaviorSanitizer", "build-e2e-asan"),

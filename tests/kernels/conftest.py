@@ -56,13 +56,13 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_generate_tests(metafunc):
     if "series" in metafunc.fixturenames:
         marked = [pytest.param(name, marks=[pytest.mark.gate] if name == GATE else []) for name in SERIES]
-        metafunc.parametrize("series", marked, scope="session")
+        metafunc.parametrize("series", marked)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """One kernel after the other, the first tests of each first: a kernel on which nothing starts says so at once."""
-    items.sort(key=lambda item: list(SERIES).index(item.callspec.params["series"]))
+    """One kernel after the other, whether the daemon starts on it at all before the rest."""
+    items.sort(key=lambda item: (list(SERIES).index(item.callspec.params["series"]), item.path.stem != "test_start"))
 
 
 @pytest.hookimpl(trylast=True)
@@ -140,17 +140,17 @@ def machine(guests, series):
 @pytest.fixture
 def cell(request, record_property, machine, series):
     """cell(check, said, skipped): what the table says of this test; where it is not called, that it failed."""
-    began, cell = time.monotonic(), {"skipped": {}, "said": "FAILED"}
+    began, computed, cell = time.monotonic(), machine.processor_seconds(), {"skipped": {}, "said": "FAILED"}
 
     def say(said, skipped=None):
         cell.update(said=said, skipped=skipped or {})
 
-    say.machine = machine
     yield say
     check = request.node.callspec.params.get("check")
     name = getattr(check, "name", None) or request.node.originalname.removeprefix("test_").replace("_", " ") + \
         "".join(f", {value}" for key, value in request.node.callspec.params.items() if key not in ("series", "check"))
-    record_property(PROPERTY, {"check": name, "series": series, "version": machine.kernel.version, "seconds": time.monotonic() - began, **cell})
+    record_property(PROPERTY, {"check": name, "series": series, "version": machine.kernel.version, "seconds": time.monotonic() - began,
+                               "processors": max(0.0, machine.processor_seconds() - computed), **cell})
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -44,7 +44,8 @@ class Broken(AssertionError):
 def run(machine, name, command, environment):
     """The outcome of a command that writes JUnit's XML to the path that $XML names."""
     file, log = machine.out / f"{name}.xml", machine.out / f"{name}.log"
-    settings = {"PKTPIT_PATIENCE": PATIENCE, "PKTPIT_BUILD": BUILD, "PYTHONDONTWRITEBYTECODE": 1, "XML": f"/run/out/{name}.xml", **environment}
+    settings = {"PKTPIT_PATIENCE": PATIENCE, "PKTPIT_BUILD": BUILD, "PYTHONDONTWRITEBYTECODE": 1, "PYTHONUNBUFFERED": 1,
+                "XML": f"/run/out/{name}.xml", **environment}
     words = " ".join(f"{key}={shlex.quote(str(value))}" for key, value in settings.items())
     status, _ = machine.guest.run(f"cd {ROOT} && export {words} && {command} >/run/out/{name}.log 2>&1", check=False, deadline=DEADLINE)
     said = log.read_text(errors="replace") if log.exists() else ""

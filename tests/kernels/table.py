@@ -8,7 +8,7 @@ PROPERTY = "kernel's cell"
 
 class Table:
     def __init__(self):
-        self.cells = {}  # (check, series): {"version", "said", "skipped", "seconds"}
+        self.cells = {}  # (check, series): {"version", "said", "skipped", "seconds", "processors"}
 
     def add(self, check, series, **cell):
         self.cells[check, series] = cell
@@ -23,12 +23,13 @@ class Table:
             rows.append([check, *(self._text(self.cells.get((check, series))) for series in columns)])
         widths = [max(map(len, column)) for column in zip(*rows)]
         made = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
+        made.append("In brackets: seconds by the clock, and seconds that processors worked.")
         made.append(f"This machine's own kernel, {platform.release()}: the other tests run on it.")
         return made + self._footnotes()
 
     @staticmethod
     def _text(cell):
-        return f"{cell['said']} ({cell['seconds']:.0f} s)" if cell else "-"
+        return f"{cell['said']} ({cell['seconds']:.0f} s, {cell['processors']:.0f})" if cell else "-"
 
     def _footnotes(self):
         reasons = {}
