@@ -52,7 +52,7 @@ class Initramfs:
     def program(self, path, name=None):
         """A program as it was built, less its debug information, with exactly the libraries that ldd names."""
         path = Path(path)
-        self.file(f"bin/{name or path.name}", _stripped(path), 0o755)
+        self.file(f"bin/{name or path.name}", stripped(path), 0o755)
         for library in _libraries(path):
             self.file(library, Path(library).read_bytes(), 0o755)
 
@@ -90,7 +90,8 @@ def _libraries(program):
     return found
 
 
-def _stripped(program):
+def stripped(program):
+    """Its bytes without debug information."""
     strip = shutil.which("strip")
     if strip is None:
         return program.read_bytes()

@@ -17,6 +17,7 @@ class Check:
     way: str = "inline"
     gate: bool = False
     chosen: str = ""
+    workers: int = 0  # 0: one after the other, in one process
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Compiled:
 
 CHECKS = (
     Check("packet path, inline", ("test_ipv4_forwarding", "test_ipv6_forwarding", "test_icmpv4", "test_icmpv6", "test_malformed", "test_local",
-                                  "test_paths")),
+                                  "test_paths"), workers=2),
     Check("forwarding, split", FORWARDING, "split"),
     Check("forwarding, auto", FORWARDING, "auto"),
     Check("filters", ("test_filters",)),

@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release")).resolve()
 PATIENCE = 8  # how much longer than usual an event may take there
 DEADLINE = 3600  # seconds; ends a hang of all of a check
-WORKERS = 3  # they wait more than they compute
 SHOWN = 12_000  # characters of what failed tests said
 MEASURED = "measure:"  # skipped everywhere but in test-measure
 
@@ -44,7 +43,7 @@ class Broken(AssertionError):
 def run(machine, name, command, environment):
     """The outcome of a command that writes JUnit's XML to the path that $XML names."""
     file, log = machine.out / f"{name}.xml", machine.out / f"{name}.log"
-    settings = {"PKTPIT_PATIENCE": PATIENCE, "PKTPIT_BUILD": BUILD, "PYTHONDONTWRITEBYTECODE": 1, "PYTHONUNBUFFERED": 1,
+    settings = {"PKTPIT_PATIENCE": PATIENCE, "PKTPIT_BUILD": BUILD, "PYTHONUNBUFFERED": 1,
                 "XML": f"/run/out/{name}.xml", **environment}
     words = " ".join(f"{key}={shlex.quote(str(value))}" for key, value in settings.items())
     status, _ = machine.guest.run(f"cd {ROOT} && export {words} && {command} >/run/out/{name}.log 2>&1", check=False, deadline=DEADLINE)
@@ -63,7 +62,8 @@ def run(machine, name, command, environment):
 
 def python(machine, check):
     files = " ".join(f"tests/e2e/{file}.py" for file in check.files)
-    command = f"/usr/bin/python3 -m pytest -q -n {WORKERS} --timeout {DEADLINE} --junitxml=$XML {files}"
+    # A worker more costs half a minute until it has loaded what tests import.
+    command = f"/usr/bin/python3 -m pytest -q -n {check.workers} --timeout {DEADLINE} --junitxml=$XML {files}"
     command += " --gate" if check.gate else ""
     command += f" -k {shlex.quote(check.chosen)}" if check.chosen else ""
     return run(machine, check.name.replace(" ", "-").replace(",", ""), command, {"PKTPIT_FORWARDING": check.way})

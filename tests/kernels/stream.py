@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stream of numbered datagrams between two network namespaces, of which none may be lost: run in the guest,
-`stream.py FROM TO ADDRESS... `. A few at a time are on their way, so that no queue overflows, however slow the machine is."""
+`stream.py A B ADDRESS…`, the addresses of A, to which B sends, then as many of B. A few at a time are on their way, so that no queue overflows, however slow the machine is."""
 
 import ctypes
 import os
@@ -47,5 +47,6 @@ def stream(source, sink, address):
                 sys.exit(f"from {source} to {address}: {len(got)} bytes {got[:16].hex()}… instead of datagram {number}")
 
 
-for one in sys.argv[3:]:
-    stream(sys.argv[1], sys.argv[2], one)
+first, second, *addresses = sys.argv[1:]
+for place, address in enumerate(addresses):
+    stream(*((second, first) if place < len(addresses) // 2 else (first, second)), address)
