@@ -380,5 +380,8 @@ std::string_view schema_text();
 /// What changes from `running` to `wanted`, for `reload --dry-run` and for the log: one line a change, in
 /// words.
 std::vector<std::string> describe_difference(const Config& running, const Config& wanted);
+/// A VLAN's place in words, "VLAN 1000.20 on eth0 (802.1ad)": its tags, the outer one first, the port and the
+/// type of the outer tag.
+std::string describe_vlan(const std::vector<uint16_t>& tags, const std::string& port, uint16_t protocol);
 
 }  // namespace pktpit::config

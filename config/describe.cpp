@@ -53,10 +53,7 @@ std::string place(const Interface& one) {
         return out + (wire.own_frames ? ", the router's own frames, too" : "");
     }
     if (!one.parent) return one.pci.empty() ? "port" : "port, NIC " + one.pci;
-    std::string tags;
-    for (uint16_t vid : one.vlan)
-        tags += (tags.empty() ? "" : ".") + std::to_string(vid);
-    return "VLAN " + tags + " on " + *one.parent + " (" + vlan_protocol_name(one.vlan_protocol) + ")";
+    return describe_vlan(one.vlan, *one.parent, one.vlan_protocol);
 }
 
 std::string or_none(const std::string& name) {
@@ -337,6 +334,13 @@ std::string seed(const std::optional<uint32_t>& value) {
 }
 
 }  // namespace
+
+std::string describe_vlan(const std::vector<uint16_t>& tags, const std::string& port, uint16_t protocol) {
+    std::string vids;
+    for (const uint16_t vid : tags)
+        vids += (vids.empty() ? "" : ".") + std::to_string(vid);
+    return "VLAN " + vids + " on " + port + " (" + vlan_protocol_name(protocol) + ")";
+}
 
 std::vector<std::string> describe_difference(const Config& running, const Config& wanted) {
     Lines out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The interfaces of a configuration: those that move are taken off first, VLANs before the ports that carry
-// them; then ports come, then VLANs; what nobody wants any more goes when all else has succeeded.
+// them; then ports come, then VLANs, those with two tags last, since one with one tag may carry them; what
+// nobody wants any more goes when all else has succeeded.
 #include <algorithm>
 
 #include "router/control/control_plane.h"
@@ -26,12 +27,15 @@ void order_for_removal(std::vector<config::Interface>& interfaces) {
 Result<void> ControlPlane::apply_interfaces(const config::Config& wanted, bool first,
                                             Transaction& transaction) {
     take_off_moved(wanted, transaction);
-    for (const bool vlans : {false, true})
+    for (const size_t tags : {0U, 1U, 2U}) {
+        if (tags == 1)
+            if (auto done = ports_.prepare_vlan_devices(wanted, transaction); !done) return done;
         for (const auto& [name, interface] : wanted.interfaces) {
-            if (interface.parent.has_value() != vlans) continue;
+            if (interface.vlan.size() != tags) continue;
             if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
             if (auto done = bring(interface, transaction); !done) return done;
         }
+    }
     return {};
 }
 
@@ -102,6 +106,7 @@ void ControlPlane::drop_unwanted(const config::Config& wanted, Transaction& tran
             return effort.result();
         });
     }
+    transaction.on_commit("VLAN devices", [this] { return ports_.drop_vlan_devices(); });
     if (!unwanted.empty())
         transaction.on_commit("the host's addresses", [this] { refresh_host_addresses(); });
 }

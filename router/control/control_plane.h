@@ -66,6 +66,7 @@ class ControlPlane : private KernelListener {
         uint64_t hash_seed = 0;  ///< of the flow hash, where the configuration has none
         RouteWriter* route_writer = nullptr;  ///< null: no routes are installed in the kernel
         ListenForZebra listen_for_zebra = fpm_listen;
+        std::string instance = "default";  ///< whose the VLAN devices are that it makes
     };
     /// An empty image and nothing in it. Error: the image has no room for the dataplane's tables.
     static Result<std::unique_ptr<ControlPlane>> make(Environment environment);
@@ -196,6 +197,7 @@ class ControlPlane : private KernelListener {
     void address_removed(const AddressEvent& address) override;
     void neighbour_changed(const NeighbourEvent& neighbour) override;
     void neighbour_removed(const NeighbourEvent& neighbour) override;
+    void resynced() override { ports_.resynced(); }
     void note_neighbour(const L3Interface& on, const IpAddress& address, bool usable, const char* what);
     void neighbour_failed(const L3Interface& on, const IpAddress& address);
     void refuse_group_mac(const L3Interface& on, const NeighbourEvent& claim);

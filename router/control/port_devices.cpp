@@ -108,6 +108,7 @@ Result<void> Ports::set_up(const Port& port, Transaction* transaction) {
     const LinkEvent* link = state_.link(port.ifindex);
     const bool mtu_fits = !port.config.mtu || (link && link->mtu == *port.config.mtu);
     if (link && link->admin_up && mtu_fits) return {};
+    if (auto raised = raise_outer(port, transaction); !raised) return raised;
     const auto deed = [&] {
         return kernel_.set_link(port.ifindex, true, mtu_fits ? std::nullopt : port.config.mtu);
     };
@@ -146,7 +147,7 @@ Result<void> Ports::add_addresses(const Port& port, const std::vector<InterfaceA
 Result<void> Ports::remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted) {
     BestEffort effort;
     for (const auto& address : unwanted) {
-        if (port.ifindex != 0 && state_.link(port.ifindex))
+        if (port.ifindex != 0 && state_.link(port.ifindex) && !vlans_.is_gone(port.ifindex))
             effort.attempt(port.config.name, [&] { return kernel_.remove_address(port.ifindex, address); });
         effort.attempt(port.config.name, [&] { routing_.remove_address(port.interface, address); });
     }
@@ -164,6 +165,8 @@ void Ports::learn(const Port& port) {
 }
 
 void Ports::link_changed(const LinkEvent& link) {
+    vlans_.link_told(link.ifindex);
+    if (vlans_.is_gone(link.ifindex)) return;
     if (const auto found = ports_.find(link.name); found != ports_.end()) bind(found->second, link);
     // A device that was renamed is no longer the one that was configured.
     for (auto& [name, port] : ports_)
@@ -174,6 +177,7 @@ void Ports::link_changed(const LinkEvent& link) {
 }
 
 void Ports::link_removed(const LinkEvent& link) {
+    vlans_.link_removed(link.ifindex);
     for (auto& [name, port] : ports_)
         if (port.ifindex == link.ifindex) unbind(port, nullptr);
 }
@@ -181,6 +185,7 @@ void Ports::link_removed(const LinkEvent& link) {
 void Ports::bind(Port& port, const LinkEvent& link) {
     if (port.ifindex == link.ifindex) return update_link(port);
     if (is_port(port.config) && !link.ethernet) return spdlog::error("{}", not_ethernet(link).to_string());
+    if (!is_port(port.config) && !fits(port, link)) return;
     spdlog::info("{}: device is here (index {})", link.name, link.ifindex);
     port.ifindex = link.ifindex;
     port.role_tries = 5;
@@ -189,6 +194,7 @@ void Ports::bind(Port& port, const LinkEvent& link) {
     if (auto up = set_up(port, nullptr); !up) spdlog::error("{}", up.error().to_string());
     if (auto added = add_addresses(port, port.config.addresses, nullptr); !added)
         spdlog::error("{}", added.error().to_string());
+    if (is_port(port.config)) restore_vlans(port);
     retry();
 }
 

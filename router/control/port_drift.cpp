@@ -13,7 +13,10 @@ namespace pktpit::router {
 void Ports::find_drift(std::vector<DriftItem>& found) {
     for (auto& [name, port] : ports_) {
         if (port.ifindex == 0) {
-            if (is_port(port.config)) found.push_back({"device", name, "there", where_to(port), false});
+            if (is_port(port.config))
+                found.push_back({"device", name, "there", where_to(port), false});
+            else
+                find_vlan_drift(port, found);
             continue;
         }
         const LinkEvent* link = state_.link(port.ifindex);
@@ -79,8 +82,9 @@ std::string Ports::where_to(const Port& port) const {
 
 // With the reload that has been asked for; what cannot be put right is left and said.
 void Ports::mend(Transaction& transaction) {
+    make_missing_vlan_devices(transaction);
     for (auto& [name, port] : ports_) {
-        if (port.ifindex == 0) continue;
+        if (port.ifindex == 0 || vlans_.is_gone(port.ifindex)) continue;
         const auto warn = [&](const Result<void>& done) {
             if (!done) transaction.warn(done.error());
         };

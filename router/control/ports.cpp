@@ -46,7 +46,7 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     Port port;
     port.config = wanted;
     if (auto found = find_port(port, transaction); !found) return found;
-    if (!is_port(wanted)) make_vlan_device(port, transaction);
+    if (!is_port(wanted)) make_vlan_device(port, &transaction);
     transaction.on_rollback(name, [this, name] { return discard(name, false, Was::found); });
     Port& added = ports_.insert_or_assign(name, std::move(port)).first->second;
     const auto former = taken_off_.find(name);
@@ -56,7 +56,8 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     if (!interface) return tl::unexpected(interface.error());
     added.interface = *interface;
 
-    if (const LinkEvent* link = state_.link(name)) {
+    // Of a VLAN's that has just been made the kernel tells afterwards.
+    if (const LinkEvent* link = vlans_.told(name)) {
         added.ifindex = link->ifindex;
         if (auto taken = take_role(added); !taken) transaction.warn(taken.error());
     }
@@ -99,26 +100,6 @@ Result<void> Ports::find_port(Port& port, Transaction& transaction) {
     if (!id) return tl::unexpected(id.error());
     port.port = *id;
     return {};
-}
-
-void Ports::make_vlan_device(const Port& vlan, Transaction& transaction) {
-    const config::Interface& wanted = vlan.config;
-    if (state_.link(wanted.name) || wanted.vlan.size() != 1) return;
-    const auto made = transaction.make(
-        "VLAN device " + wanted.name, [&] { return add_vlan_link(wanted); },
-        [this, name = wanted.name] { return kernel_.remove_vlan_link(name); });
-    if (!made)
-        transaction.warn(
-            {wanted.name,
-             "the kernel makes no VLAN device (" + made.error().to_string() +
-                 "): transit works with static neighbours, the router itself cannot be reached there",
-             {},
-             {}});
-}
-
-Result<void> Ports::add_vlan_link(const config::Interface& vlan) {
-    return kernel_.add_vlan_link(vlan.name, ports_.at(*vlan.parent).ifindex, vlan.vlan[0],
-                                 vlan.vlan_protocol);
 }
 
 Result<void> Ports::change(const config::Interface& wanted, Transaction& transaction) {
@@ -181,7 +162,7 @@ Result<void> Ports::put_back(const std::string& name) {
     effort.attempt(name, [&] { return discard(name, false, Was::taken); });
     taken_off_.erase(name);
     const auto attachment = std::exchange(port.attachment, std::nullopt);
-    const LinkEvent* link = state_.link(name);
+    const LinkEvent* link = vlans_.told(name);
     const uint32_t former_ifindex = std::exchange(port.ifindex, link ? link->ifindex : 0);
     const config::Interface& config = port.config;
     const auto interface = routing_.add_interface(name, port.port, config.vlan, config.vlan_protocol,
@@ -189,8 +170,9 @@ Result<void> Ports::put_back(const std::string& name) {
     if (!interface) return tl::unexpected(interface.error());
     Port& again = ports_.insert_or_assign(name, port).first->second;
     // A VLAN device goes with the device below. What it is to have comes when the kernel tells of it.
-    if (!link && former_ifindex != 0 && config.vlan.size() == 1)
-        effort.attempt(name, [&] { return add_vlan_link(config); });
+    if (!is_port(config) && former_ifindex != 0 && !vlans_.named(name))
+        if (const LinkEvent* below = device_below(config))
+            effort.attempt(name, [&] { return vlans_.make(config, *below, nullptr); });
     effort.attempt(name, [&] { return again.ifindex == 0 ? Result<void>() : take_role(again); });
     effort.attempt(name, [&] { update_link(again); });
     effort.attempt(name, [&] { return set_up(again, nullptr); });

@@ -3,7 +3,7 @@
 /// configuration wants of it, and does so again when the device vanishes and comes back. One thread.
 ///
 /// ports.cpp: which interfaces there are. port_devices.cpp: what the kernel has to do for them, and what it
-/// says. port_attachment.cpp: the dataplane on them.
+/// says. vlan_interfaces.cpp: the devices of VLANs. port_attachment.cpp: the dataplane on them.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,7 @@
 #include "router/control/host_switches.h"
 #include "router/control/switch_memory.h"
 #include "router/control/transaction.h"
+#include "router/control/vlan_devices.h"
 #include "router/dataplane/dataplane.h"
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_state.h"
@@ -44,17 +45,20 @@ class Ports {
         bool role_due = false;           ///< some of its switches were not there yet
         unsigned role_tries = 0;         ///< so often retry() takes the role again where it is due
         SwitchValues switches_noted;     ///< by this taking first; others had been turned before
+        std::string why_no_device;       ///< the kernel's refusal to make a VLAN's device, as told
+        uint32_t unfit_told = 0;         ///< index of a device of this name that is none of this VLAN
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
-          HostSwitches& switches, SwitchMemory memory, EventLog& events)
+          HostSwitches& switches, SwitchMemory memory, EventLog& events, const std::string& instance)
         : kernel_(kernel),
           state_(state),
           routing_(routing),
           dataplane_(dataplane),
           switches_(switches),
           memory_(std::move(memory)),
-          events_(events) {}
+          events_(events),
+          vlans_(kernel, state, switches, instance) {}
     ~Ports();
     Ports(const Ports&) = delete;
     Ports& operator=(const Ports&) = delete;
@@ -78,9 +82,17 @@ class Ports {
     /// what of it is left.
     Result<void> remove(const std::string& name);
 
+    // vlan_interfaces.cpp
+    /// Looks at the devices that VLAN interfaces are to have, when their ports are there and before they are
+    /// added. Error: a device of the name that is somebody else's, and something else. Of ours it is removed.
+    Result<void> prepare_vlan_devices(const config::Config& wanted, Transaction& transaction);
+    /// Removes what VLAN devices of ours no interface needs.
+    Result<void> drop_vlan_devices();
+
     // What the kernel says.
     void link_changed(const LinkEvent& link);
     void link_removed(const LinkEvent& link);
+    void resynced() { vlans_.forget_asked(); }
     /// Tries again where a device came back and could not be attached.
     void retry();
 
@@ -113,11 +125,19 @@ class Ports {
     [[nodiscard]] VrfId vrf_of(const config::Interface& interface) const;
     [[nodiscard]] Result<PortId> choose_port(uint32_t ifindex) const;
     Result<void> find_port(Port& port, Transaction& transaction);
-    void make_vlan_device(const Port& vlan, Transaction& transaction);
-    Result<void> add_vlan_link(const config::Interface& vlan);
     enum class Was : uint8_t { taken, found };  ///< by the router at all, by this daemon
     Result<void> discard(const std::string& name, bool addresses, Was role);
     Result<void> put_back(const std::string& name);
+
+    // vlan_interfaces.cpp
+    [[nodiscard]] const LinkEvent* device_below(const config::Interface& vlan) const;
+    [[nodiscard]] Error unfit(const LinkEvent& link, const config::Interface& vlan) const;
+    [[nodiscard]] bool fits(Port& vlan, const LinkEvent& link);
+    void make_vlan_device(Port& vlan, Transaction* transaction);
+    void make_missing_vlan_devices(Transaction& transaction);
+    void restore_vlans(const Port& parent);
+    Result<void> raise_outer(const Port& vlan, Transaction* transaction);
+    void find_vlan_drift(const Port& vlan, std::vector<DriftItem>& found) const;
 
     // port_attachment.cpp
     void note_stand_ins();
@@ -153,6 +173,7 @@ class Ports {
     std::map<std::string, Port> taken_off_;  ///< as they were; until the transaction ends
     SwitchMemory memory_;
     EventLog& events_;
+    VlanDevices vlans_;
     std::map<std::string, uint64_t> stood_in_;  ///< times, as told
     bool take_down_ = false;
 };

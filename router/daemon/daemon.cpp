@@ -77,7 +77,8 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     auto control =
         ControlPlane::make({*kernel_, *dataplane_, switches_, *this, loop_, open_kernel,
                             run_path(config.instance, ".routes.json"), run_path(config.instance, ".state"),
-                            [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get()});
+                            [this] { return loop_.asked_to_stop(); }, seed.value, route_writer_.get(),
+                            fpm_listen, config.instance});
     if (!control) return tl::unexpected(control.error());
     control_ = std::move(*control);
     Routing& routing = control_->routing();

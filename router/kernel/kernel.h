@@ -37,6 +37,7 @@ struct LinkEvent {
     bool admin_up = false;       ///< IFF_UP: what `ip link set up` says, whatever the carrier
     bool running = false;        ///< IFF_RUNNING or IFF_LOWER_UP
     bool ethernet = false;       ///< ARPHRD_ETHER; `mac` is valid then
+    std::string alias;           ///< IFLA_IFALIAS: free text, which says whose a device is
     bool operator==(const LinkEvent&) const = default;
 };
 
@@ -212,6 +213,14 @@ struct KernelCounters {
     }
 };
 
+/// What a VLAN device is, or is to be.
+struct VlanPlace {
+    std::string name;
+    uint32_t parent = 0;  ///< index of the device below
+    uint16_t vid = 0;
+    uint16_t protocol = 0;  ///< TPID, host byte order
+};
+
 class Kernel {
   public:
     using Deliver = std::function<void(const KernelEvent&)>;
@@ -246,11 +255,11 @@ class Kernel {
     virtual Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
     virtual Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) = 0;
     virtual Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) = 0;
-    /// Creates a VLAN device; an Error whose hint says so where the kernel has no such devices.
-    virtual Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
-                                       uint16_t protocol) = 0;
+    /// Creates a VLAN device with that alias, down, and returns its index; an Error whose hint says so where
+    /// the kernel has no such devices.
+    virtual Result<uint32_t> add_vlan_link(const VlanPlace& place, const std::string& alias) = 0;
     /// Removes a device that add_vlan_link() has made; it may be gone already.
-    virtual Result<void> remove_vlan_link(const std::string& name) = 0;
+    virtual Result<void> remove_vlan_link(uint32_t ifindex) = 0;
 };
 
 }  // namespace pktpit::router

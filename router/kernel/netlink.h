@@ -65,9 +65,8 @@ class NetlinkKernel : public Kernel {
     Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;
-    Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
-                               uint16_t protocol) override;
-    Result<void> remove_vlan_link(const std::string& name) override;
+    Result<uint32_t> add_vlan_link(const VlanPlace& place, const std::string& alias) override;
+    Result<void> remove_vlan_link(uint32_t ifindex) override;
 
   private:
     enum class Phase : uint8_t { follow, discard, dump };
@@ -107,6 +106,7 @@ class NetlinkKernel : public Kernel {
     void end_rest();
     Result<bool> work_on(const Deliver& deliver, Turn& turn);
     Result<void> ask(netlink::Request& request, const std::string& what, int harmless = 0);
+    Result<uint32_t> index_of(const std::string& name);
     Result<void> put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                                uint16_t state);
     Result<void> check_existing(uint32_t ifindex, const InterfaceAddress& address);

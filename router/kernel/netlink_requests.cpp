@@ -174,37 +174,61 @@ Result<void> NetlinkKernel::set_link(uint32_t ifindex, bool up, std::optional<ui
     return ask(request, what + on_device(ifindex));
 }
 
-Result<void> NetlinkKernel::add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
-                                          uint16_t protocol) {
-    if (name.empty() || name.size() >= IFNAMSIZ) {
+// The alias is set by a request of its own: the one that makes a device passes it over.
+Result<uint32_t> NetlinkKernel::add_vlan_link(const VlanPlace& place, const std::string& alias) {
+    const std::string& name = place.name;
+    if (name.empty() || name.size() >= IFNAMSIZ)
         return fail("netlink", "'" + name + "' cannot name an interface", "1 to 15 characters");
-    }
     Request request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
     request.header<ifinfomsg>().ifi_family = AF_UNSPEC;
     nlmsghdr* message = request.message();
     mnl_attr_put_strz(message, IFLA_IFNAME, name.c_str());
-    mnl_attr_put_u32(message, IFLA_LINK, parent);
+    mnl_attr_put_u32(message, IFLA_LINK, place.parent);
     nlattr* info = mnl_attr_nest_start(message, IFLA_LINKINFO);
     mnl_attr_put_strz(message, IFLA_INFO_KIND, "vlan");
     nlattr* data = mnl_attr_nest_start(message, IFLA_INFO_DATA);
-    mnl_attr_put_u16(message, IFLA_VLAN_ID, vid);
-    mnl_attr_put_u16(message, IFLA_VLAN_PROTOCOL, htons(protocol));
+    mnl_attr_put_u16(message, IFLA_VLAN_ID, place.vid);
+    mnl_attr_put_u16(message, IFLA_VLAN_PROTOCOL, htons(place.protocol));
     mnl_attr_nest_end(message, data);
     mnl_attr_nest_end(message, info);
-    auto done = ask(request, "create VLAN device " + name);
-    // "Unknown device type" of rtnl_newlink(): the module is neither there nor loadable.
-    if (!done && done.error().hint.empty()) {
-        done.error().hint =
-            "where the kernel has no VLAN devices (CONFIG_VLAN_8021Q), tag in the router alone";
+    if (auto done = ask(request, "create VLAN device " + name); !done) {
+        // "Unknown device type" of rtnl_newlink(): the module is neither there nor loadable.
+        if (done.error().hint.empty())
+            done.error().hint =
+                "where the kernel has no VLAN devices (CONFIG_VLAN_8021Q), tag in the router alone";
+        return tl::unexpected(done.error());
     }
-    return done;
+    const auto ifindex = index_of(name);
+    if (!ifindex) return ifindex;
+    Request label(RTM_NEWLINK, 0);
+    label.header<ifinfomsg>().ifi_index = static_cast<int>(*ifindex);
+    mnl_attr_put_strz(label.message(), IFLA_IFALIAS, alias.c_str());
+    if (auto done = ask(label, "set the alias of VLAN device " + name); !done) {
+        (void)remove_vlan_link(*ifindex);
+        return tl::unexpected(done.error());
+    }
+    return ifindex;
 }
 
-Result<void> NetlinkKernel::remove_vlan_link(const std::string& name) {
-    Request request(RTM_DELLINK, 0);
-    request.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+Result<uint32_t> NetlinkKernel::index_of(const std::string& name) {
+    Request request(RTM_GETLINK, 0);
     mnl_attr_put_strz(request.message(), IFLA_IFNAME, name.c_str());
-    return ask(request, "remove VLAN device " + name, ENODEV);
+    uint32_t ifindex = 0;
+    const auto answer = requests_->transact(request, [&](auto message) {
+        const auto event = parse(message);
+        if (const auto* link = event ? std::get_if<LinkEvent>(&*event) : nullptr) ifindex = link->ifindex;
+    });
+    if (auto done = conclude(answer, "find device " + name); !done) return tl::unexpected(done.error());
+    if (ifindex == 0) return fail("netlink", "the kernel says no index of device " + name);
+    return ifindex;
+}
+
+Result<void> NetlinkKernel::remove_vlan_link(uint32_t ifindex) {
+    Request request(RTM_DELLINK, 0);
+    auto& header = request.header<ifinfomsg>();
+    header.ifi_family = AF_UNSPEC;
+    header.ifi_index = static_cast<int>(ifindex);
+    return ask(request, "remove the VLAN device" + on_device(ifindex), ENODEV);
 }
 
 }  // namespace pktpit::router

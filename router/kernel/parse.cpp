@@ -104,6 +104,9 @@ Parsed parse_link(const Message& message) {
             // Other kinds of links have addresses of other lengths; only Ethernet's is of use.
             case IFLA_ADDRESS:
                 return !link.ethernet || store(link.mac, attribute.mac());
+            case IFLA_IFALIAS:
+                link.alias = attribute.text().value_or("");
+                return true;
             case IFLA_LINKINFO:
                 return parse_link_info(attribute.payload, link);
             default:

@@ -160,7 +160,7 @@ TEST_F(SystemLinks, AddsAndRemovesAddresses) {
 
 TEST_F(SystemLinks, VlanLinkOrAHint) {
     start();
-    const auto added = kernel->add_vlan_link("v0.7", ifindex("v0"), 7, 0x88a8);
+    const auto added = kernel->add_vlan_link({"v0.7", ifindex("v0"), 7, 0x88a8}, "pktpit test");
     if (!added) {
         EXPECT_FALSE(added.error().hint.empty()) << added.error().to_string();
         EXPECT_NE(added.error().message.find("v0.7"), std::string::npos);
@@ -170,6 +170,11 @@ TEST_F(SystemLinks, VlanLinkOrAHint) {
     EXPECT_EQ(state->link("v0.7")->vlan_id, 7);
     EXPECT_EQ(state->link("v0.7")->vlan_protocol, 0x88a8);
     EXPECT_EQ(state->link("v0.7")->parent, ifindex("v0"));
+    EXPECT_EQ(*added, ifindex("v0.7"));
+    ASSERT_TRUE(wait_until([&] { return state->link("v0.7")->alias == "pktpit test"; }));
+    ASSERT_TRUE(kernel->remove_vlan_link(*added));
+    ASSERT_TRUE(wait_until([&] { return state->link("v0.7") == nullptr; }));
+    EXPECT_TRUE(kernel->remove_vlan_link(*added)) << "gone already";
 }
 
 class SystemNeighbours : public SystemLinks {

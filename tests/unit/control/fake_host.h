@@ -41,9 +41,8 @@ class HostKernel : public Kernel {
     Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;
-    Result<void> add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
-                               uint16_t protocol) override;
-    Result<void> remove_vlan_link(const std::string& name) override;
+    Result<uint32_t> add_vlan_link(const VlanPlace& place, const std::string& alias) override;
+    Result<void> remove_vlan_link(uint32_t ifindex) override;
 
     void tell(const KernelEvent& event) { events_.push_back(event); }
 
@@ -66,19 +65,33 @@ class Host : public HostSwitches {
     };
     explicit Host(Faults& faults) : faults_(faults) {}
 
-    uint32_t add_device(const std::string& name, const std::string& kind = "", uint32_t parent = 0,
-                        uint16_t vid = 0) {
+    uint32_t add_device(const std::string& name, const std::string& kind = "") {
+        LinkEvent link;
+        link.name = name;
+        link.kind = kind;
+        return add_device(std::move(link));
+    }
+    uint32_t add_vlan_device(const VlanPlace& place, const std::string& alias = "") {
+        LinkEvent link;
+        link.name = place.name;
+        link.kind = "vlan";
+        link.parent = place.parent;
+        link.vlan_id = place.vid;
+        link.vlan_protocol = place.protocol;
+        link.alias = alias;
+        return add_device(std::move(link));
+    }
+    uint32_t add_device(LinkEvent link) {
+        const std::string name = link.name;
         Device device;
+        device.link = std::move(link);
         device.link.ifindex = ++last_ifindex_;
-        device.link.name = name;
-        device.link.kind = kind;
-        device.link.parent = parent;
-        device.link.vlan_id = vid;
         device.link.mtu = 1500;
         device.link.ethernet = true;
         device.link.mac = {{2, 0, 0, 0, 1, static_cast<uint8_t>(std::hash<std::string>()(name))}};
         for (const char* role : {"forwarding", "keep_addr_on_down"})
             sysctls["ipv6/conf/" + name + "/" + role] = "0";
+        sysctls["ipv6/conf/" + name + "/disable_ipv6"] = "0";
         for (const char* family : {"ipv4", "ipv6"})
             sysctls[family + ("/neigh/" + name) + "/gc_stale_time"] = "60";
         tell(device.link);
@@ -160,6 +173,7 @@ class Host : public HostSwitches {
         });
     }
 
+    bool vlan_devices = true;  ///< does the kernel have them?
     std::map<uint32_t, Device> devices;
     std::map<std::string, std::string> sysctls;
     std::vector<RouteEvent> routes;
@@ -337,17 +351,24 @@ inline Result<void> HostKernel::set_link(uint32_t ifindex, bool up, std::optiona
     return {};
 }
 
-inline Result<void> HostKernel::add_vlan_link(const std::string& name, uint32_t parent, uint16_t vid,
-                                              uint16_t) {
-    if (auto allowed = host_.faults_.call("make VLAN device " + name); !allowed) return allowed;
-    if (host_.device(name)) return fail("kernel", name + " exists");
-    host_.add_device(name, "vlan", parent, vid);
-    return {};
+inline Result<uint32_t> HostKernel::add_vlan_link(const VlanPlace& place, const std::string& alias) {
+    if (auto allowed = host_.faults_.call("make VLAN device " + place.name); !allowed)
+        return tl::unexpected(allowed.error());
+    if (!host_.vlan_devices) return fail("kernel", "Unknown device type");
+    if (!host_.devices.contains(place.parent)) return fail("kernel", "no device below " + place.name);
+    if (host_.device(place.name)) return fail("kernel", place.name + " exists");
+    for (const auto& [ifindex, other] : host_.devices)
+        if (other.link.parent == place.parent && other.link.vlan_id == place.vid &&
+            other.link.vlan_protocol == place.protocol)
+            return fail("kernel", "VLAN device already exists: " + other.link.name);
+    return host_.add_vlan_device(place, alias);
 }
 
-inline Result<void> HostKernel::remove_vlan_link(const std::string& name) {
+inline Result<void> HostKernel::remove_vlan_link(uint32_t ifindex) {
+    const auto found = host_.devices.find(ifindex);
+    const std::string name = found == host_.devices.end() ? "" : found->second.link.name;
     if (auto allowed = host_.faults_.call("remove VLAN device " + name); !allowed) return allowed;
-    host_.remove_device(name);
+    if (!name.empty()) host_.remove_device(name);
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <random>
+#include <set>
 #include <string>
 
 #include "config/config.h"
@@ -20,6 +21,7 @@ class RandomConfiguration {
           filter_random_(seed + 2000),
           guard_random_(seed + 3000),
           source_random_(seed + 4000),
+          vlan_random_(seed + 5000),
           own_devices_(own_devices) {}
 
     config::Config next() {
@@ -44,6 +46,7 @@ class RandomConfiguration {
             add_neighbour(config);
         for (uint32_t i = below(6); i > 0; i--)
             config.routes.push_back(route(config));
+        stack_vlans(config);
         add_vrfs(config);
         add_filters(config);
         add_guards(config);
@@ -63,6 +66,22 @@ class RandomConfiguration {
         if (below(3) == 0) fpm.from = {prefix(below(2) == 0 ? "127.0.0.0/8" : "10.0.0.0/8")};
         fpm.table = below(4) == 0 ? 100 : 254;
         fpm.preference = static_cast<uint8_t>(20 + below(2));
+    }
+
+    /// Some VLANs share an outer tag, some carry others, some have the other protocol.
+    void stack_vlans(config::Config& config) {
+        const auto one_of = [&](uint32_t count) { return vlan_random_() % count == 0; };
+        std::set<std::pair<std::string, std::vector<uint16_t>>> taken;
+        for (auto& [name, interface] : config.interfaces) {
+            if (!interface.parent) continue;
+            std::vector<uint16_t> tags = interface.vlan;
+            if (one_of(3))
+                tags = one_of(3) ? std::vector<uint16_t>{500} : std::vector<uint16_t>{500, tags[0]};
+            if (taken.contains({*interface.parent, tags})) tags = interface.vlan;
+            taken.emplace(*interface.parent, tags);
+            interface.vlan = tags;
+            if (one_of(4)) interface.vlan_protocol = 0x88a8;
+        }
     }
 
     void add_guards(config::Config& config) {
@@ -203,6 +222,7 @@ class RandomConfiguration {
     std::mt19937_64 filter_random_;  ///< of its own, as that of VRFs is: what a seed stood for stays
     std::mt19937 guard_random_;
     std::mt19937 source_random_;
+    std::mt19937 vlan_random_;
     bool own_devices_;
 };
 

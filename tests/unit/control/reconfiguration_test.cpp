@@ -86,7 +86,8 @@ class World {
             (void)control->change_cli_routes(CliRoutes::Edit::replace, std::vector{random_.route(first)});
         for (auto& [ifindex, device] : host.devices) {
             // What goes with a device that is made anew is nobody's to put back.
-            if (dataplane.own_devices() && device.link.name != "mgmt") continue;
+            if (device.link.kind == "vlan" || (dataplane.own_devices() && device.link.name != "mgmt"))
+                continue;
             for (const auto& [address, event] : std::map(device.addresses)) {
                 if (!address.address.is_v4() || random_.one_in(3)) continue;
                 IpAddress learned = address.address;

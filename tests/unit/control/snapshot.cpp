@@ -148,9 +148,12 @@ Snapshot snapshot_of(const Host& host) {
     Snapshot lines;
     for (const auto& [ifindex, device] : host.devices) {
         const LinkEvent& link = device.link;
-        lines.insert(fmt::format("kernel link {} {} mtu {} {} vid {} offload {}", link.name,
+        const auto below = host.devices.find(link.parent);
+        lines.insert(fmt::format("kernel link {} {} mtu {} {} vid {} {:x} on {} offload {} \"{}\"", link.name,
                                  link.admin_up ? "up" : "down", link.mtu, link.kind, link.vlan_id,
-                                 device.receive_vlan_offload));
+                                 link.vlan_protocol,
+                                 below == host.devices.end() ? "-" : below->second.link.name,
+                                 device.receive_vlan_offload, link.alias));
         for (const auto& [address, event] : device.addresses)
             lines.insert(fmt::format("kernel address {} on {}", address.to_string(), link.name));
         for (const auto& [address, event] : device.neighbours)
