@@ -67,7 +67,7 @@ def find_kernel(name, progress=print):
     with locked(place):
         directory = CACHE / place / "unpacked"
         if not directory.exists():
-            progress(f"fetching {series.where}'s kernel (about 100 MB, once)")
+            progress(f"fetching the kernel of {series.where} (about 100 MB, once)")
             directory.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(prefix="unpacking-", dir=directory.parent))
             try:
@@ -93,7 +93,7 @@ def _fetch(series, place, directory):
             return
         except NotAvailable as error:
             problems.append(str(error))
-    raise NotAvailable(f"{series.where}'s kernel is not cached below {CACHE / place} and cannot be fetched; with network access and "
+    raise NotAvailable(f"the kernel of {series.where} is not cached below {CACHE / place} and cannot be fetched; with network access and "
                        "debian-archive-keyring installed the next run keeps it. apt said:\n  " + "\n  ".join(problems))
 
 
