@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PKTPIT_BUILD", ROOT / "build" / "release")).resolve()
 PATIENCE = 8  # how much longer than usual an event may take there
 DEADLINE = 3600  # seconds; ends a hang of all of a check
-SHOWN = 12_000  # characters of what failed tests said
+SHOWN, SHOWN_EACH = 12_000, 4_000  # characters of what pytest, and what one failed test said
 MEASURED = "measure:"  # skipped everywhere but in test-measure
 
 
@@ -75,8 +75,8 @@ def compiled(machine, check):
 
 
 def failures(outcome):
-    """The failed tests by name, then what each has said."""
+    """The failed tests by name, then how each began to say what is wrong, and how it ended."""
     text = "\n".join(outcome.failed)
     for name, said in outcome.failed.items():
-        text += f"\n\n--- {name}\n{said}"
-    return text if len(text) <= SHOWN else text[:SHOWN] + "\n… (more was said)"
+        text += f"\n\n--- {name}\n" + (said if len(said) <= SHOWN_EACH else f"{said[:SHOWN_EACH // 2]}\n…\n{said[-SHOWN_EACH // 2:]}")
+    return text
