@@ -108,13 +108,12 @@ std::string VlanDevices::outer_name(const config::Interface& vlan, const std::st
 Result<void> VlanDevices::make(const config::Interface& vlan, const LinkEvent& port,
                                Transaction* transaction) {
     const auto made = std::make_shared<std::vector<std::string>>();
-    const auto deed = [&]() -> Result<void> {
-        auto done = make_stack(vlan, port, *made);
-        if (!done) (void)remove_named(*made);
-        return done;
-    };
-    if (!transaction) return deed();
-    return transaction->make("VLAN device " + vlan.name, deed, [this, made] { return remove_named(*made); });
+    // Also of what a refusal could not take back.
+    if (transaction)
+        transaction->on_rollback("VLAN device " + vlan.name, [this, made] { return remove_named(*made); });
+    auto done = make_stack(vlan, port, *made);
+    if (!done) (void)remove_named(*made);
+    return done;
 }
 
 Result<void> VlanDevices::make_stack(const config::Interface& vlan, const LinkEvent& port,

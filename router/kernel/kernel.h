@@ -37,7 +37,7 @@ struct LinkEvent {
     bool admin_up = false;       ///< IFF_UP: what `ip link set up` says, whatever the carrier
     bool running = false;        ///< IFF_RUNNING or IFF_LOWER_UP
     bool ethernet = false;       ///< ARPHRD_ETHER; `mac` is valid then
-    std::string alias;           ///< IFLA_IFALIAS: free text, which says whose a device is
+    std::string alias{};         ///< IFLA_IFALIAS: free text, which says whose a device is
     bool operator==(const LinkEvent&) const = default;
 };
 

@@ -199,7 +199,13 @@ Result<uint32_t> NetlinkKernel::add_vlan_link(const VlanPlace& place, const std:
         return tl::unexpected(done.error());
     }
     const auto ifindex = index_of(name);
-    if (!ifindex) return ifindex;
+    if (!ifindex) {
+        Request away(RTM_DELLINK, 0);
+        away.header<ifinfomsg>().ifi_family = AF_UNSPEC;
+        mnl_attr_put_strz(away.message(), IFLA_IFNAME, name.c_str());
+        (void)ask(away, "remove VLAN device " + name);
+        return ifindex;
+    }
     Request label(RTM_NEWLINK, 0);
     label.header<ifinfomsg>().ifi_index = static_cast<int>(*ifindex);
     mnl_attr_put_strz(label.message(), IFLA_IFALIAS, alias.c_str());
@@ -212,6 +218,7 @@ Result<uint32_t> NetlinkKernel::add_vlan_link(const VlanPlace& place, const std:
 
 Result<uint32_t> NetlinkKernel::index_of(const std::string& name) {
     Request request(RTM_GETLINK, 0);
+    request.header<ifinfomsg>().ifi_family = AF_UNSPEC;
     mnl_attr_put_strz(request.message(), IFLA_IFNAME, name.c_str());
     uint32_t ifindex = 0;
     const auto answer = requests_->transact(request, [&](auto message) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""VLAN tags, one and two, on the way in and out. This kernel may have no VLAN devices: neighbours are static."""
+"""VLAN tags, one and two, on the way in and out. The kernel may have no VLAN devices: neighbours are static.
+test_vlan_devices.py has hosts that are Linux in their VLANs."""
 
 import copy
 import struct

@@ -30,6 +30,8 @@ class KernelRouter:
             "net/ipv6/fib_multipath_hash_policy": 0,
         })
         for name, interface in self.config["interfaces"].items():
+            if "parent" in interface:
+                self.make_vlan_device(name, interface)
             with_dad_off = {f"net/ipv4/conf/{name}/rp_filter": 0, f"net/ipv4/conf/{name}/send_redirects": 0}
             self.namespace.sysctl(with_dad_off)
             if "mtu" in interface:
@@ -41,6 +43,14 @@ class KernelRouter:
         for neighbour in self.config.get("neighbours", []):
             self.namespace.ip("neigh", "replace", neighbour["address"], "lladdr", neighbour["mac"],
                               "dev", neighbour["interface"], "nud", "permanent")
+
+    def make_vlan_device(self, name, interface):
+        below, protocols = interface["parent"], [interface.get("vlan_protocol", "802.1Q"), "802.1Q"]
+        names = [f"outer.{name}"[:15], name][-len(interface["vlan"]):]
+        for device, vid, protocol in zip(names, interface["vlan"], protocols):
+            self.namespace.ip("link", "add", device, "link", below, "type", "vlan", "protocol", protocol, "id", vid)
+            self.namespace.ip("link", "set", device, "up")
+            below = device
 
     def route(self, verb, prefix, *words):
         self.namespace.ip("-6" if ":" in prefix else "-4", "route", verb, *route_words(prefix, words))

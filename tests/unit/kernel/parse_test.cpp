@@ -50,7 +50,8 @@ MessageBuilder vlan_link() {
     message.text(IFLA_IFNAME, "eth0.100")
         .u32(IFLA_MTU, 1500)
         .u32(IFLA_LINK, 3)
-        .mac(IFLA_ADDRESS, "02:00:00:00:00:01");
+        .mac(IFLA_ADDRESS, "02:00:00:00:00:01")
+        .text(IFLA_IFALIAS, "pktpit default");
     message.begin(IFLA_LINKINFO).text(IFLA_INFO_KIND, "vlan").begin(IFLA_INFO_DATA);
     message.u16(IFLA_VLAN_PROTOCOL, htons(ETH_P_8021AD)).u16(IFLA_VLAN_ID, 100).end().end();
     return message;
@@ -58,9 +59,20 @@ MessageBuilder vlan_link() {
 
 TEST(ParseLink, Vlan) {
     auto message = vlan_link();
-    LinkEvent expected{false, 7,      "eth0.100", true, *MacAddress::parse("02:00:00:00:00:01"),
-                       1500,  "vlan", 3,          100,  0x88a8,
-                       true,  true,   true};
+    LinkEvent expected{false,
+                       7,
+                       "eth0.100",
+                       true,
+                       *MacAddress::parse("02:00:00:00:00:01"),
+                       1500,
+                       "vlan",
+                       3,
+                       100,
+                       0x88a8,
+                       true,
+                       true,
+                       true,
+                       "pktpit default"};
     EXPECT_EQ(event_of<LinkEvent>(message), expected);
     message.message()->nlmsg_type = RTM_DELLINK;
     EXPECT_TRUE(event_of<LinkEvent>(message).removed);
