@@ -9,7 +9,7 @@ from inner import BUILD
 from unit import Unit
 
 STREAM = Path(__file__).with_name("stream.py")
-SOCKET = "/run/pktpit/default.sock"
+LOG = "/run/pktpitd.log"
 CONFIG = "/etc/pktpit/pktpit.json"
 ROUTER = {"a": ("192.0.2.1", "2001:db8:1::1"), "b": ("198.51.100.1", "2001:db8:2::1")}
 HOST = {"a": ("192.0.2.2", "2001:db8:1::2"), "b": ("198.51.100.2", "2001:db8:2::2")}
@@ -37,8 +37,9 @@ class Packaged:
                   "interfaces": {f"p{number}": {"forwarding": self.forwarding, "addresses": self._with_lengths(ROUTER[host])}
                                  for number, host in enumerate(HOST)}}
         self.guest.run(f"echo '{json.dumps(config)}' >{CONFIG}; {self.unit.prepare}")
-        self.pid = self.guest.output(f"( {self.unit.start} ) >/run/pktpitd.log 2>&1 & echo $!").strip()
-        self.guest.wait_for(f"test -S {SOCKET} || ! kill -0 {self.pid}", "the daemon answers or ends")
+        self.pid = self.guest.output(f"( {self.unit.start} ) >{LOG} 2>&1 & echo $!").strip()
+        # The log costs less than a process of the command line for each look.
+        self.guest.wait_for(f"grep -q 'forwards; API at' {LOG} || ! kill -0 {self.pid}", "the daemon forwards or ends")
         if self.guest.run("pktpit show version", check=False)[0]:
             raise AssertionError(f"pktpitd does not start under the unit's rights:\n{self.log()}")
 
@@ -73,7 +74,7 @@ class Packaged:
         assert status == 0, f"{said}{self.log()}"
 
     def log(self):
-        return self.guest.run("cat /run/pktpitd.log; dmesg | tail -n 20", check=False)[1]
+        return self.guest.run(f"cat {LOG}; dmesg | tail -n 20", check=False)[1]
 
     def stop(self):
         """The daemon ends in order and leaves nothing."""
