@@ -18,7 +18,8 @@ PP_FIB_INLINE __u32 pp_filter_current(const void* block) {
 }
 PP_FIB_INLINE const void* pp_filter_half(const void* block, const struct pp_filter_shape* shape,
                                          __u32 current) {
-    return (const char*)block + PP_FILTER_FIRST + (__u64)(current & 1) * shape->half_bytes;
+    const __u64 mask = 0 - (__u64)(current & 1); /* no product: Linux 6.1 sees no bounds of a large one */
+    return (const char*)block + PP_FILTER_FIRST + (mask & shape->half_bytes);
 }
 
 PP_FIB_INLINE __u32 pp_filter_load16(const void* half, const struct pp_filter_shape* shape, __u64 offset) {

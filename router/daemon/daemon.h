@@ -3,7 +3,7 @@
 /// all of it (EventLoop); the API's threads hand their calls over.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>

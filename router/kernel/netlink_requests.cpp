@@ -198,7 +198,7 @@ Result<uint32_t> NetlinkKernel::add_vlan_link(const VlanPlace& place, const std:
                 "where the kernel has no VLAN devices (CONFIG_VLAN_8021Q), tag in the router alone";
         return tl::unexpected(done.error());
     }
-    const auto ifindex = index_of(name);
+    auto ifindex = index_of(name);
     if (!ifindex) {
         Request away(RTM_DELLINK, 0);
         away.header<ifinfomsg>().ifi_family = AF_UNSPEC;
