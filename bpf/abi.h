@@ -29,6 +29,7 @@
 #define PP_MAP_ROUTE_COUNTERS "route_counters" /* PERCPU_ARRAY: pp_fib_group.counter -> pp_route_counters */
 #define PP_MAP_COUNTED_ROUTES "counted_routes" /* HASH: struct pp_counted_route -> counter; not for eBPF */
 #define PP_MAP_TX_PORTS "tx_ports"             /* DEVMAP: port -> ifindex */
+#define PP_MAP_TX_DEVICES "tx_devices"         /* DEVMAP: the same, of all ports, for generic mode */
 #define PP_MAP_PUNTS "punts"         /* ARRAY_OF_MAPS: CPU -> ring of struct pp_punt, then the frame */
 #define PP_MAP_SPLIT "split_sockets" /* XSKMAP: port * PP_PORT_QUEUES + queue -> AF_XDP socket */
 #define PP_MAP_OBSERVING "observing" /* ARRAY, one value: struct pp_observing */
@@ -128,6 +129,12 @@ struct pp_socket_order {
     __u32 settled;       /* no frame up to this void_to is in its ring */
     __u32 done;          /* frames have left up to this one */
 };
+/* How a frame leaves by a port that tx_ports has not. */
+enum pp_otherwise {
+    PP_OTHERWISE_DAEMON,   /* it is punted */
+    PP_OTHERWISE_STACK,    /* the ingress port's device has the program for pp_leave_tag */
+    PP_OTHERWISE_REDIRECT, /* by tx_devices, since the ingress port is in generic mode */
+};
 struct pp_order {
     /* The daemon's. */
     __u32 guarding;
@@ -135,7 +142,7 @@ struct pp_order {
     __u32 hold;         /* packets are the kernel's once `beat` has not changed for so long */
     __u64 heartbeat_ns; /* `heartbeat` by the exact clock */
     __u32 beat PP_LINE;
-    __u8 by_stack[PP_MAX_PORTS] PP_LINE; /* by ingress port: its device has the program for pp_leave_tag */
+    __u8 otherwise[PP_MAX_PORTS] PP_LINE; /* by ingress port: enum pp_otherwise */
     /* The stages'. */
     __u32 beat_seen PP_LINE;
     __u64 beat_since;

@@ -61,6 +61,13 @@ struct {
     __uint(value_size, 8); /* struct bpf_devmap_val: where there is aggregation, with its egress program */
 } tx_ports SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_DEVMAP);
+    __uint(max_entries, PP_MAX_PORTS);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, 8);
+} tx_devices SEC(".maps");
+
 /* A ring buffer by CPU, which the daemon puts there while it reads: its size is the daemon's choice. User
  * space sets the number of entries to that of CPUs. */
 struct pp_ring {

@@ -4,7 +4,7 @@
  * not to. The frame alone would pass for untagged.
  *
  * Only the programs of port_stage_tags.bpf.c have these steps: they call a function of the driver
- * (Linux 6.8), which takes a program that is bound to the device. The tag goes where it belongs, in front of
+ * (Linux 6.8, where programs bound to the device may redirect). The tag goes where it belongs, in front of
  * the EtherType, before anything is decided; a frame for the host loses it again, since the kernel has it in
  * its metadata still. Included by BPF code only. */
 #ifndef PKTPIT_BPF_METADATA_TAG_H

@@ -130,10 +130,14 @@ PP_RARE int pp_count_route(__u32 counter, __u32 bytes) {
 }
 
 /* No redirect to the port: it is gone, or its device takes none (bpf_redirect_map would count a success, and
- * the device lose the frame). The rewritten frame then leaves by the kernel's stack, where this port's device
- * has the program that sends it on (stack_redirect.bpf.c), with or without a daemon. Else the daemon sends
- * it: PP_FORWARDED in the punt, and the port that it leaves by. The verdict, and PP_BY_STACK. */
+ * the device lose the frame). In generic mode it takes them all the same, since that sends as the stack does.
+ * In native mode the rewritten frame leaves by the kernel's stack, where this port's device has the program
+ * that sends it on (stack_redirect.bpf.c), with or without a daemon. (Generic mode could not: since 6.9 it
+ * forgets where the Ethernet header of a frame ends, and a tc program finds no metadata.) Else the daemon
+ * sends it: PP_FORWARDED in the punt, and the port that it leaves by. The verdict, and PP_BY_STACK or
+ * PP_BY_REDIRECT. */
 #define PP_BY_STACK 0x100
+#define PP_BY_REDIRECT 0x200
 PP_RARE int pp_send_otherwise(struct xdp_md* ctx, __u32 egress_port) {
     const void* image = pp_image();
     const struct pp_fib_geometry* g = pp_geometry();
@@ -141,8 +145,11 @@ PP_RARE int pp_send_otherwise(struct xdp_md* ctx, __u32 egress_port) {
     const struct pp_fib_port* egress = pp_fib_port_at(image, g, egress_port);
     if (!(PP_LOAD64(egress) >> 48 & PP_PORT_NO_REDIRECT)) return PP_DROP_NO_EGRESS;
     const struct pp_order* all = pp_order_of_sockets();
-    if (all && all->by_stack[port_id & (PP_MAX_PORTS - 1)] &&
-        !bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct pp_leave_tag))) {
+    const __u32 otherwise = all ? all->otherwise[port_id & (PP_MAX_PORTS - 1)] : PP_OTHERWISE_DAEMON;
+    if (otherwise == PP_OTHERWISE_REDIRECT &&
+        bpf_redirect_map(&tx_devices, egress_port, XDP_DROP) == XDP_REDIRECT)
+        return PP_FORWARDED | PP_BY_REDIRECT;
+    if (otherwise == PP_OTHERWISE_STACK && !bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct pp_leave_tag))) {
         void* data = PP_DATA(ctx);
         struct pp_leave_tag* tag = (void*)(long)ctx->data_meta;
         if ((void*)(tag + 1) > data) return PP_DROP_NO_HEADROOM;
@@ -162,7 +169,7 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
     __u32 verdict = PP_FORWARDED;
     if (unlikely(action != XDP_REDIRECT)) {
         verdict = (__u32)pp_send_otherwise(ctx, egress_port);
-        action = verdict & PP_BY_STACK ? XDP_PASS : XDP_DROP;
+        action = verdict & PP_BY_STACK ? XDP_PASS : verdict & PP_BY_REDIRECT ? XDP_REDIRECT : XDP_DROP;
         PP_BARRIER(verdict);
         verdict &= PP_VERDICT_CAPACITY - 1;
     }
@@ -244,6 +251,10 @@ PP_INLINE int pp_stage(struct xdp_md* ctx, const int observe) {
         if (all && unlikely(*(const volatile __u32*)&all->guarding) && pp_in_flight(ctx, place))
             f.table = cold_table_offset;
     }
+    /* For the verifier: before Linux 6.7 it takes a loop for endless unless a number that it knows ends it.
+     */
+    int whole = 0;
+    PP_BARRIER(whole);
 again:
     if (f.ethertype == PP_ETHERTYPE_IPV4)
         verdict = pp_ipv4(&f, &out);
@@ -252,7 +263,7 @@ again:
     else
         verdict = f.ethertype == PP_ETHERTYPE_ARP ? PP_HOST_ARP : PP_HOST_NOT_IP;
     if (unlikely(verdict != PP_FORWARDED)) {
-        if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || f.table == table_offset ||
+        if (!split_table_offset || verdict != PP_PUNT_NO_ROUTE || whole || f.table == table_offset ||
             f.interface & PP_ALL_ROUTES) {
             if (pp_has_filters()) verdict = pp_filter_others(&f, &out, verdict);
             if (guards & PP_GUARD_POLICE) verdict = pp_police_others(&f, verdict);
@@ -266,6 +277,8 @@ again:
         f.data = PP_DATA(ctx);
         f.end = PP_END(ctx);
         if (f.data + PP_ETH_HEADER > f.end) return PP_FINISH(ctx, PP_DROP_TRUNCATED);
+        whole = 1;
+        PP_BARRIER(whole);
         goto again;
     }
     if (pp_is_auto()) pp_sample(ctx, place);

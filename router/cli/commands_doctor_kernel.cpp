@@ -101,7 +101,7 @@ json kernel_json(const KernelSupport& support) {
 offload::Findings driver_findings(const std::string& port, const DriverState& state) {
     offload::Findings findings;
     for (const DriverFault* fault : faults_of(state))
-        findings.push_back({"driver_fault", fault->only_slows ? Severity::note : Severity::hindrance, port,
+        findings.push_back({"driver_fault", fault->note ? Severity::note : Severity::hindrance, port,
                             fault_text(*fault), "", std::string(fault->remedy)});
     return findings;
 }

@@ -41,6 +41,7 @@ void Ports::detach(Port& port) {
     dataplane_.detach(port.port);
     port.attachment.reset();
     port.why_not_redirected.clear();
+    port.told_not_redirected.clear();
 }
 
 Result<void> Ports::attach(Port& port) {

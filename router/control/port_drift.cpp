@@ -110,14 +110,18 @@ void Ports::follow_reachability() {
     for (auto& [name, port] : ports_) {
         if (!is_port(port.config) || port.ifindex == 0) continue;
         const std::string why = dataplane_.why_not_redirected(port.port);
-        if (why == port.why_not_redirected) continue;
+        if (why != port.why_not_redirected) {
+            port.why_not_redirected = why;
+            update_link(port);
+        }
+        // Many a driver takes redirects from when it has a program on.
+        if (!port.attachment || why == port.told_not_redirected) continue;
+        port.told_not_redirected = why;
         if (why.empty())
             spdlog::info("{}: redirected frames reach it now", name);
         else
             spdlog::warn("{}: {}; frames for it leave by the {}, more slowly", name, why,
                          dataplane_.sent_by(port.port) == "stack" ? "kernel's stack" : "daemon");
-        port.why_not_redirected = why;
-        update_link(port);
     }
 }
 

@@ -102,11 +102,20 @@ Result<void> Ports::find_port(Port& port, Transaction& transaction) {
     return {};
 }
 
+// Drivers take a native program or not by the MTU. Under one that is on some refuse a larger MTU, and some
+// take it and receive nothing more.
+bool Ports::outgrows_page(const Port& port, const config::Interface& wanted) const {
+    constexpr uint32_t room = 3000;  // beside headroom and what the kernel has behind a frame
+    const LinkEvent* link = state_.link(port.ifindex);
+    return link && wanted.mtu && *wanted.mtu > room && *wanted.mtu > link->mtu;
+}
+
 Result<void> Ports::change(const config::Interface& wanted, Transaction& transaction) {
     Port& port = ports_.at(wanted.name);
     const config::Interface before = port.config;
     const auto attached = port.attachment;
-    const bool other_mode = is_port(wanted) && attached && wanted.xdp_mode != before.xdp_mode;
+    const bool other_mode =
+        is_port(wanted) && attached && (wanted.xdp_mode != before.xdp_mode || outgrows_page(port, wanted));
     const bool other_forwarding = is_port(wanted) && attached && wanted.forwarding != before.forwarding;
     transaction.on_rollback(before.name, [=, this]() -> Result<void> {
         Port& back = ports_.at(before.name);
@@ -117,6 +126,8 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
     });
     port.config = wanted;
     routing_.set_interface_vrf(port.interface, vrf_of(wanted));
+    // A link keeps the mode it was made with, so the port is without a program for a moment.
+    if (other_mode) detach(port);
     if (wanted.mtu != before.mtu)
         if (auto up = set_up(port, &transaction); !up) return up;
     if (auto done = add_addresses(port, missing_in(before.addresses, wanted.addresses), &transaction); !done)
@@ -125,13 +136,8 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
         transaction.on_commit(before.name + ": addresses", [this, name = before.name, unwanted] {
             return remove_addresses(ports_.at(name), unwanted);
         });
-    // A link keeps the mode it was made with, so the port is without a program for a moment. For another way
-    // of forwarding there is another program on the same link: no packet passes without one.
-    if (other_mode)
-        detach(port);
-    else if (other_forwarding)
-        return attach(port);
-    return {};
+    // For another way of forwarding there is another program on the same link: no packet passes without one.
+    return !other_mode && other_forwarding ? attach(port) : Result<void>();
 }
 
 void Ports::take_off(const std::string& name, Transaction& transaction) {

@@ -39,14 +39,15 @@ class Ports {
         uint32_t ifindex = 0;  ///< kernel device of this name, 0: there is none now
         std::optional<Dataplane::Attachment> attachment;  ///< ports only
         bool failure_told = false;
-        std::string why_not_redirected;  ///< Dataplane::why_not_redirected(), as routing knows it
-        uint32_t former_ifindex = 0;     ///< of the device that was there last
-        SwitchValues switches_found;     ///< of the device, as this daemon took it
-        bool role_due = false;           ///< some of its switches were not there yet
-        unsigned role_tries = 0;         ///< so often retry() takes the role again where it is due
-        SwitchValues switches_noted;     ///< by this taking first; others had been turned before
-        std::string why_no_device;       ///< the kernel's refusal to make a VLAN's device, as told
-        uint32_t unfit_told = 0;         ///< index of a device of this name that is none of this VLAN
+        std::string why_not_redirected;   ///< Dataplane::why_not_redirected(), as routing knows it
+        std::string told_not_redirected;  ///< what the log says of that
+        uint32_t former_ifindex = 0;      ///< of the device that was there last
+        SwitchValues switches_found;      ///< of the device, as this daemon took it
+        bool role_due = false;            ///< some of its switches were not there yet
+        unsigned role_tries = 0;          ///< so often retry() takes the role again where it is due
+        SwitchValues switches_noted;      ///< by this taking first; others had been turned before
+        std::string why_no_device;        ///< the kernel's refusal to make a VLAN's device, as told
+        uint32_t unfit_told = 0;          ///< index of a device of this name that is none of this VLAN
     };
 
     Ports(Kernel& kernel, const KernelState& state, Routing& routing, Dataplane& dataplane,
@@ -152,6 +153,7 @@ class Ports {
     Result<void> set_switches(const std::string& device, const SwitchValues& values);
     [[nodiscard]] bool are_set(const std::string& device, const SwitchValues& values) const;
     Result<void> set_up(const Port& port, Transaction* transaction);
+    [[nodiscard]] bool outgrows_page(const Port& port, const config::Interface& wanted) const;
     Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
                                Transaction* transaction);
     Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);

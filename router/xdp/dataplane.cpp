@@ -316,8 +316,7 @@ void XdpDataplane::forget_sockets(uint16_t port) {
 }
 
 Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
-    const uint32_t key = port;
-    if (!not_redirected_.contains(port) && !set_target(port, ifindex))
+    if (!set_target(port, ifindex))
         return fail(settings.name, "cannot make it an egress port: " + errno_text(errno),
                     "a device that XDP can redirect to");
     auto split = set_split(port, ifindex, settings);
@@ -325,7 +324,7 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
     if (!program) {
         end_split(port);
         // One that runs goes on with the program that it has.
-        if (!ports_.contains(port)) bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+        if (!ports_.contains(port)) remove_tx_port(maps_, port);
         return tl::unexpected(program.error());
     }
     prepared_.insert_or_assign(port, std::move(*program));
@@ -354,7 +353,6 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
     if (!prepared_.contains(port))
         if (auto prepared = prepare(port, ifindex, settings); !prepared)
             return tl::unexpected(prepared.error());
-    const uint32_t key = port;
     const std::string& device = settings.name;
     Attachment attachment;
     if (const auto running = ports_.find(port); running != ports_.end() && running->second.link) {
@@ -388,7 +386,7 @@ Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifind
         }
     } else if (committed_) {
         end_split(port);
-        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+        remove_tx_port(maps_, port);
     }  // else ports that run already may send by it, until all are given back
     return attached;
 }
@@ -528,13 +526,12 @@ void XdpDataplane::detach(uint16_t port) {
     if (found == ports_.end() && !was_prepared && !devices_.contains(port)) return;
     const auto device = devices_.find(port);
     const uint32_t ifindex = device == devices_.end() ? 0 : device->second.first;
-    const uint32_t key = port;
-    bpf_map_delete_elem(maps_.tx_ports.get(), &key);
+    remove_tx_port(maps_, port);
     if (found != ports_.end()) end(std::move(found->second));
     end_split(port);
     if (found != ports_.end()) ports_.erase(found);
     not_redirected_.erase(port);
-    __atomic_store_n(&auto_->order()->by_stack[port], 0, __ATOMIC_RELEASE);
+    set_otherwise(port, PP_OTHERWISE_DAEMON);
     if (committed_) stack_->take_off(ifindex);  // else it may be an earlier daemon's
     targets_stale_ = true;
 }

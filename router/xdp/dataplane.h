@@ -149,6 +149,9 @@ class XdpDataplane : public Dataplane, public PortStages {
     static Result<Fd> attach_earlier(uint32_t ifindex, const std::string& device, const Earlier& earlier);
     /// redirects.cpp: keeps those ports alone among the targets that redirected frames reach.
     void choose_targets();
+    [[nodiscard]] bool is_native(uint16_t port);
+    [[nodiscard]] bool takes_redirects(uint16_t port, uint32_t ifindex);
+    void set_otherwise(uint16_t port, pp_otherwise way);
     /// Frames are redirected to the port's device, or to those of all ports that take them. false: errno.
     [[nodiscard]] bool set_target(uint16_t port, uint32_t ifindex) const;
     [[nodiscard]] bool set_targets() const;

@@ -3,6 +3,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "router/xdp/ethtool.h"
+#include "router/xdp/port_link.h"
 
 namespace pktpit::router {
 namespace {
@@ -24,6 +26,12 @@ bool foreign(const DriverState& state) {
 
 bool splits(const DriverState& state) {
     return state.splits;
+}
+
+/// virtio_net: a queue for each processor beside those that the kernel's stack uses.
+bool has_queues_for_xdp(const DriverState& state) {
+    return state.native ? state.queues > state.processors
+                        : state.queues + state.processors <= state.most_queues;
 }
 
 // One entry a fault. `source` is what a person can read up; a comment where more than one was read.
@@ -94,15 +102,25 @@ constexpr std::array faults = {
                 .applies = [](const DriverState& state) { return state.mtu > 1500; }},
     // The words of virtnet_xdp_set() in the kernel's virtio_net.c: "XDP_TX and XDP_REDIRECT will operate in a
     // slower locked tx mode".
+    DriverFault{.driver = "virtio_net",
+                .what =
+                    "redirected frames share queues under a lock: the device has not one for each processor "
+                    "beside those in use",
+                .remedy = "give the virtual machine's device twice as many queues as it has processors",
+                .source = "https://github.com/cybozu-go/placemat/issues/154",
+                .applies = [](const DriverState& state) { return !has_queues_for_xdp(state); },
+                .note = true},
+    // Of the kernel's net-sysfs.c and virtnet_xdp_set(): a device that is about to go gives the queues back
+    // without their objects in /sys, and these hold it for ever.
     DriverFault{
         .driver = "virtio_net",
-        .what = "redirected frames share queues under a lock: the device has not one for each processor "
-                "beside those in use",
-        .remedy = "give the virtual machine's device twice as many queues as it has processors",
-        .source = "https://github.com/cybozu-go/placemat/issues/154",
-        .applies =
-            [](const DriverState& state) { return state.queues + state.processors > state.most_queues; },
-        .only_slows = true},
+        .what =
+            "to unplug the device, or to unbind its driver, hangs the kernel while a native program is on "
+            "(\"waiting for DEVICE to become free\")",
+        .remedy = "take the port out of the configuration first",
+        .source = "tests/kernels/test_drivers.py: seen on Linux 6.1.0-56 and 7.3.4",
+        .applies = has_queues_for_xdp,
+        .note = true},
 };
 
 }  // namespace
@@ -131,6 +149,8 @@ DriverState driver_state(const std::string& device, bool splits) {
     ifreq request{};
     if (device.size() < sizeof request.ifr_name) std::memcpy(request.ifr_name, device.data(), device.size());
     const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const auto running = attached_program(::if_nametoindex(device.c_str()));
+    state.native = running.program_id != 0 && running.mode == AttachMode::native;
     if (::ioctl(socket.get(), SIOCGIFMTU, &request) == 0) state.mtu = static_cast<unsigned>(request.ifr_mtu);
     return state;
 }

@@ -17,11 +17,12 @@ struct DriverState {
     std::string driver;   ///< "ice"; empty: it does not say
     std::string version;  ///< its own; drivers of the kernel say the kernel's release
     std::string release;  ///< `uname -r`
-    unsigned queues = 1;  ///< in use, of those that send
+    unsigned queues = 1;  ///< in use, of those that send; with a native program on, its own among them
     unsigned most_queues = 1;
     unsigned processors = 1;
     unsigned mtu = 1500;
     bool merges = false;  ///< received segments (LRO)
+    bool native = false;  ///< a native program is on
     bool splits = false;  ///< the port has AF_XDP sockets: a split or auto port
     bool operator==(const DriverState&) const = default;
 };
@@ -34,8 +35,8 @@ struct DriverFault {
     std::string_view remedy;  ///< what to do; may be empty
     std::string_view source;  ///< where that is known from
     bool (*applies)(const DriverState& state) = nullptr;
-    /// A limit of the driver that slows, and stays: for information.
-    bool only_slows = false;
+    /// For information: a limit that slows, and stays, or something that one does not do.
+    bool note = false;
     KernelVersion first{};   ///< kernels before did not have it; 0.0: not known
     KernelVersion mended{};  ///< the first kernel that does not have it any more; 0.0: none is known
 };

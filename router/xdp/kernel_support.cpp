@@ -111,7 +111,9 @@ constexpr std::array parts = {
         .kind = fallback,
         .what = "information on which devices take redirected frames",
         .since = "6.3",
-        .instead = "what is forwarded to a device that takes none is lost, and counts as forwarded",
+        .instead =
+            "only a device in generic mode is known to take none; what is forwarded to another that takes "
+            "none is lost, and counts as forwarded",
         .remedy =
             "on veth: ethtool -K DEVICE gro on at the far end; else NICs whose drivers send frames for XDP",
         .probe = probes::redirect_targets,

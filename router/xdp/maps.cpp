@@ -107,6 +107,7 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
                                {&maps.counters, declared.counters},
                                {&maps.route_counters, declared.route_counters},
                                {&maps.tx_ports, declared.tx_ports},
+                               {&maps.tx_devices, declared.tx_devices},
                                {&maps.punts, declared.punts},
                                {&maps.split_sockets, declared.split_sockets},
                                {&maps.observing, declared.observing},
@@ -126,12 +127,21 @@ Result<PortMaps> make_port_maps(const pp_fib_geometry& geometry, EarlierCounts e
     return maps;
 }
 
-bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, int egress) {
+bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, bool native, int egress) {
     const uint32_t key = port;
     bpf_devmap_val value{};
     value.ifindex = ifindex;
     value.bpf_prog.fd = egress;
-    return bpf_map_update_elem(maps.tx_ports.get(), &key, &value, BPF_ANY) == 0;
+    if (bpf_map_update_elem(maps.tx_devices.get(), &key, &value, BPF_ANY) != 0) return false;
+    if (native) return bpf_map_update_elem(maps.tx_ports.get(), &key, &value, BPF_ANY) == 0;
+    bpf_map_delete_elem(maps.tx_ports.get(), &key);
+    return true;
+}
+
+void remove_tx_port(const PortMaps& maps, uint16_t port) {
+    const uint32_t key = port;
+    bpf_map_delete_elem(maps.tx_ports.get(), &key);
+    bpf_map_delete_elem(maps.tx_devices.get(), &key);
 }
 
 Result<Fd> make_samples_map() {

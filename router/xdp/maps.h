@@ -40,7 +40,8 @@ struct PortMaps {
     Fd counters;
     Fd route_counters;
     Fd counted_routes;
-    Fd tx_ports;  ///< set_tx_port()
+    Fd tx_ports;    ///< set_tx_port()
+    Fd tx_devices;  ///< the same, and never taken away from a port that is there
     Fd punts;
     Fd split_sockets;
     Fd observing;
@@ -55,8 +56,11 @@ struct PortMaps {
 };
 
 /// Frames for the port leave by the device, run through the program of an egress first (0: through none).
-/// Errors: errno.
-[[nodiscard]] bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, int egress = 0);
+/// `native`: also those that native programs redirect. Errors: errno.
+[[nodiscard]] bool set_tx_port(const PortMaps& maps, uint16_t port, uint32_t ifindex, bool native,
+                               int egress = 0);
+/// Nothing leaves by the port any more.
+void remove_tx_port(const PortMaps& maps, uint16_t port);
 
 /// What a port's program is loaded with.
 struct PortProgram {

@@ -15,50 +15,65 @@
 
 namespace pktpit::router {
 
+// Of a port that is only prepared: as an earlier daemon has left it, else native. The kernel is asked about
+// each of the others once, since the question waits for its networking lock.
+bool XdpDataplane::is_native(uint16_t port) {
+    const auto found = ports_.find(port);
+    if (found == ports_.end()) {
+        const auto earlier = earlier_.find(devices_.at(port).first);
+        return earlier == earlier_.end() || earlier->second.mode == AttachMode::native;
+    }
+    Port& attached = found->second;
+    if (!attached.mode) attached.mode = attached_program(attached.ifindex).mode;
+    return *attached.mode == AttachMode::native;
+}
+
+// Before Linux 6.3 the kernel does not say. A driver that runs no native program sends no frames for one.
+bool XdpDataplane::takes_redirects(uint16_t port, uint32_t ifindex) {
+    return targets_ ? targets_->takes_redirects(ifindex).value_or(true) : is_native(port);
+}
+
 // A port whose device takes no redirects is no target while a native program might redirect to it: the port
-// stage then finds none and takes another way (PP_PORT_NO_REDIRECT). Generic programs reach every device; a
-// program that is only prepared is taken for native.
+// stage then finds none and takes another way (PP_PORT_NO_REDIRECT). Generic programs reach every device.
 void XdpDataplane::choose_targets() {
-    if (!targets_) return;
-    // The kernel is asked about each once, since the question waits for its networking lock.
-    const auto mode_of = [](Port& port) {
-        if (!port.mode) port.mode = attached_program(port.ifindex).mode;
-        return *port.mode;
-    };
-    const bool any_native = !prepared_.empty() || std::ranges::any_of(ports_, [&](auto& entry) {
-        return mode_of(entry.second) == AttachMode::native;
-    });
+    const bool any_native =
+        std::ranges::any_of(devices_, [this](const auto& entry) { return is_native(entry.first); });
     for (const auto& [port, device] : devices_) {
         const uint32_t ifindex = device.first;
-        if (any_native && !targets_->takes_redirects(ifindex).value_or(true))
-            not_redirected_.insert(port);
-        else if (not_redirected_.contains(port) && set_target(port, ifindex))
-            not_redirected_.erase(port);
+        const bool reached = !any_native || takes_redirects(port, ifindex);
+        const bool was_not = not_redirected_.erase(port) != 0;
+        if (!reached || (was_not && !set_target(port, ifindex))) not_redirected_.insert(port);
     }
     open_stack();
-    for (const uint16_t port : not_redirected_) {
-        const uint32_t key = port;
-        bpf_map_delete_elem(maps_.tx_ports.get(), &key);
-    }
+    for (const uint16_t port : not_redirected_)
+        (void)set_target(port, devices_.at(port).first);
 }
 
 // With aggregation all that is redirected meets the program of results: bpf/aggregate.h says why.
 bool XdpDataplane::set_target(uint16_t port, uint32_t ifindex) const {
-    return set_tx_port(maps_, port, ifindex, sums_ ? sums_->maps().egress() : 0);
+    return set_tx_port(maps_, port, ifindex, !not_redirected_.contains(port),
+                       sums_ ? sums_->maps().egress() : 0);
 }
 
 bool XdpDataplane::set_targets() const {
-    return std::ranges::all_of(devices_, [this](const auto& entry) {
-        const auto& [port, device] = entry;
-        return not_redirected_.contains(port) || set_target(port, device.first);
-    });
+    return std::ranges::all_of(
+        devices_, [this](const auto& entry) { return set_target(entry.first, entry.second.first); });
 }
 
-// On every port's device, before the first frame needs it. What is there once stays, since frames may be on
-// their way, and what somebody has taken off is put on again: without it those frames are the host's.
+void XdpDataplane::set_otherwise(uint16_t port, pp_otherwise way) {
+    __atomic_store_n(&auto_->order()->otherwise[port], static_cast<uint8_t>(way), __ATOMIC_RELEASE);
+}
+
+// On every native port's device, before the first frame needs it. What is there once stays, since frames may
+// be on their way, and what somebody has taken off is put on again: without it those frames are the host's.
 void XdpDataplane::open_stack() {
     if (not_redirected_.empty()) return;
     for (const auto& [port, device] : devices_) {
+        if (!is_native(port)) {
+            set_otherwise(port, PP_OTHERWISE_REDIRECT);
+            if (committed_) stack_->take_off(device.first);  // else it may be an earlier daemon's
+            continue;
+        }
         if (stack_->was_detached(device.first) && ::if_nametoindex(device.second.c_str()) == device.first) {
             spdlog::warn(
                 "{}: the tcx program that sends what others cannot redirect had been detached: it is put on "
@@ -69,8 +84,9 @@ void XdpDataplane::open_stack() {
         auto put = stack_->put_on(device.first, device.second);
         if (!put && !std::exchange(no_stack_told_, true))
             spdlog::warn("{}; the daemon sends what other ports cannot redirect", put.error().to_string());
-        const auto is_on = static_cast<uint8_t>(stack_->is_on(device.first));
-        __atomic_store_n(&auto_->order()->by_stack[port], is_on, __ATOMIC_RELEASE);
+        // One that is only prepared may become generic.
+        const bool known = ports_.contains(port) || earlier_.contains(device.first);
+        set_otherwise(port, known && stack_->is_on(device.first) ? PP_OTHERWISE_STACK : PP_OTHERWISE_DAEMON);
     }
 }
 
@@ -81,8 +97,11 @@ std::string XdpDataplane::why_not_redirected(uint16_t port) {
 
 std::string_view XdpDataplane::sent_by(uint16_t port) const {
     if (!not_redirected_.contains(port)) return "redirect";
-    const auto by_stack = [&](const auto& entry) { return stack_->is_on(entry.second.first); };
-    return std::ranges::all_of(devices_, by_stack) ? "stack" : "daemon";
+    const auto& otherwise = auto_->order()->otherwise;
+    const auto by_kernel = [&](const auto& entry) {
+        return otherwise[entry.first] != PP_OTHERWISE_DAEMON || !ports_.contains(entry.first);
+    };
+    return std::ranges::all_of(devices_, by_kernel) ? "stack" : "daemon";
 }
 
 std::string XdpDataplane::why_detached(uint16_t port) const {

@@ -97,6 +97,7 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
                            {skeleton.maps.counters, &maps.counters},
                            {skeleton.maps.route_counters, &maps.route_counters},
                            {skeleton.maps.tx_ports, &maps.tx_ports},
+                           {skeleton.maps.tx_devices, &maps.tx_devices},
                            {skeleton.maps.punts, &maps.punts},
                            {skeleton.maps.split_sockets, &maps.split_sockets},
                            {skeleton.maps.observing, &maps.observing},

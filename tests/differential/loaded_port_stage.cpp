@@ -71,12 +71,12 @@ std::unique_ptr<router::RingReader> opened_rings(const bpf_map* map, router::Rin
 
 using Maps = decltype(port_stage::maps);
 /// The maps that the programs of all ports share.
-constexpr bpf_map* Maps::*shared_maps[] = {&Maps::fib_image,       &Maps::counters,   &Maps::route_counters,
-                                           &Maps::tx_ports,        &Maps::punts,      &Maps::observing,
-                                           &Maps::observations,    &Maps::order,      &Maps::filter_image,
-                                           &Maps::filter_counters, &Maps::guard,      &Maps::police_shares,
-                                           &Maps::split_sockets,   &Maps::sum_groups, &Maps::sum_ports,
-                                           &Maps::sum_slots,       &Maps::sum_exits};
+constexpr bpf_map* Maps::*shared_maps[] = {
+    &Maps::fib_image,     &Maps::counters,      &Maps::route_counters,  &Maps::tx_ports,
+    &Maps::tx_devices,    &Maps::punts,         &Maps::observing,       &Maps::observations,
+    &Maps::order,         &Maps::filter_image,  &Maps::filter_counters, &Maps::guard,
+    &Maps::police_shares, &Maps::split_sockets, &Maps::sum_groups,      &Maps::sum_ports,
+    &Maps::sum_slots,     &Maps::sum_exits};
 
 }  // namespace
 

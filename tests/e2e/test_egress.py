@@ -63,18 +63,22 @@ def test_tun_is_refused(build_net):
     wait_for_crossing(net.a, net.b)
 
 
+def make_generic(net, name, host):
+    """The port becomes a macvlan on another device: its driver knows nothing of XDP."""
+    router, below = net.topology.router_namespace, f"below{name}"
+    router.ip("link", "set", name, "down")
+    router.ip("link", "set", name, "name", below)
+    router.ip("link", "set", below, "address", "02:00:00:00:07:07", "up")
+    router.ip("link", "add", name, "link", below, "address", host.router_mac, "type", "macvlan", "mode", "bridge")
+    router.sysctl({f"net/ipv6/conf/{name}/accept_dad": 0})
+    router.ip("link", "set", name, "up")
+    net.router.config["interfaces"][name]["generic_vlan"] = "accept"
+
+
 @requirement("a port that only generic mode works on leaves the others in native mode, and nothing that goes there is lost")
 def test_one_generic_port_leaves_the_others_native(build_net):
     net = build_net(start=False, settle=False)
-    router = net.topology.router_namespace
-    # A macvlan on another device: its driver knows nothing of XDP.
-    router.ip("link", "set", "p2", "down")
-    router.ip("link", "set", "p2", "name", "below")
-    router.ip("link", "set", "below", "address", "02:00:00:00:07:07", "up")
-    router.ip("link", "add", "p2", "link", "below", "address", net.b.router_mac, "type", "macvlan", "mode", "bridge")
-    router.sysctl({"net/ipv6/conf/p2/accept_dad": 0})
-    router.ip("link", "set", "p2", "up")
-    net.router.config["interfaces"]["p2"]["generic_vlan"] = "accept"
+    make_generic(net, "p2", net.b)
     net.router.write()
     net.router.start()
     assert {name: port(net, name)["mode"] for name in ("p1", "p2", "p3")} == {"p1": "native", "p2": "generic", "p3": "native"}
@@ -84,6 +88,22 @@ def test_one_generic_port_leaves_the_others_native(build_net):
         all_cross(sender, receiver)
     assert port(net, "p2")["sent_by"] == "stack" and "p2: its device takes no redirected frames" in net.router.log()
     assert net.router.slow_path()["transmit_failed"] == 0
+    net.router.kill()
+    all_cross(net.a, net.b)
+    all_cross(net.b, net.a)
+
+
+@requirement("between ports that only generic mode works on nothing is lost, with and without the daemon")
+def test_between_two_generic_ports(build_net):
+    net = build_net(start=False, settle=False)
+    make_generic(net, "p1", net.a)
+    make_generic(net, "p2", net.b)
+    net.router.write()
+    net.router.start()
+    for sender, receiver in ((net.a, net.b), (net.b, net.a)):
+        for make in (udp4, udp6):
+            wait_for_crossing(sender, receiver, make)
+        all_cross(sender, receiver)
     net.router.kill()
     all_cross(net.a, net.b)
     all_cross(net.b, net.a)

@@ -144,6 +144,33 @@ def test_interface_removed_and_added(net):
     wait_for_crossing(net.a, net.c)
 
 
+@requirement("an MTU that grows beyond a page: the port's program is taken off and put on again, since drivers decide by it whether they take "
+             "one; where the reload is refused, all is as it was")
+@pytest.mark.xdp("the program is this dataplane's")
+def test_mtu_that_outgrows_a_page(build_net):
+    net = build_net(config={"fib": {"table_memory_mib": 1}})
+
+    def link(name):
+        return json.loads(net.router.namespace.run("ip", "-json", "link", "show", "dev", name).stdout)[0]
+
+    before = link("p1")["xdp"]["prog"]["id"]
+    larger = changed(net, lambda config: config["interfaces"]["p1"].update(mtu=9000))
+    crowded = copy.deepcopy(larger)
+    crowded["routes"] += [{"prefix": f"{100 + i // 256}.{i % 256}.1.1/32", "via": "10.2.0.2"} for i in range(1100)]
+    net.router.write(crowded)
+    refused = net.router.reload(check=False)
+    assert refused.returncode == 1 and "nothing was changed" in refused.stderr, refused.stderr
+    assert link("p1")["mtu"] == 1500
+    wait_for_crossing(net.a, net.b)
+    wait_for_crossing(net.b, net.a)
+    net.router.write(larger)
+    net.router.reload()
+    assert link("p1")["mtu"] == 9000 and link("p1")["xdp"]["prog"]["id"] != before
+    assert next(port for port in net.router.json("show", "ports")["ports"] if port["name"] == "p1")["mode"] == "native"
+    wait_for_crossing(net.a, net.b)
+    wait_for_crossing(net.b, net.a)
+
+
 @requirement("a routes file fills the table; a changed one is applied by reload, a broken line refuses it whole")
 def test_routes_file(net, tmp_path):
     table = tmp_path / "table.txt"

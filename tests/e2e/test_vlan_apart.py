@@ -7,6 +7,7 @@ import struct
 import subprocess
 
 import pytest
+from lib.kernel_parts import has_part, need_parts
 from lib.namespaces import end, run
 from lib.packets import ICMP, IP, Raw, counted, counted_silence, fence, token, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import FORWARDING, TOOL
@@ -71,7 +72,9 @@ def keep_apart(host, program):
 
 
 @pytest.fixture(scope="module")
-def apart(request, net, program):
+def apart(request, program):
+    need_parts("vlan_tags")
+    net = request.getfixturevalue("net")
     keep_apart(net.b, program)
     return net
 
@@ -163,6 +166,7 @@ def test_frames_for_the_host_are_unchanged(apart):
 
 @requirement("frames whose tag was beside them leave rightly by the kernel's stack, too, where no redirect reaches the device")
 def test_leaves_by_the_stack(apart):
+    need_parts("stack_redirects")
     def sent_by(way):
         return {port["sent_by"] for port in apart.router.json("show", "ports")["ports"] if port["name"] in ("p1", "p2")} == {way}
 
@@ -228,3 +232,13 @@ def test_generic_mode_warns(build_net):
 def test_native_mode_does_not_warn(apart):
     assert [port["warning"] for port in apart.router.json("show", "ports")["ports"]] == [None] * 3
     assert "VLAN tags" not in apart.router.log()
+
+
+@requirement("on a kernel where nobody can ask the driver for a tag, the port says so")
+def test_native_mode_warns_where_nobody_can_ask(request):
+    if has_part("vlan_tags"):
+        pytest.skip("this kernel has vlan_tags")
+    net = request.getfixturevalue("net")
+    for port in net.router.json("show", "ports")["ports"]:
+        assert "this kernel does not show VLAN tags" in port["warning"], port
+    assert "this kernel does not show VLAN tags" in net.router.log()

@@ -35,14 +35,18 @@ class Machine:
         self.boot_seconds = 0.0
         _live.append(self)
 
-    def start(self, command, environment=None):
-        """Until its first process answers. `environment`: QEMU's, where it is not ours."""
+    def start(self, command, environment=None, descriptors=()):
+        """Until its first process answers. `environment`: QEMU's, where it is not ours; `descriptors`: open files that it gets."""
         began = time.monotonic()
         with open(self.directory / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
-                                            start_new_session=True, preexec_fn=_die_with_parent)
+                                            start_new_session=True, preexec_fn=_die_with_parent, pass_fds=descriptors)
         wait_for(lambda: self.assert_alive() and (self.directory / "qmp").exists(), "QEMU's start")
-        self.qmp = Qmp(self.directory / "qmp")
+        try:
+            self.qmp = Qmp(self.directory / "qmp")
+        except OSError:  # an option that it refuses only now
+            self.process.wait()
+            self.assert_alive()
         self.guest = Guest(self.directory / "commands")
         self.connected()
         self.guest.wait_ready(self.assert_alive)

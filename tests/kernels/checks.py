@@ -39,8 +39,10 @@ CHECKS = (
     Check("reload", ("test_reload",)),
     Check("kill and adoption", ("test_zero_loss", "test_lifecycle"), chosen="zero_loss or kill or adopt or detach"),
     Check("refused start", ("test_outlives",), gate=True),
-    Check("VLAN", ("test_vlan", "test_vlan_apart")),
-    Check("VRF", ("test_vrf",)),
+    Check("VLAN", ("test_vlan", "test_vlan_apart", "test_vlan_devices")),
+    Check("VRF", ("test_vrf", "test_vrf_devices")),
+    Check("bonds, bridges, macvlan, dummy", ("test_stacked_devices",)),
+    Check("ports that no redirect reaches", ("test_egress",)),
     # The verifier has every variant of the port stage; random tables and thousands of rules are the machine's own tests'.
     Compiled("every variant loads, and decides as C++ does", "tests/differential/differential_test",
              "-*Random*:Rules/*/2:Rules/*/3:Shapes/*:Workers/*"),

@@ -5,7 +5,6 @@ for the next test; the test that found it so has failed.
 `-n 2` (pytest-xdist) has two guests at a time: each worker takes all tests of one kernel, then those of the next.
 """
 
-import signal
 import sys
 import time
 from pathlib import Path
@@ -13,42 +12,40 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "e2e")]
 sys.dont_write_bytecode = True
 
+from drivers import WAYS, DriversMachine, words_of  # noqa: E402
 from guests import machine as machines  # noqa: E402
 from guests.apt import NotAvailable  # noqa: E402
 from guests.emulator import find_newer_qemu  # noqa: E402
+from guests.session import begin, is_worker  # noqa: E402
 from inner import BUILD  # noqa: E402
 from kernel import SERIES, find_kernel  # noqa: E402
+from lib import namespaces  # noqa: E402
 from machine import Machine  # noqa: E402
-from table import PROPERTY, Table  # noqa: E402
+from table import DRIVERS_PROPERTY, PROPERTY, DriversTable, Table  # noqa: E402
 
 GATE, GATE_WAYS = "6.1", ("inline", "split")
 _left_by_workers = []
-_table = Table()
+_table, _drivers_table = Table(), DriversTable()
+FILES = ("test_start", "test_matrix", "test_drivers")
 
 
 def pytest_configure(config):
-    if not (BUILD / "router" / "pktpitd").exists():
-        pytest.exit(f"{BUILD}/router/pktpitd is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
-    # A shell ignores it on behalf of what it runs in the background.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    begin(config, BUILD)
     if not is_worker(config):
-        machines.sweep_dead_runs()
-
-
-def is_worker(config):
-    return hasattr(config, "workerinput")
+        namespaces.sweep_dead_runs()
 
 
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByKernel(LoadScopeScheduling):
+        """One guest after the other: one with NICs, and one without."""
+
         def _split_scope(self, nodeid):
-            return nodeid.split("[")[1].split("-")[0]
+            return f"{nodeid.split('[')[1].split('-')[0]} {'test_drivers' in nodeid}"
 
     return ByKernel(config, log)
 
@@ -56,6 +53,8 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_generate_tests(metafunc):
     if "series" in metafunc.fixturenames:
         metafunc.parametrize("series", SERIES)
+    if "way" in metafunc.fixturenames:
+        metafunc.parametrize("way", WAYS)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
@@ -64,14 +63,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.callspec.params["series"] == GATE and item.callspec.params.get("forwarding") in GATE_WAYS:
             item.add_marker("gate")
-    items.sort(key=lambda item: (list(SERIES).index(item.callspec.params["series"]), item.path.stem != "test_start"))
+    items.sort(key=lambda item: (list(SERIES).index(item.callspec.params["series"]), FILES.index(item.path.stem),
+                                 WAYS.index(item.callspec.params["way"]) if "way" in item.callspec.params else 0))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     """After the fixtures' own ends."""
     machines.close_all()
-    left = machines.left_over() + _left_by_workers
+    namespaces.delete_all()
+    left = machines.left_over() + namespaces.left_over() + _left_by_workers
     if is_worker(session.config):
         session.config.workeroutput["left"] = left
     elif left:
@@ -86,15 +87,16 @@ def pytest_testnodedown(node):
 
 def pytest_runtest_logreport(report):
     for name, cell in report.user_properties:
-        if name == PROPERTY and report.when == "teardown":
-            _table.add(**cell)
+        if report.when == "teardown" and name in (PROPERTY, DRIVERS_PROPERTY):
+            (_table if name == PROPERTY else _drivers_table).add(**cell)
 
 
 def pytest_terminal_summary(terminalreporter):
-    if lines := _table.lines():
-        terminalreporter.section("kernels")
-        for line in lines:
-            terminalreporter.write_line(line)
+    for title, table in (("kernels", _table), ("drivers of emulated NICs, none of them a physical one", _drivers_table)):
+        if lines := table.lines():
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
 
 
 class Guests:
@@ -103,8 +105,9 @@ class Guests:
     def __init__(self):
         self.series, self.machine, self.unavailable = None, None, {}
 
-    def want(self, series):
-        if self.machine and self.series == series and self.machine.is_alive():
+    def want(self, series, kind=Machine):
+        """`kind`: its class."""
+        if self.machine and self.series == series and type(self.machine) is kind and self.machine.is_alive():
             return self.machine
         self.close()
         if series in self.unavailable:  # asking again takes as long
@@ -114,7 +117,7 @@ class Guests:
         except NotAvailable as error:
             self.unavailable[series] = error
             raise
-        self.machine, self.series = Machine(kernel, qemu), series
+        self.machine, self.series = kind(kernel, qemu), series
         return self.machine
 
     def close(self):
@@ -155,11 +158,31 @@ def cell(request, record_property, machine, series):
                                "processors": max(0.0, machine.processor_seconds() - computed), **cell})
 
 
+@pytest.fixture
+def drivers(request, guests, series, way, record_property):
+    """The daemon between NICs of all kinds, all of whose ports forward in one way; shared until a test fails. A test says
+    `drivers.passed(...)`, for the table."""
+    try:
+        router = guests.want(series, DriversMachine).router_of(way)
+    except NotAvailable as error:
+        pytest.fail(str(error), pytrace=False)
+    router.said = "FAILED"
+    yield router
+    names = [value for key, value in request.node.callspec.params.items() if key not in ("series", "way")]
+    record_property(DRIVERS_PROPERTY, {"row": router.row(request.node.originalname.removeprefix("test_").replace("_", " "), *names),
+                                       "series": series, "version": router.machine.kernel.version, "way": way, "said": router.said})
+    if router.said == "FAILED":  # who knows what it has left
+        router.machine.kill()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
-    machine = getattr(item, "funcargs", {}).get("machine")
+    drivers = getattr(item, "funcargs", {}).get("drivers")
+    if report.failed and drivers and call.when == "call":
+        report.sections.append(("the router", words_of(drivers)))
+    machine = drivers.machine if drivers else getattr(item, "funcargs", {}).get("machine")
     if report.failed and machine:
         if mark := item.get_closest_marker("requirement"):
             report.sections.append(("requirement", mark.args[0]))

@@ -19,8 +19,8 @@ KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 oops=panic no_timer_check nowatch
 
 
 class Machine(machines.Machine):
-    def __init__(self, kernel, qemu, more=()):
-        """`qemu`: the emulator's command; `more`: further options of it."""
+    def __init__(self, kernel, qemu, more=(), descriptors=()):
+        """`qemu`: the emulator's command; `more`: further options of it, and the open files that these name."""
         super().__init__(ROOM)
         self.kernel = kernel
         self.out = self.directory / "out"
@@ -30,7 +30,8 @@ class Machine(machines.Machine):
             initramfs.modules(kernel, kernel.with_dependencies(FIRST))
             initramfs.write(self.directory / "initramfs")
             # Else it tries to load modules of the QEMU that is installed, which is another version.
-            self.start([*qemu, *self._options(), *more], {**os.environ, "QEMU_MODULE_DIR": str(Path(qemu[0]).parent)})
+            self.start([*qemu, *self._options(), *more],
+                       {**os.environ, "QEMU_MODULE_DIR": str(Path(qemu[0]).parent)}, descriptors)
             self.guest.run(f"date -s @{int(os.stat(self.directory / 'commands').st_mtime)} >/dev/null")
         except BaseException:
             self.close()

@@ -3,7 +3,7 @@
 
 import platform
 
-PROPERTY = "kernel's cell"
+PROPERTY, DRIVERS_PROPERTY = "kernel's cell", "driver's cell"
 
 
 class Table:
@@ -21,8 +21,7 @@ class Table:
         rows = [["", *(f"{series}: {versions[series]}" for series in columns)]]
         for check in checks:
             rows.append([check, *(self._text(self.cells.get((check, series))) for series in columns)])
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        made = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
+        made = _aligned(rows)
         made.append("In brackets: seconds by the clock, and seconds that processors worked.")
         made.append(f"This machine's own kernel, {platform.release()}: the other tests run on it.")
         return made + self._footnotes()
@@ -41,6 +40,37 @@ class Table:
             made.append(f"skipped: {why}")
             made += [f"  {place}: {_few(names)}" for place, names in places.items()]
         return made
+
+
+class DriversTable:
+    """Kernels beside each other, below each other what was tested; in a cell the ways of forwarding."""
+
+    def __init__(self):
+        self.cells, self.versions = {}, {}  # {(row, series): {way: said}}
+
+    def add(self, row, series, version, way, said):
+        self.cells.setdefault((row, series), {})[way] = said
+        self.versions[series] = version
+
+    def lines(self):
+        if not self.cells:
+            return []
+        rows = [["", *(f"{series}: {version}" for series, version in self.versions.items())]]
+        for row in dict.fromkeys(row for row, _ in self.cells):
+            rows.append([row, *(self._text(self.cells.get((row, series), {})) for series in self.versions)])
+        return _aligned(rows)
+
+    @staticmethod
+    def _text(cell):
+        ways = {}
+        for way, said in cell.items():
+            ways.setdefault(said, []).append(way)
+        return "; ".join(f"{', '.join(which)}: {said}" for said, which in ways.items()) or "-"
+
+
+def _aligned(rows):
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def _few(names):

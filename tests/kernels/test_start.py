@@ -3,6 +3,7 @@
 
 import pytest
 from packaged import Packaged
+from veth_hosts import VethHosts
 
 requirement = pytest.mark.requirement
 
@@ -11,12 +12,18 @@ requirement = pytest.mark.requirement
              "forwards IPv4 and IPv6; it holds no other right; ended, it leaves nothing")
 @pytest.mark.parametrize("forwarding", ["inline", "split", "auto"])
 def test_starts_under_the_units_rights(machine, cell, forwarding):
-    router = Packaged(machine, forwarding)
+    router, hosts = Packaged(machine), VethHosts(machine.guest)
     try:
-        router.start()
+        hosts.make()
+        router.start(hosts.interfaces(forwarding))
         router.assert_has_the_units_rights()
-        router.assert_answers()
-        router.assert_streams()
+        hosts.assert_answers()
+        hosts.assert_streams()
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{router.log()}") from error
     finally:
-        router.stop()
+        try:
+            router.stop()
+        finally:
+            hosts.delete()
     cell("passed")

@@ -6,7 +6,6 @@ costs five seconds. With `-n 2` (pytest-xdist) two workers have a machine each, 
 """
 
 import random
-import signal
 import sys
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ sys.dont_write_bytecode = True
 
 from guests import machine as machines  # noqa: E402
 from guests.apt import NotAvailable  # noqa: E402
+from guests.session import begin, is_worker  # noqa: E402
 from lib.bench import Bench, Routers  # noqa: E402
 from lib.report import Report  # noqa: E402
 from lib.routes import BUILD  # noqa: E402
@@ -39,17 +39,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.getoption("router") == "pktpit" and not (BUILD / "router" / "pktpitd").exists():
-        pytest.exit(f"{BUILD}/router/pktpitd is not built; build it, or name the build directory in PKTPIT_BUILD", 2)
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
-    # A shell ignores it on behalf of what it runs in the background.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not is_worker(config):
-        machines.sweep_dead_runs()
-
-
-def is_worker(config):
-    return hasattr(config, "workerinput")
+    begin(config, BUILD if config.getoption("router") == "pktpit" else None)
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -76,20 +76,8 @@ class Namespace:
         self.processes.append(process)
         return process
 
-    @contextlib.contextmanager
     def entered(self):
-        """This thread is in the namespace. Sockets opened meanwhile stay in it."""
-        home = os.open(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net", os.O_RDONLY)
-        there = os.open(self.path, os.O_RDONLY)
-        try:
-            _setns(there)
-            try:
-                yield
-            finally:
-                _setns(home)
-        finally:
-            os.close(there)
-            os.close(home)
+        return entered(self.path)
 
     def delete(self):
         for process in self.processes:
@@ -97,6 +85,22 @@ class Namespace:
         self.processes = []
         if _live.pop(self.name, None):
             run("ip", "netns", "del", self.name, check=False)
+
+
+@contextlib.contextmanager
+def entered(path):
+    """This thread is in the namespace that has this path. Sockets opened meanwhile stay in it."""
+    home = os.open(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net", os.O_RDONLY)
+    there = os.open(path, os.O_RDONLY)
+    try:
+        _setns(there)
+        try:
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(there)
+        os.close(home)
 
 
 def _setns(descriptor):

@@ -76,10 +76,24 @@ TEST(DriverFaults, OfQueuesMergingAndMtuDependOnThem) {
     ixgbevf.mtu = 9000;
     EXPECT_EQ(count(ixgbevf), 1U);
     DriverState virtio = device("virtio_net", "6.12.0");
-    EXPECT_EQ(count(virtio), 0U);
+    ASSERT_EQ(count(virtio), 1U);
+    EXPECT_NE(faults_of(virtio)[0]->what.find("unplug"), std::string_view::npos);
     virtio.most_queues = 15;
     ASSERT_EQ(count(virtio), 1U);
-    EXPECT_TRUE(faults_of(virtio)[0]->only_slows);
+    EXPECT_NE(faults_of(virtio)[0]->what.find("under a lock"), std::string_view::npos);
+    EXPECT_TRUE(faults_of(virtio)[0]->note);
+}
+
+TEST(DriverFaults, OfQueuesOfAVirtioDeviceAreTheSameWithItsProgramOn) {
+    DriverState virtio = device("virtio_net", "6.12.0");
+    virtio.processors = 4;
+    virtio.native = true;
+    for (const auto& [in_use, shared] : {std::pair{4U, true}, {5U, false}, {8U, false}}) {
+        virtio.queues = virtio.most_queues = in_use;
+        ASSERT_EQ(count(virtio), 1U);
+        EXPECT_EQ(faults_of(virtio)[0]->what.find("under a lock") != std::string_view::npos, shared)
+            << in_use;
+    }
 }
 
 TEST(DriverFaults, OfOtherDriversAreNone) {
