@@ -36,6 +36,7 @@ bool XdpDataplane::takes_redirects(uint16_t port, uint32_t ifindex) {
 // A port whose device takes no redirects is no target while a native program might redirect to it: the port
 // stage then finds none and takes another way (PP_PORT_NO_REDIRECT). Generic programs reach every device.
 void XdpDataplane::choose_targets() {
+    std::erase_if(not_redirected_, [this](uint16_t port) { return !devices_.contains(port); });
     const bool any_native =
         std::ranges::any_of(devices_, [this](const auto& entry) { return is_native(entry.first); });
     for (const auto& [port, device] : devices_) {
@@ -45,8 +46,8 @@ void XdpDataplane::choose_targets() {
         if (!reached || (was_not && !set_target(port, ifindex))) not_redirected_.insert(port);
     }
     open_stack();
-    for (const uint16_t port : not_redirected_)
-        (void)set_target(port, devices_.at(port).first);
+    for (const auto& [port, device] : devices_)
+        if (not_redirected_.contains(port)) (void)set_target(port, device.first);
 }
 
 // With aggregation all that is redirected meets the program of results: bpf/aggregate.h says why.
