@@ -13,6 +13,9 @@ class PortIo : public offload::PacketIo {
     virtual bool send(uint16_t port, std::span<const uint8_t> frame) = 0;
     /// From here on the next packet of any port ends the worker's sleep; packets that came before do not.
     virtual void arm() = 0;
+    /// Whether frames wait to leave, and nothing will say when they can: a worker sleeps for a millisecond
+    /// only, and asks the device again.
+    [[nodiscard]] virtual bool waits_to_send() const { return false; }
     /// The sleep is over.
     virtual void disarm() = 0;
     /// Every 100 ms: what changes slowly, as links do.

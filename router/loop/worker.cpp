@@ -138,7 +138,7 @@ void Worker::sleep() {
     if (loop_.turn() + send_queued() == 0 && !pause_wanted_) {
         // Not epoll: its interest in a socket costs the kernel a call and a lock with each frame that comes
         // or has gone, asleep or not (8 % of the worker's core, measured over veth).
-        ::poll(watched_.data(), watched_.size(), sleep_ms_);
+        ::poll(watched_.data(), watched_.size(), io_.waits_to_send() ? 1 : sleep_ms_);
         uint64_t rung = 0;
         for (const pollfd& one : watched_)
             if (one.revents & POLLIN) {

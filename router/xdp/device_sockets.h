@@ -42,7 +42,6 @@ struct PortSocket {
     bool receives = false;  ///< it has a receive ring
     bool sends = false;     ///< it has a transmit ring
     bool filling = false;   ///< receive buffers are wanted
-    bool starved = false;   ///< the last time there were too few slots for them
     uint32_t filled = 0;    ///< slots that the kernel has for receiving
     uint32_t sending = 0;   ///< slots of the worker that the kernel has for sending
     uint32_t staged = 0;    ///< in the transmit ring, not handed over yet

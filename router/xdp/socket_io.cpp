@@ -21,7 +21,12 @@ using offload::SlotOwner;
 
 namespace {
 
-constexpr size_t batch = 64;
+constexpr uint32_t batch = 64;
+
+bool kernel_has_all(const xsk_ring_prod& transmit) {
+    return __atomic_load_n(transmit.consumer, __ATOMIC_ACQUIRE) ==
+           __atomic_load_n(transmit.producer, __ATOMIC_RELAXED);
+}
 
 }  // namespace
 
@@ -35,10 +40,10 @@ void SocketIo::add(uint16_t id, const DeviceSockets& device) {
             port.queues.push_back(socket.get());
         }
     std::erase_if(ports_, [&](const Port& other) { return other.id == id; });
+    if (!port.queues.empty()) ports_.push_back(port);
+    divide_slots();
     for (PortSocket* socket : port.queues)
-        fill(*socket);
-    if (!port.queues.empty()) ports_.push_back(std::move(port));
-    turns_.resize(ports_.size());
+        fill(*socket, shares_.of_idle_ring(receiving_, free_slots()));
 
     PortSocket* sender = device.sender(worker_);
     if (egress_[id] == sender) return;
@@ -56,7 +61,7 @@ void SocketIo::remove(uint16_t id) {
             for (PortSocket* socket : port.queues)
                 look_at(*socket);
     std::erase_if(ports_, [&](const Port& port) { return port.id == id; });
-    turns_.resize(ports_.size());
+    divide_slots();
     returns_.take(worker_, [this](uint32_t index) { sent(index); });
     if (PortSocket* sender = std::exchange(egress_[id], nullptr)) {
         std::erase(senders_, sender);
@@ -79,28 +84,36 @@ void SocketIo::reclaim(std::span<const Slot> slots) {
 offload::SlotCounts SocketIo::slots() const {
     offload::SlotCounts counts;
     counts.total = pool_.count();
-    counts.free = static_cast<uint32_t>(pool_.free());
+    counts.free = free_slots();
     counts.retired = retired_;
-    for (const Port& port : ports_)
-        for (const PortSocket* socket : port.queues)
-            counts.receive += socket->filled;
+    counts.receive = receiving_;
     for (const PortSocket* socket : senders_)
         counts.transmit += socket->sending;
     return counts;
 }
 
-void SocketIo::fill(PortSocket& socket) {
+void SocketIo::divide_slots() {
+    turns_.resize(ports_.size());
+    uint32_t rings = 0;
+    receiving_ = 0;
+    for (const Port& port : ports_)
+        for (const PortSocket* socket : port.queues) {
+            rings += socket->filling;
+            receiving_ += socket->filled;
+        }
+    shares_.divide_among(rings);
+}
+
+void SocketIo::fill(PortSocket& socket, uint32_t wanted) {
     if (!socket.filling) return;
     xsk_ring_prod& ring = socket.rings->fill;
     std::array<Slot, batch> slots;
-    while (true) {
-        const uint32_t room = std::min<uint32_t>(xsk_prod_nb_free(&ring, batch), batch);
-        const auto taken =
-            static_cast<uint32_t>(pool_.take(std::span(slots).first(room), SlotOwner::receive_ring));
+    while (socket.filled < wanted) {
+        const auto taken = static_cast<uint32_t>(pool_.take(
+            std::span(slots).first(std::min(wanted - socket.filled, batch)), SlotOwner::receive_ring));
         uint32_t index = 0;
         if (taken == 0 || xsk_ring_prod__reserve(&ring, taken, &index) != taken) {
             pool_.give(std::span(slots).first(taken), SlotOwner::receive_ring);
-            socket.starved = room != 0;
             return;
         }
         for (uint32_t i = 0; i < taken; i++) {
@@ -109,8 +122,7 @@ void SocketIo::fill(PortSocket& socket) {
         }
         xsk_ring_prod__submit(&ring, taken);
         socket.filled += taken;
-        socket.starved = taken < room;
-        if (taken < batch) return;
+        receiving_ += taken;
     }
 }
 
@@ -127,7 +139,9 @@ size_t SocketIo::receive(std::span<HeaderSlice> slices) {
             PortSocket& socket = *port.queues[port.first];
             const uint32_t filled = socket.filled;
             count += receive_from(socket, slices.subspan(count, room - (count - before)), deficit, now);
-            if (socket.filled != filled || socket.starved) fill(socket);
+            const bool busy = socket.filled != filled;
+            fill(socket, busy ? shares_.of_ring(receiving_, free_slots())
+                              : shares_.of_idle_ring(receiving_, free_slots()));
             if (xsk_ring_prod__needs_wakeup(&socket.rings->fill))
                 (void)recvfrom(socket.descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
             port.first = port.first + 1 < queues ? port.first + 1 : 0;
@@ -136,13 +150,14 @@ size_t SocketIo::receive(std::span<HeaderSlice> slices) {
     });
 }
 
+bool SocketIo::waits_to_send() const {
+    return std::ranges::any_of(senders_,
+                               [](const PortSocket* socket) { return !kernel_has_all(socket->tx); });
+}
+
 // What was taken before has been submitted since, and has left once the kernel has emptied the rings.
 void SocketIo::tell_order() {
-    const auto all_taken = [](const PortSocket* socket) {
-        return __atomic_load_n(socket->tx.consumer, __ATOMIC_ACQUIRE) ==
-               __atomic_load_n(socket->tx.producer, __ATOMIC_RELAXED);
-    };
-    if (!std::ranges::all_of(senders_, all_taken)) return;
+    if (waits_to_send()) return;
     for (const Port& port : ports_)
         for (PortSocket* socket : port.queues)
             if (socket->last_number && counters_.destinations().watches(port.id))
@@ -209,6 +224,7 @@ size_t SocketIo::receive_from(PortSocket& socket, std::span<HeaderSlice> slices,
     if (seen != got) xsk_ring_cons__cancel(&socket.rx, got - seen);
     if (seen != 0) xsk_ring_cons__release(&socket.rx, seen);
     socket.filled -= seen;
+    receiving_ -= seen;
     return taken;
 }
 
@@ -239,10 +255,8 @@ size_t SocketIo::stage(PortSocket& socket, std::span<const EgressDescriptor> des
 // with zero copy may look at them no sooner).
 void SocketIo::kick(PortSocket& socket) {
     const xsk_ring_prod& ring = socket.tx;
-    const bool waiting =
-        __atomic_load_n(ring.consumer, __ATOMIC_ACQUIRE) != __atomic_load_n(ring.producer, __ATOMIC_RELAXED);
     const bool overdue = socket.sending != 0 && (++socket.kicks_spared & 63) == 0;
-    if ((waiting || overdue) && xsk_ring_prod__needs_wakeup(&ring))
+    if ((!kernel_has_all(ring) || overdue) && xsk_ring_prod__needs_wakeup(&ring))
         (void)sendto(socket.descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
 }
 
@@ -388,8 +402,10 @@ void SocketIo::arm() {
 
 void SocketIo::look() {
     for (const Port& port : ports_)
-        for (PortSocket* socket : port.queues)
+        for (PortSocket* socket : port.queues) {
             look_at(*socket);
+            fill(*socket, shares_.of_ring(receiving_, free_slots()));
+        }
 }
 
 void SocketIo::look_at(PortSocket& socket) {

@@ -19,6 +19,7 @@
 #include "router/loop/port_io.h"
 #include "router/loop/worker_counters.h"
 #include "router/xdp/device_sockets.h"
+#include "router/xdp/slot_shares.h"
 
 namespace pktpit::router {
 
@@ -32,7 +33,8 @@ class SocketIo : public PortIo {
           returns_(returns),
           counters_(counters),
           order_(order),
-          pool_(static_cast<uint8_t>(worker), PacketMemory::slots) {}
+          pool_(static_cast<uint8_t>(worker), PacketMemory::slots),
+          shares_(PacketMemory::slots, socket_ring_entries) {}
 
     // The daemon's, while the worker is paused.
 
@@ -58,8 +60,10 @@ class SocketIo : public PortIo {
     /// The daemon sends its frames by itself.
     bool send(uint16_t, std::span<const uint8_t>) override { return false; }
     void arm() override;
+    /// The device's queue was full: the kernel takes the rest when it is called again.
+    [[nodiscard]] bool waits_to_send() const override;
     void disarm() override {}
-    /// Counts what the kernel had to drop.
+    /// Counts what the kernel had to drop, and gives rings the slots that have become theirs.
     void look() override;
 
   private:
@@ -69,7 +73,11 @@ class SocketIo : public PortIo {
         std::vector<PortSocket*> queues;
         size_t first = 0;  ///< queue that is asked first
     };
-    void fill(PortSocket& socket);
+    /// When ports have come or gone.
+    void divide_slots();
+    [[nodiscard]] uint32_t free_slots() const { return static_cast<uint32_t>(pool_.free()); }
+    /// Until the kernel has as many for receiving.
+    void fill(PortSocket& socket, uint32_t wanted);
     size_t receive_from(PortSocket& socket, std::span<offload::HeaderSlice> slices, int64_t& deficit,
                         uint64_t& now);
     /// As many as the transmit ring has room for; returns how many.
@@ -95,6 +103,8 @@ class SocketIo : public PortIo {
     WorkerCounters& counters_;
     pp_order& order_;
     offload::SlotPool pool_;
+    SlotShares shares_;
+    uint32_t receiving_ = 0;   ///< slots that are in receive rings
     std::vector<Port> ports_;  ///< with receive queues here
     DeficitRoundRobin turns_;  ///< by index in ports_
     std::vector<PortSocket*> senders_;

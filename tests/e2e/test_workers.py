@@ -134,3 +134,16 @@ def test_queues(build_net, stream, queues, count):
             assert packets > 500, f"queue {queue} of {port} had {packets} packets"
     assert all(worker["packets"] > 500 for worker in workers_of(net)), workers_of(net)
     assert_no_slot_lost(net)
+
+
+@requirement("more receive queues than a worker has places for full ones: the busy ones do not starve, whichever they are")
+def test_more_queues_than_full_ones(build_net, stream):
+    net = start(build_net, {"count": 1}, queues=8)
+    assert [len(worker["queues"]) for worker in workers_of(net)] == [24]
+    for sender, receiver in ((net.c, net.b), (net.a, net.c), (net.b, net.a)):
+        one = stream(sender, receiver, rate=4000)  # of one flow, and so of one queue
+        one.flows_again(4000)
+        assert_nothing_lost(one.finish())
+    slots = workers_of(net)[0]["slots"]
+    assert slots["free"] > slots["total"] / 8, slots
+    assert_no_slot_lost(net)

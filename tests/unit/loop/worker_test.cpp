@@ -83,6 +83,9 @@ class SignalledIo : public PortIo {
         looks_++;
     }
 
+    [[nodiscard]] bool waits_to_send() const override { return waiting; }
+
+    std::atomic<bool> waiting = false;  ///< frames that a full device has not taken
     /// What only one thread may touch at a time: the worker's, or the test's while the worker is paused.
     uint64_t not_atomic = 0;
     Fd interrupt{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -260,6 +263,14 @@ TEST_P(SleepingWorkers, AnInterruptAndAFrameToSendEndTheSleep) {
         ASSERT_TRUE(rig.send());
         ASSERT_TRUE(until([&] { return rig.io.sent() == i; }));
     }
+}
+
+TEST_P(SleepingWorkers, AskAgainWhileADeviceHasNotTakenAll) {
+    WorkerRig rig(GetParam(), 10 * 60 * 1000);
+    rig.io.waiting = true;
+    rig.worker->resume();
+    EXPECT_TRUE(until([&] { return rig.io.sleeps() >= 20; }));
+    rig.worker->pause();
 }
 
 TEST_P(SleepingWorkers, CostNearlyNothingWhenThereIsNothingToDo) {
