@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 namespace pktpit::router {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "router/slow_path/counters.h"
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 namespace pktpit::router {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 namespace pktpit::router {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "router/forward/forward.h"
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 namespace pktpit::router {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 namespace pktpit::router {
 

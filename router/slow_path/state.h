@@ -9,7 +9,7 @@
 #include "router/slow_path/identification.h"
 #include "router/slow_path/link.h"
 #include "router/slow_path/neighbour_queue.h"
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 #include "router/slow_path/rate_limiter.h"
 #include "router/slow_path/slow_path.h"
 

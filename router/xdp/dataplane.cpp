@@ -350,6 +350,14 @@ Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config:
 
 Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
                                                    const config::Interface& settings) {
+    auto attached = attach_stage(port, ifindex, settings);
+    // Native drivers that can tell have their device put checksums in before.
+    if (attached && split_) split_->complete_checksums(port, attached->mode == AttachMode::generic);
+    return attached;
+}
+
+Result<Dataplane::Attachment> XdpDataplane::attach_stage(uint16_t port, uint32_t ifindex,
+                                                         const config::Interface& settings) {
     if (!prepared_.contains(port))
         if (auto prepared = prepare(port, ifindex, settings); !prepared)
             return tl::unexpected(prepared.error());

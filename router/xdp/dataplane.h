@@ -135,6 +135,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     void end_split(uint16_t port);
     void forget_sockets(uint16_t port);
     Result<void> set_auto(uint16_t port, bool wanted);
+    Result<Attachment> attach_stage(uint16_t port, uint32_t ifindex, const config::Interface& settings);
     Result<Attachment> attach_by_link(uint16_t port, uint32_t ifindex, const std::string& device,
                                       config::XdpMode mode);
     /// The port's program, prepared; on native ports whose device keeps VLAN tags apart the one that asks.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "router/forward/partial_checksum.h"
 #include "router/xdp/punt_record.h"
 
 namespace pktpit::router {
@@ -33,6 +34,7 @@ void PuntReader::receive(std::span<const uint8_t> record) {
         malformed_++;
         return;
     }
+    complete_checksum(punt->frame);
     handler_(punt->head, punt->frame);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "router/forward/partial_checksum.h"
 
 namespace pktpit::router {
 
@@ -173,6 +174,7 @@ bool SocketIo::take(PortSocket& socket, const xdp_desc& descriptor, bool voids, 
         pool_.give({&slot, 1}, SlotOwner::receive_ring);
         return false;
     }
+    if (socket.completes_checksums) complete_checksum({bytes, descriptor.len});
     slice = HeaderSlice();
     slice.bytes = bytes;
     __builtin_prefetch(slice.bytes, 1);

@@ -139,6 +139,14 @@ void SplitPath::remove(uint16_t port) {
     tick();
 }
 
+void SplitPath::complete_checksums(uint16_t port, bool wanted) {
+    const auto found = ports_.find(port);
+    if (found == ports_.end()) return;
+    const WorkerPause paused(all());
+    for (const auto& socket : found->second->sockets())
+        socket->completes_checksums = wanted;
+}
+
 void SplitPath::count_numbers() {
     numbers_.clear();
     for (const auto& [port, sockets] : ports_)

@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "fib/image.h"
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
+#include "router/forward/partial_checksum.h"
 #include "router/slow_path/slow_path.h"
 #include "tests/fuzz/demand.h"
 #include "tests/fuzz/input.h"
@@ -248,6 +249,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 if (step & 0x40) frame.resize(frame.size() + 1500, 0x5a);
                 if (!(step & 0x20)) mend(frame);
                 frame.shrink_to_fit();
+                complete_checksum(frame);
                 slow_path.handle(step % 4, PP_PUNT_NO_ROUTE, frame, now);
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "router/slow_path/packet.h"
+#include "router/forward/packet.h"
 
 #include <algorithm>
 
