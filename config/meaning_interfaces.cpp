@@ -25,6 +25,16 @@ std::string parent_loop(const Draft& draft, const PlacedInterface& start) {
     return "";
 }
 
+/// The kernel gives no device a larger MTU than the one that it lies on has.
+void check_mtu_below(const PlacedInterface& one, const PlacedInterface& below, const std::string& what,
+                     Errors& errors) {
+    if (one.value.mtu && below.value.mtu && *one.value.mtu > *below.value.mtu)
+        errors.push_back({at(one.where, "mtu"),
+                          "MTU " + std::to_string(*one.value.mtu) + " is larger than that of " + what + " " +
+                              in_quotes(below.value.name),
+                          "at most " + std::to_string(*below.value.mtu), ""});
+}
+
 void check_parent(const Draft& draft, const PlacedInterface& one, Errors& errors) {
     std::string where = at(one.where, "parent");
     if (!check_interface_name(*one.value.parent, where, draft, errors)) return;
@@ -41,11 +51,12 @@ void check_parent(const Draft& draft, const PlacedInterface& one, Errors& errors
         errors.push_back(
             {where, in_quotes(parent->value.name) + " is a VLAN interface itself", "a port", hint});
     }
-    if (one.value.mtu && parent->value.mtu && *one.value.mtu > *parent->value.mtu)
-        errors.push_back({at(one.where, "mtu"),
-                          "MTU " + std::to_string(*one.value.mtu) + " is larger than that of its parent " +
-                              in_quotes(parent->value.name),
-                          "at most " + std::to_string(*parent->value.mtu), ""});
+    check_mtu_below(one, *parent, "its parent", errors);
+    if (one.value.vlan.size() == 2)
+        for (const PlacedInterface& outer : draft.interfaces)
+            if (outer.value.parent == one.value.parent && outer.value.vlan.size() == 1 &&
+                outer.value.vlan[0] == one.value.vlan[0])
+                check_mtu_below(one, outer, "its outer VLAN", errors);
 }
 
 void check_vlan_keys(const PlacedInterface& one, Errors& errors) {

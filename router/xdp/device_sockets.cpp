@@ -97,7 +97,7 @@ Result<void> DeviceSockets::open_socket(QueueRings& rings, unsigned worker, bool
     config.rx_size = socket_ring_entries;
     config.tx_size = socket_ring_entries;
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
-    config.bind_flags = XDP_USE_NEED_WAKEUP;
+    config.bind_flags = XDP_USE_NEED_WAKEUP | (device_.egress_only ? XDP_COPY : 0);
     const int error = xsk_socket__create_shared(
         &socket->handle, device_.name.c_str(), rings.queue, umem_, receives ? &socket->rx : nullptr,
         sends ? &socket->tx : nullptr, &rings.fill, &rings.completion, &config);

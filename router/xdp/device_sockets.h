@@ -63,6 +63,7 @@ class DeviceSockets {
         uint16_t port = 0;
         unsigned workers = 1;
         unsigned first_worker = 0;  ///< whose queue 0 is; the others follow in turn
+        bool egress_only = false;   ///< never with zero-copy: the device would receive into the sockets alone
     };
     explicit DeviceSockets(Device device, const PacketMemory& memory)
         : device_(std::move(device)), memory_(memory) {}

@@ -145,6 +145,15 @@ std::optional<bool> RedirectTargets::takes_redirects(uint32_t ifindex) {
     return (*features & netdev_xdp_act_ndo_xmit) != 0;
 }
 
+bool wants_headroom(const std::string& device) {
+    return Ethtool(device).driver() == "virtio_net";
+}
+
+std::string why_no_headroom() {
+    return "its device takes no frames that other ports receive with zero-copy (virtio_net wants room in "
+           "front of them)";
+}
+
 std::string why_no_redirects(const std::string& device) {
     const std::string what = "its device takes no redirected frames";
     if (Ethtool(device).driver() == "veth")

@@ -38,6 +38,11 @@ class RedirectTargets {
     uint32_t sequence_ = 0;
 };
 
+/// Whether the device's driver writes in front of frames that it sends for XDP. One that came in by a queue
+/// with zero-copy has no room there (Linux: xdp_convert_zc_to_xdp_frame()), and is lost like those above.
+bool wants_headroom(const std::string& device);
+std::string why_no_headroom();
+
 /// Of a device that takes none: why, and what to do.
 std::string why_no_redirects(const std::string& device);
 

@@ -39,9 +39,11 @@ void XdpDataplane::choose_targets() {
     std::erase_if(not_redirected_, [this](uint16_t port) { return !devices_.contains(port); });
     const bool any_native =
         std::ranges::any_of(devices_, [this](const auto& entry) { return is_native(entry.first); });
+    const bool any_zero_copy = split_ && split_->any_zero_copy();
     for (const auto& [port, device] : devices_) {
         const uint32_t ifindex = device.first;
-        const bool reached = !any_native || takes_redirects(port, ifindex);
+        const bool room = !any_zero_copy || !wants_headroom(device.second);
+        const bool reached = !any_native || (room && takes_redirects(port, ifindex));
         const bool was_not = not_redirected_.erase(port) != 0;
         if (!reached || (was_not && !set_target(port, ifindex))) not_redirected_.insert(port);
     }
@@ -93,7 +95,9 @@ void XdpDataplane::open_stack() {
 
 std::string XdpDataplane::why_not_redirected(uint16_t port) {
     if (std::exchange(targets_stale_, false)) choose_targets();
-    return not_redirected_.contains(port) ? why_no_redirects(devices_.at(port).second) : "";
+    if (!not_redirected_.contains(port)) return "";
+    const auto& [ifindex, device] = devices_.at(port);
+    return takes_redirects(port, ifindex) ? why_no_headroom() : why_no_redirects(device);
 }
 
 std::string_view XdpDataplane::sent_by(uint16_t port) const {

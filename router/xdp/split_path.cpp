@@ -81,11 +81,13 @@ Result<std::map<uint32_t, int>> SplitPath::add(uint16_t port, uint32_t ifindex, 
     }
     const bool is_new = found == ports_.end();
     if (is_new)
-        found = ports_
-                    .emplace(port, std::make_unique<DeviceSockets>(
-                                       DeviceSockets::Device{device, ifindex, port, workers, least_busy()},
-                                       memory_))
-                    .first;
+        found =
+            ports_
+                .emplace(port,
+                         std::make_unique<DeviceSockets>(
+                             DeviceSockets::Device{device, ifindex, port, workers, least_busy(), egress_only},
+                             memory_))
+                .first;
     DeviceSockets& sockets = *found->second;
     auto opened = sockets.extend(queues, [this] { return take_number(); });
     if (!opened) {
@@ -137,6 +139,10 @@ void SplitPath::remove(uint16_t port) {
         retired_.add(ifindex, queue, std::move(slots));
     count_numbers();
     tick();
+}
+
+bool SplitPath::any_zero_copy() const {
+    return std::ranges::any_of(ports_, [](const auto& port) { return port.second->zero_copy(); });
 }
 
 void SplitPath::complete_checksums(uint16_t port, bool wanted) {

@@ -31,6 +31,8 @@ class SplitPath {
     Result<std::map<uint32_t, int>> add(uint16_t port, uint32_t ifindex, const std::string& device,
                                         bool egress_only);
     void remove(uint16_t port);
+    /// Whether a port's driver receives into sockets' memory.
+    [[nodiscard]] bool any_zero_copy() const;
     /// Whether what the port receives may lack its TCP or UDP checksum (router/forward/partial_checksum.h).
     void complete_checksums(uint16_t port, bool wanted);
     /// Frames for the slow path.

@@ -56,6 +56,7 @@ class Router:
         self.said = ""  # of the test that runs
         self.daemon = Packaged(machine)
         self.daemon.start(self._interfaces())
+        self._tell_hosts()
 
     def passed(self, said="passed"):
         self.said = said
@@ -89,8 +90,12 @@ class Router:
         """Of all ports, by a reload, and of the hosts."""
         self.mtu = mtu
         self.reload()
+        self._tell_hosts()
+
+    def _tell_hosts(self):
+        """The MTU: what is longer a NIC may drop unseen."""
         for nic in self.machine.nics.nics:
-            nic.host.mtu(mtu)
+            nic.host.mtu(self.mtu)
 
     def assert_crosses(self, first, second, tcp=True):
         """Datagrams of all sizes, and what a stream of TCP becomes with the drivers' own offloads, both ways."""

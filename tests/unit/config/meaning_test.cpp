@@ -101,6 +101,11 @@ TEST(Meaning, ParentsAndVlans) {
             {R"("p": {"mtu": 1500}, "v": {"parent": "p", "vlan": [5], "mtu": 1501})", "/interfaces/v/mtu",
              "MTU 1501 is larger than that of its parent \"p\"", "at most 1500"},
             {R"("p": {"mtu": 1500}, "v": {"parent": "p", "vlan": [5], "mtu": 1500})"},
+            {R"("p": {}, "o": {"parent": "p", "vlan": [5], "mtu": 1496},
+                "v": {"parent": "p", "vlan": [5, 6], "mtu": 1497})",
+             "/interfaces/v/mtu", "MTU 1497 is larger than that of its outer VLAN \"o\"", "at most 1496"},
+            {R"("p": {}, "o": {"parent": "p", "vlan": [6], "mtu": 1496},
+                "v": {"parent": "p", "vlan": [5, 6], "mtu": 1497})"},
         });
 }
 
