@@ -66,12 +66,13 @@ class Router:
         """The table's, of a test with a kind or with two."""
         return f"{test}: {' – '.join(dict.fromkeys(BY_LABEL[label].name for label in ([kinds] if isinstance(kinds, str) else kinds)))}"
 
-    def _interfaces(self, without=()):
-        return {nic.name: nic.interface(self.way, mtu=self.mtu)
+    def _interfaces(self, without=(), other_way=None):
+        return {nic.name: nic.interface((other_way or {}).get(nic.name, self.way), mtu=self.mtu)
                 for nic in self.machine.nics.nics if nic not in without}
 
-    def reload(self, without=()):
-        self.daemon.configure(self._interfaces(without))
+    def reload(self, without=(), other_way=None):
+        """`other_way`: of some ports, by name."""
+        self.daemon.configure(self._interfaces(without, other_way))
         self.guest.run("pktpit reload")
 
     def port(self, nic):

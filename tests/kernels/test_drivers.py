@@ -57,6 +57,16 @@ def test_driver_reload(drivers, kind):
     drivers.passed(f"passed{before}")
 
 
+@requirement("a port that changes to another way of forwarding, and back, forwards beside those of the first")
+@kinds
+def test_change_of_way(drivers, kind):
+    nic, other = _nics(drivers, kind, kind)
+    for ways in ({nic.name: "split" if drivers.way == "inline" else "inline"}, {}):
+        drivers.reload(other_way=ways)
+        drivers.assert_crosses(nic, other)
+    drivers.passed()
+
+
 @requirement("with an MTU of 9,000 frames of that size cross, too")
 @pairs
 def test_jumbo_frames(drivers, pair):
