@@ -43,7 +43,7 @@ MAY = {
     "router/loop": ["bpf", "config", "fib", "offload", "router/forward", "router/guard"],
     "router/dataplane": ["bpf", "config", "fib", "offload", "router/filter", "router/guard", "router/hot", "router/loop", "router/routing"],
     "router/xdp": ["allreduce", "bpf", "config", "fib", "offload", "offload/memory", "router/aggregation", "router/dataplane",
-                   "router/filter", "router/guard", "router/hot", "router/loop", "router/routing"],
+                   "router/filter", "router/forward", "router/guard", "router/hot", "router/loop", "router/routing"],
     "router/vfio": ["bpf", "config", "fib", "offload", "offload/memory", "offload/nic", "offload/pci", "offload/peer_ops",
                     "offload/vfio", "router/dataplane", "router/loop"],
     "router/dpdk": ["bpf", "config", "fib", "offload", "offload/memory", "offload/pci", "router/dataplane", "router/forward",

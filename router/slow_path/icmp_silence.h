@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
-#include "router/slow_path/counters.h"
 #include "router/forward/packet.h"
+#include "router/slow_path/counters.h"
 
 namespace pktpit::router {
 

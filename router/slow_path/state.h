@@ -4,12 +4,12 @@
 
 #include <array>
 
+#include "router/forward/packet.h"
 #include "router/slow_path/counters.h"
 #include "router/slow_path/icmp.h"
 #include "router/slow_path/identification.h"
 #include "router/slow_path/link.h"
 #include "router/slow_path/neighbour_queue.h"
-#include "router/forward/packet.h"
 #include "router/slow_path/rate_limiter.h"
 #include "router/slow_path/slow_path.h"
 
