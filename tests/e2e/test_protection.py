@@ -326,7 +326,7 @@ def echo_requests(net, family):
 
 @requirement("each class has a rate and a name of its own; to whom it does not say, nothing is limited")
 def test_classes(net):
-    configure(net, host_police={"other": 10})
+    configure(net, host_police={"other": 1})  # so few that a slow machine sends more, too
     before = net.router.counters()
     for _ in range(10):
         net.a.send(*(IP(src=net.a.ip4, dst=net.a.router_ip4) / UDP(sport=4000, dport=9) / Raw(b"x") for _ in range(20)))
