@@ -351,7 +351,7 @@ Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config:
 Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
                                                    const config::Interface& settings) {
     auto attached = attach_stage(port, ifindex, settings);
-    // Native drivers that can tell have their device put checksums in before.
+    // Under a native program drivers have checksums completed; veth's does not (docs/packets.md).
     if (attached && split_) split_->complete_checksums(port, attached->mode == AttachMode::generic);
     return attached;
 }

@@ -28,7 +28,7 @@ GATE = {
         "test_commit::test_goes_back_by_itself", "test_privileges::test_the_daemon_becomes_the_user", "test_api_access::test_the_socket_is_the_groups",
         "test_cli::test_show", "test_cli::test_check", "test_trace::test_trace_forwarded", "test_trace::test_capture_points",
         "test_metrics::test_the_numbers_are_the_daemons", "test_sflow::test_flow_samples", "test_web::test_its_port_gives_nothing_away",
-        "test_aggregation::test_forwarding_beside_it",
+        "test_aggregation::test_forwarding_beside_it", "test_partial_checksums",
         # Their ports are split or auto whatever the others are.
         "test_stopped::test_hung_workers", "test_stopped::test_kernel_takes_over_after_a_kill", "test_workers::test_more_workers_than_queues",
         "test_auto::test_zipf", "test_auto::test_stream", "test_auto::test_whole_table", "test_auto::test_stopped_daemon"),
