@@ -59,6 +59,7 @@ DIFFERENTIAL = Step("differential tests: eBPF and C++ on the same packets", "tes
 SYSTEM = Step("system tests: netlink and the data path", "test-system", ignores=PYTHON)
 EVERY_WAY = {"inline": "test-e2e", "split": "test-e2e-split", "auto": "test-e2e-auto", "dpdk": "test-e2e-dpdk",
              "model, the packet path": "test-e2e-model"}
+KERNELS = ("6.1", "6.12", "newest")
 ALL_ROUNDS = (("PKTPIT_ROUNDS", "all"),)
 
 
@@ -92,7 +93,8 @@ def everything(root, data):
                Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),),
                     ignores=(*all_but("e2e/", "faults/"), END_TO_END_TESTS)),
                p2p,
-               Step("kernels: Debian's, in guests without KVM", "test-kernels", ignores=all_but("differential/", "e2e/", "guests/", "kernels/")),
+               *(Step(f"kernels: Debian's {series}, in guests without KVM", f"test-kernels-{series}",
+                      ignores=all_but("differential/", "e2e/", "guests/", "kernels/")) for series in KERNELS),
                Step("the benchmarks' machinery", "test-bench", ignores=("e2e/", "faults/", "guests/", "kernels/", "lint/", "packages/")),
                Step("packages, in a fresh Debian root", "test-packages", ignores=(*all_but("e2e/", "packages/"), END_TO_END_TESTS),
                     ships_pages=True),

@@ -159,9 +159,18 @@ def test_frames_for_the_host_are_unchanged(apart):
         fence(apart)
         return [frame for frame in apart.b.wire.waiting(lambda frame: mark in frame) if frame[34] == 0]
 
+    def taken_by_vlan_device():
+        """None: this kernel has no VLAN devices."""
+        shown = apart.router.namespace.ip("-s", "-j", "link", "show", "p2.100", check=False)
+        return json.loads(shown.stdout)[0]["stats64"]["rx"]["packets"] if shown.returncode == 0 else None
+
     assert answered(), "untagged, the router answers"
+    before = taken_by_vlan_device()
     with counted(apart, "host_local"):
-        assert not answered(tos=VLAN100), "this kernel has no VLAN device; with the tag lost it would have answered"
+        answers = answered(tos=VLAN100)
+    assert not answers if before is None else taken_by_vlan_device() > before, "with the tag lost p2 has it, and answers"
+    with counted(apart, "host_unknown_vlan"):
+        assert not answered(tos=VLAN666), "no device has the VLAN; with the tag lost p2 would have answered"
 
 
 @requirement("frames whose tag was beside them leave rightly by the kernel's stack, too, where no redirect reaches the device")

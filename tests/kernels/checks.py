@@ -47,3 +47,8 @@ CHECKS = (
     Compiled("every variant loads, and decides as C++ does", "tests/differential/differential_test",
              "-*Random*:Rules/*/2:Rules/*/3:Shapes/*:Workers/*"),
 )
+
+
+def ident_of(check):
+    """What pytest calls it."""
+    return check.name.replace(" ", "_")

@@ -2,7 +2,7 @@
 """Guests with Debian's kernels, without KVM: at most one for each kernel, which its tests share. A guest that died or hung is replaced
 for the next test; the test that found it so has failed.
 
-`-n 2` (pytest-xdist) has two guests at a time: each worker takes all tests of one kernel, then those of the next.
+`-n 2` (pytest-xdist) has two guests at a time, also of one kernel: one with NICs, and two that share our own tests.
 """
 
 import sys
@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "e2e")]
 sys.dont_write_bytecode = True
 
+from checks import CHECKS, ident_of  # noqa: E402
 from drivers import WAYS, DriversMachine, words_of  # noqa: E402
 from guests import machine as machines  # noqa: E402
 from guests.apt import NotAvailable  # noqa: E402
@@ -41,18 +42,27 @@ def pytest_configure(config):
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByKernel(LoadScopeScheduling):
-        """One guest after the other: one with NICs, and one without."""
+    checks = [ident_of(check) for check in CHECKS]
+
+    class ByGuest(LoadScopeScheduling):
+        """One guest after the other. The checks are dealt out in turn: what takes long is neither all first nor all last."""
 
         def _split_scope(self, nodeid):
-            return f"{nodeid.split('[')[1].split('-')[0]} {'test_drivers' in nodeid}"
+            series, of = nodeid.split("[")[1].rstrip("]").split("-", 1)
+            share = "drivers" if "test_drivers" in nodeid else checks.index(of) % 2 if of in checks else 0
+            return f"{series} {share}"
 
-    return ByKernel(config, log)
+    return ByGuest(config, log)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--series", choices=SERIES, help="only the guests with this kernel")
 
 
 def pytest_generate_tests(metafunc):
     if "series" in metafunc.fixturenames:
-        metafunc.parametrize("series", SERIES)
+        chosen = metafunc.config.getoption("series")
+        metafunc.parametrize("series", [chosen] if chosen else SERIES)
     if "way" in metafunc.fixturenames:
         metafunc.parametrize("way", WAYS)
 

@@ -36,6 +36,8 @@ share out run/out trans=virtio
 cp /bin/busybox /bin/answer run/guest/
 ln -s busybox run/guest/modprobe
 echo /run/guest/modprobe >/proc/sys/kernel/modprobe
+# Debian makes /dev/net/tun before there is the module; here the module does.
+chroot . /run/guest/modprobe tun
 ip link set lo up
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/guest HOME=/root TMPDIR=/run/tmp LANG=C.UTF-8

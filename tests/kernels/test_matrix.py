@@ -2,12 +2,12 @@
 """Our own tests, run in the guest as they are (checks.py says which)."""
 
 import pytest
-from checks import CHECKS, Compiled
+from checks import CHECKS, Compiled, ident_of
 import inner
 from guests.guest import CommandFailed
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name.replace(" ", "_"))
+@pytest.mark.parametrize("check", CHECKS, ids=ident_of)
 def test_check(machine, cell, check):
     try:
         outcome = (inner.compiled if isinstance(check, Compiled) else inner.python)(machine, check)
