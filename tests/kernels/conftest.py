@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guests with Debian's kernels, without KVM: at most one for each kernel, which its tests share. A guest that died or hung is replaced
+"""Guests with Debian's kernels, without KVM, each shared by many tests. A guest that died or hung is replaced
 for the next test; the test that found it so has failed.
 
 `-n 2` (pytest-xdist) has two guests at a time, also of one kernel: one with NICs, and two that share our own tests.
