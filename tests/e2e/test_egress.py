@@ -9,7 +9,7 @@ from lib.kernel_parts import has_part, need_parts
 from lib.namespaces import run
 from lib.packets import delivered, udp4, udp6, wait_for_crossing
 from lib.pktpit_router import TOOL
-from lib.stream import assert_nothing_lost
+from lib.stream import assert_none_lost
 from lib.tcx import Crowd
 from lib.waiting import DEADLINE, wait_for
 
@@ -152,7 +152,11 @@ def test_goes_on_without_the_daemon(build_net, stream, family):
     running.flows_again(2000)
     all_cross(net.b, net.a)
     net.router.start()
-    assert_nothing_lost(running.finish(after=2000))
+    # Not the order: p1 has NAPI, b has none, so a frame waits for b in the queue of the processor that had p1's turn, and the
+    # next turn may be another's. Linux forwarding with such devices did so too (6.12, busy: in 2 of 96 streams).
+    result = running.finish(after=2000)
+    assert_none_lost(result)
+    assert result["duplicated"] == 0, result
     assert len(stacks(net)) == 3
     del net.router.config["interfaces"]["p3"]
     net.router.apply()
