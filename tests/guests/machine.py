@@ -4,6 +4,7 @@ however that ends; a later run removes directories of runs that were killed."""
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from guests.waiting import wait_for
 
 PREFIX = "pktpit-guest-"
 PR_SET_PDEATHSIG = 1
+WENT_WRONG = re.compile(r"Oops|BUG:|kernel BUG|Kernel panic|general protection")
 _libc = ctypes.CDLL(None, use_errno=True)
 _live = []
 
@@ -71,12 +73,14 @@ class Machine:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def words(self, lines=40):
-        """What QEMU and the guest's console said last."""
+        """What QEMU and the guest's console said last; of a kernel that has died, from its first word of it."""
         said = []
         for name in ("qemu.log", "console"):
             file = self.directory / name
             if file.exists():
-                said += [f"--- {name}", *file.read_text(errors="replace").splitlines()[-lines:]]
+                text = file.read_text(errors="replace").splitlines()
+                first = next((at for at, line in enumerate(text) if WENT_WRONG.search(line)), len(text))
+                said += [f"--- {name}", *(text[max(0, first - 5):] if first < len(text) else text[-lines:])]
         return "\n".join(said)
 
     def kill(self):
