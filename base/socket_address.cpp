@@ -16,7 +16,6 @@ bool set(const Fd& socket, int level, int option, int value) {
 }
 
 const char* hint_of(int error) {
-    if (error == EADDRNOTAVAIL) return "is the interface with the address up?";
     if (error == EACCES) return "ports below 1024 are for those alone who may bind them";
     return "ss -lntp names who has it";
 }
@@ -56,6 +55,13 @@ std::optional<IpEndpoint> endpoint_of(const sockaddr_storage& address) {
     return IpEndpoint{IpAddress::v4(ntohl(in.sin_addr.s_addr)), ntohs(in.sin_port)};
 }
 
+bool is_of_this_host(const IpAddress& address) {
+    const int family = address.is_v4() ? AF_INET : AF_INET6;
+    const Fd probe(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const SocketAddress at(address, 0);
+    return probe && ::bind(probe.get(), at.get(), at.size) == 0;
+}
+
 Result<Fd> listen_tcp(const IpAddress& address, uint16_t port, int backlog) {
     const std::string where = IpEndpoint{address, port}.to_string();
     const int family = address.family == Family::ipv4 ? AF_INET : AF_INET6;
@@ -65,10 +71,13 @@ Result<Fd> listen_tcp(const IpAddress& address, uint16_t port, int backlog) {
     if (!set(listener, SOL_SOCKET, SO_REUSEADDR, 1)) return fail(where, "SO_REUSEADDR: " + errno_text(errno));
     if (family == AF_INET6 && !set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 1))
         return fail(where, "IPV6_V6ONLY: " + errno_text(errno));
+    const bool free =
+        family == AF_INET ? set(listener, IPPROTO_IP, IP_FREEBIND, 1) : set(listener, IPPROTO_IPV6, IPV6_FREEBIND, 1);
+    if (!free) return fail(where, "IP_FREEBIND: " + errno_text(errno));
     const SocketAddress at(address, port);
     if (::bind(listener.get(), at.get(), at.size) != 0)
         return fail(where, "cannot listen there: " + errno_text(errno),
-                    "a free port of an address of this machine", hint_of(errno));
+                    "a port that nobody has there", hint_of(errno));
     if (::listen(listener.get(), backlog) != 0)
         return fail(where, "cannot listen there: " + errno_text(errno));
     return listener;

@@ -32,8 +32,11 @@ struct IpEndpoint {
 /// Nothing: neither IPv4 nor IPv6.
 std::optional<IpEndpoint> endpoint_of(const sockaddr_storage& address);
 
-/// A TCP socket that listens, IPV6_V6ONLY, close-on-exec, non-blocking. Error: the address is not this
-/// machine's, or in use.
+/// Is it one of this machine's addresses now? `any` and loopback addresses are.
+bool is_of_this_host(const IpAddress& address);
+
+/// A TCP socket that listens, IPV6_V6ONLY, close-on-exec, non-blocking; also at an address that the machine
+/// does not have yet (IP_FREEBIND): it answers once the address is there. Error: the port is in use.
 Result<Fd> listen_tcp(const IpAddress& address, uint16_t port, int backlog);
 
 }  // namespace pktpit

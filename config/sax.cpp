@@ -142,6 +142,14 @@ struct Adapter {
 }  // namespace
 
 bool read_events(std::string_view text, SaxHandler& handler, size_t& consumed) {
+    // The parser takes one for the end of the text.
+    if (consumed = text.find('\0'); consumed != text.npos) {
+        const auto [line, column] = position_of(text, consumed);
+        handler.broken({"line " + std::to_string(line) + ", column " + std::to_string(column),
+                        "not JSON: a NUL byte", "text",
+                        "a crash may have filled the file's end with zeros, or two files were joined"});
+        return false;
+    }
     Adapter adapter{text, handler};
     consumed = 0;
     return json::sax_parse(CountingIterator{text.data(), &consumed},

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/json/parse.h"
 #include "bench/harness/failure.h"
 #include "bench/harness/statistics.h"
 
@@ -84,7 +85,7 @@ std::map<std::string, Figure> fib_figures(const json& report) {
 }
 
 json parse(const std::string& text) {
-    json out = json::parse(text, nullptr, false);
+    json out = parse_json(text);
     if (!out.is_object() || !out.contains("benchmark"))
         throw harness::Failure("not a report of `pktpit bench`");
     return out;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/json/parse.h"
 #include "base/quoted.h"
 #include "fib/tables/unix_time.h"
 #include "fib/tables/words.h"
@@ -206,6 +207,7 @@ Result<void> JsonLinesReader::parse(std::string_view line, size_t number) {
     const char* const form = updates_ ? update_form : table_form;
     summary_.records++;
     Members members;
+    if (has_nul(line)) return fail(place, "no JSON: a NUL byte in the line", form);
     if (!json::sax_parse(line, &members)) {
         if (!members.twice().empty())
             return fail(place + "#/" + members.twice(), "this member occurs twice", "once");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/json/parse.h"
 #include "offload/model/cpu_times.h"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ Result<void> take_cpu_times(Profile& profile, std::string_view json_text, const 
     double l3fwd = 0, pktpit = 0;
     uint64_t routes = 0;
     try {
-        const json document = json::parse(json_text);
+        const json document = parse_json(json_text);
         const json* panel = largest_panel(document);
         if (!panel) return fail(name, "has no IPv4 panel of one core", expected);
         routes = panel->at("routes").get<uint64_t>();

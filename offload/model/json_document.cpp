@@ -47,6 +47,8 @@ void make_printable(Errors& errors) {
 tl::expected<json, Errors> read_document(std::string_view text, const std::string& schema_name) {
     if (text.size() > largest)
         return tl::unexpected(Errors{{"", "the document is too large", "at most 16 MiB", ""}});
+    if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
+        return tl::unexpected(Errors{at_byte(text, nul + 1, "this is no JSON: a NUL byte")});
     json document;
     bool too_deep = false;
     try {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/json/parse.h"
 #include "offload/pci/snapshot.h"
 
 namespace pktpit::offload {
@@ -70,7 +71,7 @@ Result<SnapshotFunction> parse_function(const json& value, const std::string& wh
 }  // namespace
 
 Result<PciSnapshot> parse_snapshot(std::string_view json_text) {
-    const json value = json::parse(json_text, nullptr, false);
+    const json value = parse_json(json_text);
     if (value.is_discarded() || !value.is_object())
         return fail({}, "is no JSON object", "what pktpit doctor --record wrote");
     if (text_of(value, "form") != form)

@@ -2,16 +2,19 @@
 #include <net/if.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <ostream>
 
 #include "router/check/check.h"
 #include "router/cli/commands.h"
 #include "router/cli/json_text.h"
 #include "router/dataplane/kernel_forwarding.h"
+#include "router/dataplane/listening_warnings.h"
 
 namespace pktpit::router::cli {
 
@@ -23,7 +26,9 @@ int check(const Session& session, const std::string& path, bool interfaces_must_
     check::WarningsOfMachine of_machine;
     if (interfaces_must_exist)
         of_machine = [](const config::Config& config) {
-            return kernel_forwarding_warnings(config.heartbeat);
+            auto warnings = kernel_forwarding_warnings(config.heartbeat);
+            std::ranges::move(listening_warnings(config), std::back_inserter(warnings));
+            return warnings;
         };
     const auto report = check::check_file(path, exists, of_machine);
     if (session.json) {

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/json/parse.h"
 #include "config/read_file.h"
 #include "offload/model/answer.h"
 #include "offload/model/check.h"
@@ -132,7 +133,7 @@ int model_merge(const Session& session, const ModelOptions& options) {
     for (const std::string& path : options.files) {
         const auto text = config::read_file(path);
         if (!text) return print_failure(session, text.error(), exit_wrong);
-        documents.push_back(json::parse(*text, nullptr, false));
+        documents.push_back(parse_json(*text));
     }
     const auto merged = merge_sweeps(documents, options.files);
     if (!merged) return print_failure(session, merged.error(), exit_wrong);

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "base/json/parse.h"
 #include "router/cli/terminal.h"
 
 namespace pktpit::router::cli {
@@ -24,7 +25,7 @@ std::string quoted(const std::string& text) {
 Result<ModelPlots> parse_plots(const std::string& text, const std::string& where) {
     ModelPlots plots;
     try {
-        const json document = json::parse(text);
+        const json document = parse_json(text);
         for (const json& series : document.at("series"))
             plots[series.at("plot")].series.push_back(
                 {series.at("series"), series.value("measured", false),

@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/json/parse.h"
 #include "config/config.h"
 #include "router/cli/nftables_values.h"
 
@@ -324,7 +325,7 @@ class Importer {
 }  // namespace
 
 Result<ImportedFilters> import_nftables(const std::string& text) {
-    const json document = json::parse(text, nullptr, false);
+    const json document = parse_json(text);
     const json objects = member(document, "nftables");
     if (!objects.is_array())
         return fail("", "not a list of nftables' rules in JSON", "what `nft -j list ruleset` prints",

@@ -118,42 +118,6 @@ Result<void> Ports::set_up(const Port& port, Transaction* transaction) {
     });
 }
 
-Result<void> Ports::add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
-                                  Transaction* transaction) {
-    const std::string& name = port.config.name;
-    for (const auto& address : addresses) {
-        const auto known = state_.addresses(port.ifindex);
-        const bool there =
-            std::ranges::any_of(known, [&](const auto& own) { return own.address == address; });
-        if (port.ifindex != 0 && !there) {
-            const auto deed = [&] { return kernel_.add_address(port.ifindex, address); };
-            auto added = !transaction
-                             ? deed()
-                             : transaction->make(name, deed, [this, ifindex = port.ifindex, address] {
-                                   return kernel_.remove_address(ifindex, address);
-                               });
-            if (!added) return added;
-        }
-        const auto& present = routing_.interfaces().find(port.interface)->addresses;
-        if (std::ranges::find(present, address) != present.end()) continue;
-        if (transaction)
-            transaction->on_rollback(
-                name, [this, id = port.interface, address] { routing_.remove_address(id, address); });
-        routing_.add_address(port.interface, address, std::nullopt);
-    }
-    return {};
-}
-
-Result<void> Ports::remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted) {
-    BestEffort effort;
-    for (const auto& address : unwanted) {
-        if (port.ifindex != 0 && state_.link(port.ifindex) && !vlans_.is_gone(port.ifindex))
-            effort.attempt(port.config.name, [&] { return kernel_.remove_address(port.ifindex, address); });
-        effort.attempt(port.config.name, [&] { routing_.remove_address(port.interface, address); });
-    }
-    return effort.result();
-}
-
 // What the kernel has known before the interface was the router's.
 void Ports::learn(const Port& port) {
     for (const auto& address : state_.addresses(port.ifindex))
@@ -192,7 +156,7 @@ void Ports::bind(Port& port, const LinkEvent& link) {
     if (auto taken = take_role(port); !taken) spdlog::warn("{}", taken.error().to_string());
     update_link(port);
     if (auto up = set_up(port, nullptr); !up) spdlog::error("{}", up.error().to_string());
-    if (auto added = add_addresses(port, port.config.addresses, nullptr); !added)
+    if (auto added = add_addresses(port, port.config.addresses, {}, nullptr); !added)
         spdlog::error("{}", added.error().to_string());
     if (is_port(port.config)) restore_vlans(port);
     retry();

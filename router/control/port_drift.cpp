@@ -89,7 +89,7 @@ void Ports::mend(Transaction& transaction) {
             if (!done) transaction.warn(done.error());
         };
         warn(set_up(port, &transaction));
-        warn(add_addresses(port, port.config.addresses, &transaction));
+        warn(add_addresses(port, port.config.addresses, {}, &transaction));
         std::vector<DriftItem> turned;
         find_switch_drift(port, turned);
         for (const auto& item : turned) {

@@ -64,7 +64,9 @@ Result<void> Ports::add(const config::Interface& wanted, Transaction& transactio
     update_link(added);
     if (auto up = set_up(added, &transaction); !up) return up;
     learn(added);
-    return add_addresses(added, wanted.addresses, &transaction);
+    const auto before =
+        former == taken_off_.end() ? std::vector<InterfaceAddress>() : former->second.config.addresses;
+    return add_addresses(added, wanted.addresses, before, &transaction);
 }
 
 // One that the configuration names is there before its interfaces, and goes after them.
@@ -130,11 +132,16 @@ Result<void> Ports::change(const config::Interface& wanted, Transaction& transac
     if (other_mode) detach(port);
     if (wanted.mtu != before.mtu)
         if (auto up = set_up(port, &transaction); !up) return up;
-    if (auto done = add_addresses(port, missing_in(before.addresses, wanted.addresses), &transaction); !done)
-        return done;
-    if (const auto unwanted = missing_in(wanted.addresses, before.addresses); !unwanted.empty())
-        transaction.on_commit(before.name + ": addresses", [this, name = before.name, unwanted] {
-            return remove_addresses(ports_.at(name), unwanted);
+    const auto new_ones = missing_in(before.addresses, wanted.addresses);
+    if (auto done = add_addresses(port, new_ones, before.addresses, &transaction); !done) return done;
+    if (wanted.addresses != before.addresses)
+        transaction.on_commit(before.name + ": addresses", [=, this] {
+            BestEffort effort;
+            const Port& changed = ports_.at(before.name);
+            const auto unwanted = missing_in(changed.config.addresses, before.addresses);
+            effort.attempt(before.name, [&] { return remove_addresses(changed, unwanted); });
+            effort.attempt(before.name, [&] { return add_lost_addresses(changed); });
+            return effort.result();
         });
     // For another way of forwarding there is another program on the same link: no packet passes without one.
     return !other_mode && other_forwarding ? attach(port) : Result<void>();
@@ -148,8 +155,11 @@ void Ports::take_off(const std::string& name, Transaction& transaction) {
         const Port former = std::move(taken_off_.extract(name).mapped());
         const auto now = ports_.find(name);
         if (now == ports_.end()) return remove_addresses(former, former.config.addresses);
-        return remove_addresses(now->second,
-                                missing_in(now->second.config.addresses, former.config.addresses));
+        BestEffort effort;
+        const auto unwanted = missing_in(now->second.config.addresses, former.config.addresses);
+        effort.attempt(name, [&] { return remove_addresses(now->second, unwanted); });
+        effort.attempt(name, [&] { return add_lost_addresses(now->second); });
+        return effort.result();
     });
     if (auto given = give_role_back(port, Was::taken); !given) transaction.warn(given.error());
     if (is_port(port.config)) dataplane_.detach(port.port);
@@ -184,7 +194,7 @@ Result<void> Ports::put_back(const std::string& name) {
     effort.attempt(name, [&] { return set_up(again, nullptr); });
     effort.attempt(name, [&] { learn(again); });
     for (const auto& address : again.config.addresses)
-        effort.attempt(name, [&] { return add_addresses(again, {address}, nullptr); });
+        effort.attempt(name, [&] { return add_addresses(again, {address}, {}, nullptr); });
     if (attachment) effort.attempt(name, [&] { return reattach(name, *attachment); });
     return effort.result();
 }
@@ -198,9 +208,10 @@ Result<void> Ports::discard(const std::string& name, bool addresses, Was role) {
     if (found == ports_.end()) return {};
     Port& port = found->second;
     BestEffort effort;
+    // By the role others' addresses outlive ours.
+    if (addresses) effort.attempt(name, [&] { return remove_addresses(port, port.config.addresses); });
     effort.attempt(name, [&] { return give_role_back(port, role); });
     if (is_port(port.config)) effort.attempt(name, [&] { dataplane_.detach(port.port); });
-    if (addresses) effort.attempt(name, [&] { return remove_addresses(port, port.config.addresses); });
     effort.attempt(name, [&] { routing_.remove_interface(port.interface); });
     ports_.erase(found);
     return effort.result();

@@ -3,7 +3,8 @@
 /// configuration wants of it, and does so again when the device vanishes and comes back. One thread.
 ///
 /// ports.cpp: which interfaces there are. port_devices.cpp: what the kernel has to do for them, and what it
-/// says. vlan_interfaces.cpp: the devices of VLANs. port_attachment.cpp: the dataplane on them.
+/// says. port_addresses.cpp: addresses. vlan_interfaces.cpp: the devices of VLANs. port_attachment.cpp: the
+/// dataplane on them.
 #pragma once
 
 #include <functional>
@@ -146,6 +147,15 @@ class Ports {
     Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
     void detach(Port& port);
 
+    // port_addresses.cpp. `former`: the interface's before this change. Without a transaction nothing is
+    // undone.
+    Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
+                               const std::vector<InterfaceAddress>& former, Transaction* transaction);
+    Result<void> add_to_kernel(const Port& port, const InterfaceAddress& wanted,
+                               const std::vector<InterfaceAddress>& former, Transaction* transaction);
+    Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);
+    Result<void> add_lost_addresses(const Port& port);
+
     // port_devices.cpp. Without a transaction nothing is undone.
     Result<void> take_role(Port& port);
     Result<void> give_role_back(Port& port, Was role);
@@ -154,9 +164,6 @@ class Ports {
     [[nodiscard]] bool are_set(const std::string& device, const SwitchValues& values) const;
     Result<void> set_up(const Port& port, Transaction* transaction);
     [[nodiscard]] bool outgrows_page(const Port& port, const config::Interface& wanted) const;
-    Result<void> add_addresses(const Port& port, const std::vector<InterfaceAddress>& addresses,
-                               Transaction* transaction);
-    Result<void> remove_addresses(const Port& port, const std::vector<InterfaceAddress>& unwanted);
     void learn(const Port& port);
     void bind(Port& port, const LinkEvent& link);
     void unbind(Port& port, const LinkEvent* renamed);

@@ -14,6 +14,7 @@
 
 #include "base/errno_text.h"
 #include "base/fd.h"
+#include "base/json/parse.h"
 #include "config/route_json.h"
 
 namespace pktpit::router {
@@ -81,7 +82,7 @@ RouteJournal::Routes RouteJournal::load() {
 }
 
 void RouteJournal::read_line(const std::string& line, Routes& routes) {
-    const json change = json::parse(line, nullptr, false);
+    const json change = parse_json(line);
     const bool former = change.is_array();
     const json* set = former ? &change : change.contains("set") ? &change["set"] : nullptr;
     const json* removed = !former && change.contains("remove") ? &change["remove"] : nullptr;

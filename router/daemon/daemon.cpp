@@ -7,6 +7,7 @@
 
 #include "router/daemon/hash_seed.h"
 #include "router/daemon/open_dataplane.h"
+#include "router/dataplane/listening_warnings.h"
 #include "router/dataplane/run_directory.h"
 #include "router/kernel/netlink_route_writer.h"
 
@@ -126,6 +127,8 @@ void Daemon::applied() {
     spdlog::info("configuration {} applied: {} interfaces, {} IPv4 and {} IPv6 prefixes in the FIB",
                  control_->generation(), control_->config().interfaces.size(), usage.prefixes4,
                  usage.prefixes6);
+    for (const Error& warning : listening_warnings(control_->config()))
+        spdlog::warn("{}", warning.to_string());
 }
 
 void Daemon::refresh_sflow() {

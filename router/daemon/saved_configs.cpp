@@ -13,6 +13,7 @@
 
 #include "base/errno_text.h"
 #include "base/fd.h"
+#include "base/json/parse.h"
 #include "config/read_file.h"
 #include "router/dataplane/run_directory.h"
 
@@ -62,7 +63,7 @@ std::string to_text(const SavedState& state) {
 // Strict, since what is added later counts on it: numbers that ascend, and one that may have to come back
 // that is there.
 Result<SavedState> parse_saved_configs(const std::string& text, const std::string& where) {
-    const json document = json::parse(text, nullptr, false);
+    const json document = parse_json(text);
     const auto broken = [&] {
         return fail(where, "not a file of configurations", "one that pktpitd has written",
                     "remove it: earlier configurations are forgotten");

@@ -26,7 +26,7 @@ class TcpServices {
         // Present: takes the place of what is there.
         std::optional<std::unique_ptr<TcpServer>> metrics_, web_;
     };
-    /// Error: a port is taken, or its address is none of this machine's.
+    /// Error: a port is taken.
     Result<Change> open(const config::Config& wanted);
     void commit(Change change);
     /// No more requests, before the daemon ends. Waits for clients, up to half a second.

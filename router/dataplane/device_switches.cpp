@@ -48,7 +48,8 @@ std::string device_sysctl(const std::string& device, std::string_view name) {
     if (name == "accept_redirects_of_all") return "ipv4/conf/all/accept_redirects";
     if (constexpr std::string_view kept = "_gc_stale_time"; name.ends_with(kept))
         return std::string(name.substr(0, name.size() - kept.size())) + "/neigh/" + device + "/gc_stale_time";
-    const char* family = name == "accept_redirects" ? "ipv4" : "ipv6";
+    const bool ipv4 = name == "accept_redirects" || name == "promote_secondaries";
+    const char* family = ipv4 ? "ipv4" : "ipv6";
     return std::string(family) + "/conf/" + device + "/" + std::string(name);
 }
 

@@ -22,10 +22,10 @@ namespace pktpit::router {
 using SwitchValues = std::map<std::string, std::string, std::less<>>;
 constexpr std::string_view vlan_offload_switch = "receive_vlan_offload";
 /// What the router turns. A file that names others is not the daemon's, and nothing is written on its word.
-constexpr std::array<std::string_view, 11> known_switches{
-    "forwarding",        "keep_addr_on_down",  "accept_redirects",  "accept_redirects_of_all",
-    vlan_offload_switch, "disable_ipv6",       "arp_ignore",        "rp_filter",
-    "ipv4_forwarding",   "ipv4_gc_stale_time", "ipv6_gc_stale_time"};
+constexpr std::array<std::string_view, 12> known_switches{
+    "forwarding",        "keep_addr_on_down",  "accept_redirects",   "accept_redirects_of_all",
+    vlan_offload_switch, "disable_ipv6",       "arp_ignore",         "rp_filter",
+    "ipv4_forwarding",   "ipv4_gc_stale_time", "ipv6_gc_stale_time", "promote_secondaries"};
 
 struct RunState {
     uint64_t network_namespace = 0;             ///< SO_NETNS_COOKIE: one never comes again

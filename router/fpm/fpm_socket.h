@@ -16,7 +16,7 @@
 
 namespace pktpit::router {
 
-/// A socket that listens, IPV6_V6ONLY. Error: the address is not this machine's, or in use.
+/// A socket that listens (listen_tcp()). Error: the port is in use.
 Result<Fd> fpm_listen(const IpAddress& address, uint16_t port);
 
 struct FpmPeer {

@@ -251,6 +251,8 @@ class Kernel {
     virtual Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
                                              const MacAddress& mac) = 0;
     virtual Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) = 0;
+    /// Those of a device as they are now, which may not have been told yet.
+    virtual Result<std::vector<InterfaceAddress>> addresses(uint32_t ifindex) = 0;
     // What is removed may be gone already.
     virtual Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
     virtual Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) = 0;

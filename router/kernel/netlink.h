@@ -62,6 +62,7 @@ class NetlinkKernel : public Kernel {
     Result<void> set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
                                      const MacAddress& mac) override;
     Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) override;
+    Result<std::vector<InterfaceAddress>> addresses(uint32_t ifindex) override;
     Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;

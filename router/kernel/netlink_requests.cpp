@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "router/kernel/netlink.h"
@@ -136,23 +137,31 @@ Result<void> NetlinkKernel::add_address(uint32_t ifindex, const InterfaceAddress
 
 /// EEXIST is success if it is the same address. To IPv6 it also means the address with another prefix length.
 Result<void> NetlinkKernel::check_existing(uint32_t ifindex, const InterfaceAddress& address) {
+    const auto all = addresses(ifindex);
+    if (!all) return tl::unexpected(all.error());
+    if (std::ranges::find(*all, address) != all->end()) return {};
+    const auto other =
+        std::ranges::find_if(*all, [&](const auto& known) { return known.address == address.address; });
+    if (other == all->end()) return {};
+    return fail("netlink",
+                "cannot add " + address.to_string() + on_device(ifindex) + ": it is there already as " +
+                    other->to_string(),
+                address.to_string(), "remove " + other->to_string() + " first");
+}
+
+Result<std::vector<InterfaceAddress>> NetlinkKernel::addresses(uint32_t ifindex) {
     Request request(RTM_GETADDR, 0);
     auto& header = request.header<ifaddrmsg>();
-    header.ifa_family = family_of(address.address);
+    header.ifa_family = AF_UNSPEC;
     header.ifa_index = ifindex;
-    std::optional<InterfaceAddress> found;
+    std::vector<InterfaceAddress> found;
     const auto dumped = requests_->dump(request, [&](auto message) {
         const auto event = parse(message);
         const auto* existing = event ? std::get_if<AddressEvent>(&*event) : nullptr;
-        if (!existing || existing->ifindex != ifindex || existing->address.address != address.address) return;
-        if (found != address) found = existing->address;
+        if (existing && existing->ifindex == ifindex) found.push_back(existing->address);
     });
     if (!dumped) return tl::unexpected(dumped.error());
-    if (!found || found == address) return {};
-    return fail("netlink",
-                "cannot add " + address.to_string() + on_device(ifindex) + ": it is there already as " +
-                    found->to_string(),
-                address.to_string(), "remove " + found->to_string() + " first");
+    return found;
 }
 
 Result<void> NetlinkKernel::remove_address(uint32_t ifindex, const InterfaceAddress& address) {

@@ -374,7 +374,7 @@ def test_one_connection_at_a_time(net):
 
 @requirement("who is not named in /fpm/from is refused; a reload changes that and the address, and one that cannot listen changes nothing")
 def test_reload(build_net):
-    net = build_net(config={"fpm": FPM})
+    net = build_net(config={"fpm": FPM, "metrics": {"listen": "127.0.0.1:9100"}})
     sender = Sender(net)
     sender.frame(route4(NEWROUTE, "203.0.113.0/24", gateway=net.b.ip4, ifindex=ifindex(net, net.b)))
     wait_for(lambda: "203.0.113.0/24" in routes(net), "taken")
@@ -386,7 +386,7 @@ def test_reload(build_net):
 
     reload({**FPM, "preference": 7})
     wait_for(lambda: routes(net)["203.0.113.0/24"]["preference"] == 7, "the routes have the new preference")
-    refused = reload({**FPM, "listen": "192.0.2.99:2620", "from": ["192.0.2.0/24"]}, check=False)
+    refused = reload({**FPM, "listen": "127.0.0.1:9100", "from": ["192.0.2.0/24"]}, check=False)
     assert refused.returncode == 1 and "/fpm/listen" in refused.stderr + refused.stdout
     assert shown(net)["peer"]
     reload({**FPM, "from": ["192.0.2.0/24"]})

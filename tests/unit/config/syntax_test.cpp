@@ -51,6 +51,9 @@ TEST(Syntax, BrokenTextIsOneErrorWithLineAndColumn) {
          "is a comma missing before it?"},
         {"[\"; expected x; last read: 'y'\x86\"]", "line 1, column 31",
          "not JSON: invalid string: ill-formed UTF-8 byte", "", "save the file as UTF-8"},
+        {{"{}\n\0, [1", 8}, "line 2, column 1", "not JSON: a NUL byte", "",
+         "a crash may have filled the file's end with zeros, or two files were joined"},
+        {{"[\"a\0b\"]", 7}, "line 1, column 4", "not JSON: a NUL byte", "", ""},
         {"[\"\x01\"]", "line 1, column 3", "not JSON: invalid string: control character U+0001 (SOH)", "",
          ""},
     };

@@ -39,6 +39,7 @@ class HostKernel : public Kernel {
                                      const MacAddress& mac) override;
     Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) override;
     Result<void> add_address(uint32_t ifindex, const InterfaceAddress& address) override;
+    Result<std::vector<InterfaceAddress>> addresses(uint32_t ifindex) override;
     Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) override;
     Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) override;
     Result<uint32_t> add_vlan_link(const VlanPlace& place, const std::string& alias) override;
@@ -60,6 +61,7 @@ class Host : public HostSwitches {
     struct Device {
         LinkEvent link;
         std::map<InterfaceAddress, AddressEvent> addresses;
+        std::vector<InterfaceAddress> order;  ///< in which the addresses came
         std::map<IpAddress, NeighbourEvent> neighbours;
         bool receive_vlan_offload = true;
     };
@@ -92,6 +94,7 @@ class Host : public HostSwitches {
         for (const char* role : {"forwarding", "keep_addr_on_down"})
             sysctls["ipv6/conf/" + name + "/" + role] = "0";
         sysctls["ipv6/conf/" + name + "/disable_ipv6"] = "0";
+        sysctls["ipv4/conf/" + name + "/promote_secondaries"] = "0";
         for (const char* family : {"ipv4", "ipv6"})
             sysctls[family + ("/neigh/" + name) + "/gc_stale_time"] = "60";
         tell(device.link);
@@ -128,8 +131,28 @@ class Host : public HostSwitches {
         event.ifindex = ifindex;
         event.address = address;
         event.ours = ours;
-        devices.at(ifindex).addresses[address] = event;
+        Device& on = devices.at(ifindex);
+        if (on.addresses.insert_or_assign(address, event).second) on.order.push_back(address);
         tell(event);
+    }
+    /// With the first IPv4 address of a net the others of that net go, unless the device promotes them
+    /// (__inet_del_ifa()).
+    void lose_address(uint32_t ifindex, const InterfaceAddress& address) {
+        Device& on = devices.at(ifindex);
+        const auto same_net = [&](const auto& other) {
+            return other.address.is_v4() && other.length == address.length && other.net() == address.net();
+        };
+        std::vector<InterfaceAddress> lost{address};
+        if (address.address.is_v4() && *std::ranges::find_if(on.order, same_net) == address &&
+            sysctls["ipv4/conf/" + on.link.name + "/promote_secondaries"] == "0")
+            std::ranges::copy_if(on.order, std::back_inserter(lost),
+                                 [&](const auto& other) { return other != address && same_net(other); });
+        for (const auto& each : lost) {
+            AddressEvent gone = on.addresses.extract(each).mapped();
+            std::erase(on.order, each);
+            gone.removed = true;
+            tell(gone);
+        }
     }
     void put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                        NeighbourState state) {
@@ -322,20 +345,24 @@ inline Result<void> HostKernel::remove_neighbour(uint32_t ifindex, const IpAddre
 inline Result<void> HostKernel::add_address(uint32_t ifindex, const InterfaceAddress& address) {
     if (auto allowed = host_.faults_.call("add " + address.to_string()); !allowed) return allowed;
     if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
+    for (const auto& other : host_.devices.at(ifindex).order)
+        if (!address.address.is_v4() && other.address == address.address && other != address)
+            return fail("kernel",
+                        "cannot add " + address.to_string() + ": it is there as " + other.to_string());
     host_.set_address(ifindex, address, true);
     return {};
+}
+
+inline Result<std::vector<InterfaceAddress>> HostKernel::addresses(uint32_t ifindex) {
+    if (auto allowed = host_.faults_.call("read addresses"); !allowed) return tl::unexpected(allowed.error());
+    const auto on = host_.devices.find(ifindex);
+    return on == host_.devices.end() ? std::vector<InterfaceAddress>() : on->second.order;
 }
 
 inline Result<void> HostKernel::remove_address(uint32_t ifindex, const InterfaceAddress& address) {
     if (auto allowed = host_.faults_.call("remove " + address.to_string()); !allowed) return allowed;
     if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    auto& addresses = host_.devices.at(ifindex).addresses;
-    const auto found = addresses.find(address);
-    if (found == addresses.end()) return {};
-    AddressEvent gone = found->second;
-    gone.removed = true;
-    addresses.erase(found);
-    host_.tell(gone);
+    if (host_.devices.at(ifindex).addresses.contains(address)) host_.lose_address(ifindex, address);
     return {};
 }
 

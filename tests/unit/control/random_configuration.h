@@ -173,14 +173,13 @@ class RandomConfiguration {
     }
     void set_up(config::Interface& interface, uint32_t net) {
         if (one_in(2)) interface.mtu = one_in(2) ? 1400 : 9000;
+        const auto add = [&](const std::string& address) {
+            interface.addresses.push_back(InterfaceAddress::parse(address).value());
+        };
         for (uint32_t i = 0; i < 2; i++)
             if (!one_in(3))
-                interface.addresses.push_back(
-                    InterfaceAddress::parse("10." + std::to_string(net) + "." + std::to_string(i) + ".1/24")
-                        .value());
-        if (one_in(3))
-            interface.addresses.push_back(
-                InterfaceAddress::parse("2001:db8:" + std::to_string(net) + "::1/64").value());
+                add("10." + std::to_string(net) + "." + std::to_string(i) + (one_in(3) ? ".7/24" : ".1/24"));
+        if (one_in(3)) add("2001:db8:" + std::to_string(net) + "::1" + (one_in(3) ? "/56" : "/64"));
     }
     /// By a generator of its own: what else is drawn does not change by it.
     void add_vrfs(config::Config& config) {

@@ -118,6 +118,8 @@ TEST(TableJson, SaysWhereAndWhatIsWrong) {
     }
     EXPECT_NE(table_of("{\"x\": \"" + std::string(70000, 'x') + "\"}").error.message.find("more than 65536"),
               std::string::npos);
+    const std::string_view nul("{\"prefix\": \"10.0.0.0/8\", \"next_hop\": 1}\0 x", 40);
+    EXPECT_NE(table_of(std::string(nul)).error.message.find("a NUL byte"), std::string::npos);
     EXPECT_FALSE(table_of(std::string(60000, '[')).good);
     EXPECT_NE(table_of("{\"x\": " + std::string(60000, '[')).error.message.find("no JSON"),
               std::string::npos);
