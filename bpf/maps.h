@@ -30,6 +30,10 @@ const volatile struct pp_filter_shape filter_shape;
 /* What packets of this port can meet beside filters: PP_GUARD_RPF and so on. */
 const volatile __u32 guards;
 
+/* The port's frames may lack TCP or UDP checksums (complete_checksum.h). Of native mode alone: in generic
+ * mode the kernel goes on with what it knows of the frame. */
+const volatile __u32 completes_checksums;
+
 /* Sizes, not types: user space sets the size of the value to the image's before loading, which the kernel
  * would refuse for a map whose BTF type says another. */
 struct {

@@ -5,12 +5,13 @@
  * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
  * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
  * route.h and flow_hash.h, rewrite.h; hand_over.h and heartbeat.h for split ports, auto.h for what auto ports
- * do more, aggregate.h for what the router adds itself. Headers must lie in the frame's linear part, as every
- * driver puts them.
+ * do more, complete_checksum.h for senders that leave checksums to a NIC, aggregate.h for what the router
+ * adds itself. Headers must lie in the frame's linear part, as every driver puts them.
  */
 #include "bpf/aggregate.h"
 #include "bpf/auto.h"
 #include "bpf/bpf_common.h"
+#include "bpf/complete_checksum.h"
 #include "bpf/hand_over.h"
 #include "bpf/heartbeat.h"
 #include "bpf/maps.h"
@@ -161,9 +162,10 @@ PP_RARE int pp_send_otherwise(struct xdp_md* ctx, __u32 egress_port) {
     return pp_punt_frame(ctx, egress_port, PP_FORWARDED);
 }
 
-/* Sends the rewritten frame; `longer` is what the VLAN tags added, `trailer` what was cut off its end. */
-PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int longer, __u32 trailer,
-                      __u32 route_counter, const int observe) {
+/* Sends the rewritten frame, whose IP header was at `place`; `longer` is what the VLAN tags added, `trailer`
+ * what was cut off its end. */
+PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 place, __u32 length, int longer,
+                      __u32 trailer, __u32 route_counter, const int observe) {
     __u32 key = egress_port;
     int action = (int)bpf_redirect_map(&tx_ports, key, XDP_DROP);
     __u32 verdict = PP_FORWARDED;
@@ -172,6 +174,8 @@ PP_INLINE int pp_send(struct xdp_md* ctx, __u32 egress_port, __u32 length, int l
         action = verdict & PP_BY_STACK ? XDP_PASS : verdict & PP_BY_REDIRECT ? XDP_REDIRECT : XDP_DROP;
         PP_BARRIER(verdict);
         verdict &= PP_VERDICT_CAPACITY - 1;
+    } else if (completes_checksums) {
+        pp_complete_checksum(ctx, place + longer);
     }
 
     __u32 ingress = port_id;
@@ -295,7 +299,7 @@ again:
         trailer = pp_cut(ctx, f.packet_end + longer);
         if (trailer) f.length = f.packet_end + trailer;
     }
-    return pp_send(ctx, (__u32)(out.own >> 48), f.length, longer, trailer, out.route_counter, observe);
+    return pp_send(ctx, (__u32)(out.own >> 48), place, f.length, longer, trailer, out.route_counter, observe);
 }
 
 /* Devices that keep VLAN tags apart from frames have an object of their own (port_stage_tags.bpf.c), since a

@@ -21,6 +21,7 @@
 #include "router/loop/cpus.h"
 #include "router/xdp/dispatcher.h"
 #include "router/xdp/earlier_maps.h"
+#include "router/xdp/lacking_checksums.h"
 #include "router/xdp/vlan_tags.h"
 
 namespace pktpit::router {
@@ -237,6 +238,7 @@ PortProgram XdpDataplane::program_of(uint16_t port) const {
     program.sums = sums_ ? &sums_->maps() : nullptr;
     if (filter_memory_ && filters_.concerns(port)) program.filters = filter_memory_->shape;
     program.guards = guards_.of_port(port);
+    program.completes_checksums = completing_.contains(port);
     if (asking_tags_.contains(port)) program.tags_of = devices_.at(port).first;
     return program;
 }
@@ -335,10 +337,12 @@ Result<void> XdpDataplane::prepare(uint16_t port, uint32_t ifindex, const config
 // A link keeps its mode, and in generic mode no driver is asked. Nor by a program in a dispatcher.
 Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config::Interface& settings) {
     asking_tags_.erase(port);
+    completing_.erase(port);
     const bool linked = ports_.contains(port) || earlier_links_.contains(ifindex);
     const bool native = settings.xdp_mode == config::XdpMode::native ||
                         (settings.xdp_mode == config::XdpMode::automatic &&
                          !(linked && attached_program(ifindex).mode == AttachMode::generic));
+    if (native && may_lack_checksums(settings.name)) completing_.insert(port);
     const VlanTags tags = native && !dispatcher_ ? vlan_tags_of(settings.name) : VlanTags::in_frame;
     if (tags == VlanTags::apart_by_peer || tags == VlanTags::stripped) {
         asking_tags_.insert(port);
@@ -351,8 +355,8 @@ Result<Fd> XdpDataplane::load_for(uint16_t port, uint32_t ifindex, const config:
 Result<Dataplane::Attachment> XdpDataplane::attach(uint16_t port, uint32_t ifindex,
                                                    const config::Interface& settings) {
     auto attached = attach_stage(port, ifindex, settings);
-    // Under a native program drivers have checksums completed; veth's does not (docs/packets.md).
-    if (attached && split_) split_->complete_checksums(port, attached->mode == AttachMode::generic);
+    if (attached && split_)
+        split_->complete_checksums(port, attached->mode == AttachMode::generic || completing_.contains(port));
     return attached;
 }
 
@@ -402,7 +406,12 @@ Result<Dataplane::Attachment> XdpDataplane::attach_stage(uint16_t port, uint32_t
 bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const std::string& device,
                                         config::XdpMode mode, Attachment& attachment) {
     const auto earlier = dispatched_port_stages(ifindex);
-    const auto dispatched = dispatch_port(maps_, geometry_, program_of(port), ifindex, device, mode);
+    const auto dispatch = [&](config::XdpMode way) {
+        return dispatch_port(maps_, geometry_, program_of(port), ifindex, device, way);
+    };
+    auto dispatched = dispatch(completing_.contains(port) ? config::XdpMode::native : mode);
+    if (!dispatched && mode == config::XdpMode::automatic && completing_.erase(port) != 0)
+        dispatched = dispatch(mode);
     if (!dispatched) {
         attachment.why_no_dispatcher = dispatched.error().message;
         return false;
@@ -423,7 +432,7 @@ bool XdpDataplane::attach_by_dispatcher(uint16_t port, uint32_t ifindex, const s
 
 Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32_t ifindex,
                                                            const std::string& device, config::XdpMode mode) {
-    const Fd program = std::move(prepared_.extract(port).mapped());
+    Fd program = std::move(prepared_.extract(port).mapped());
     Attachment attachment;
     Port attached{ifindex, Fd(), 0, false};
     if (auto earlier = earlier_links_.find(ifindex); earlier != earlier_links_.end()) {
@@ -441,14 +450,17 @@ Result<Dataplane::Attachment> XdpDataplane::attach_by_link(uint16_t port, uint32
         earlier_links_.erase(earlier);
     }
     if (!attached.link) {
-        const bool asking = asking_tags_.contains(port);
-        auto made = attach_port(program.get(), ifindex, device, asking ? config::XdpMode::native : mode);
-        if (!made && asking && mode == config::XdpMode::automatic) {
-            // Such a program cannot go generic.
-            asking_tags_.erase(port);
-            if (auto other = load_port_stage(maps_, geometry_, program_of(port)))
-                made = attach_port(other->get(), ifindex, device, mode);
-        }
+        const auto fitting = [&] {
+            return asking_tags_.contains(port) || completing_.contains(port) ? config::XdpMode::native : mode;
+        };
+        auto made = attach_port(program.get(), ifindex, device, fitting());
+        // What is for native mode alone is given up, one after the other.
+        while (!made && mode == config::XdpMode::automatic &&
+               (asking_tags_.erase(port) != 0 || completing_.erase(port) != 0))
+            if (auto other = load_port_stage(maps_, geometry_, program_of(port))) {
+                program = std::move(*other);
+                made = attach_port(program.get(), ifindex, device, fitting());
+            }
         auto pinned = made ? pins_.put(PinDirectory::program_name(ifindex), program.get())
                            : Result<void>(tl::unexpected(made.error()));
         if (pinned) pinned = pins_.put(PinDirectory::link_name(ifindex), made->link.get());

@@ -222,6 +222,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     std::map<uint32_t, uint16_t> previous_ports_;
     std::map<uint16_t, Port> ports_;
     std::map<uint16_t, Fd> prepared_;  ///< programs loaded but not attached yet
+    std::set<uint16_t> completing_;    ///< ports whose programs complete checksums, in native mode
     std::set<uint16_t> asking_tags_;   ///< ports whose programs ask the driver for VLAN tags
     bool dispatcher_ = false;
     bool committed_ = false;

@@ -78,6 +78,8 @@ struct PortProgram {
     /// Set: the program that asks this device's driver for VLAN tags (bpf/metadata_tag.h), for native mode on
     /// it.
     uint32_t tags_of = 0;
+    /// The device's frames may lack checksums, and the program runs in native mode (bpf/complete_checksum.h).
+    bool completes_checksums = false;
     /// Set: the program that adds what workers send (bpf/aggregate.h). Outlives the loading.
     const SumMaps* sums = nullptr;
 };

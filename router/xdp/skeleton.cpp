@@ -84,6 +84,7 @@ Result<Skeleton> open_port_stage(const PortMaps& maps, const pp_fib_geometry& ge
             bpf_map__set_max_entries(skeleton.maps.filter_counters, program.filters->counters) != 0)
             return fail(PP_MAP_FILTER_IMAGE, "the filters are too large for a map", "at most 2 GiB");
     }
+    skeleton.rodata->completes_checksums = program.completes_checksums;
     skeleton.rodata->guards = program.guards;
     skeleton.rodata->aggregation = program.sums != nullptr;
     for (bpf_map* map : {skeleton.maps.sum_groups, skeleton.maps.sum_ports, skeleton.maps.sum_slots,

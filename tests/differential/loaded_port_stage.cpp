@@ -114,6 +114,7 @@ LoadedPortStage::LoadedPortStage(const pp_fib_geometry& geometry, std::span<cons
         skeleton->rodata->watch_daemon = options.watch_daemon;
         skeleton->rodata->aggregation = options.aggregation;
         skeleton->rodata->guards = options.guards;
+        skeleton->rodata->completes_checksums = options.completes_checksums;
         if (options.aggregation)
             check(bpf_map__set_max_entries(skeleton->maps.sum_slots, PP_SUM_SLOTS), "slots");
         std::memcpy(&skeleton->rodata->geometry, &geometry, sizeof(geometry));

@@ -51,6 +51,7 @@ struct StageOptions {
     std::optional<pp_filter_shape> filters{};  ///< packets meet filters, in a block of this shape
     bool aggregation = false;
     uint32_t guards = 0;  ///< PP_GUARD_RPF and so on
+    bool completes_checksums = false;
 };
 
 /// Ports that most stages are loaded for: of random traffic and of the test router.

@@ -5,6 +5,7 @@ kernel's for each, answers there, asks for neighbours there, and forwards betwee
 Host b is in three VLANs by devices of its own, and has 10.N.0.2 and 2001:db8:N::2 in VLAN N's net. Packets are those of real
 stacks: a ping crosses, or it does not."""
 
+import contextlib
 import copy
 import json
 import os
@@ -15,6 +16,7 @@ from lib import kernel_devices
 from lib.namespaces import end
 from lib.packets import wait_for_crossing
 from lib.pktpit_router import DATAPLANE
+from lib.tcp import assert_transfer
 from lib.waiting import wait_for
 
 requirement = pytest.mark.requirement
@@ -121,6 +123,23 @@ def drift(net):
 @pytest.mark.parametrize("name", VLANS)
 def test_crosses(net, name):
     crosses(net, name)
+
+
+@requirement("hosts that leave checksums to a NIC, as every veth has it: TCP arrives whole into VLANs and out of them")
+@pytest.mark.xdp("other dataplanes want real checksums on veth (docs/dpdk.md)")
+@pytest.mark.parametrize("name", VLANS)
+def test_offloaded_checksums(net, name):
+    crosses(net, name)
+    number = VLANS[name][0]
+    with contextlib.ExitStack() as afterwards:
+        for host in (net.a, net.b):
+            host.namespace.run("ethtool", "-K", "eth0", "tx", "on")
+            afterwards.callback(host.namespace.run, "ethtool", "-K", "eth0", "tx", "off")
+        for family, a, router, b in (("-4", net.a.ip4, f"10.{number}.0.1", f"10.{number}.0.2"),
+                                     ("-6", net.a.ip6, f"2001:db8:{number}::1", f"2001:db8:{number}::2")):
+            net.b.namespace.ip(family, "route", "replace", a, "via", router)
+            afterwards.callback(net.b.namespace.ip, family, "route", "del", a, "via", router)
+            assert_transfer(net.a.namespace, net.b.namespace, b)
 
 
 @requirement("RFC 1191, RFC 8201: what is larger than the MTU of the VLAN interface comes back as an error that says it")

@@ -42,6 +42,7 @@ CHECKS = (
     Check("VLAN", ("test_vlan", "test_vlan_apart", "test_vlan_devices")),
     Check("VRF", ("test_vrf", "test_vrf_devices")),
     Check("bonds, bridges, macvlan, dummy", ("test_stacked_devices",)),
+    Check("checksums left to a NIC", ("test_partial_checksums",)),
     Check("ports that no redirect reaches", ("test_egress",)),
     # The verifier has every variant of the port stage; random tables and thousands of rules are the machine's own tests'.
     Compiled("every variant loads, and decides as C++ does", "tests/differential/differential_test",
