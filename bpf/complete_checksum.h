@@ -38,10 +38,12 @@ static long pp_sum_piece(__u32 index, struct pp_summing* at) {
         bytes = PP_SUM_LARGE;
         at->sum = (__u32)bpf_csum_diff(0, 0, lies, PP_SUM_LARGE, at->sum);
     } else {
+        /* 1 to PP_SUM_SMALL, as it is: before Linux 6.4 the verifier does not learn that from comparisons. */
+        PP_BARRIER(bytes);
+        bytes = ((bytes - 1) & (PP_SUM_SMALL - 1)) + 1;
         /* Zeros behind the last bytes, up to a whole word. */
         at->piece[bytes / 4] = 0;
-        PP_BARRIER(bytes);
-        if (bytes > PP_SUM_SMALL || bpf_xdp_load_bytes(at->ctx, at->offset, at->piece, bytes)) return 1;
+        if (bpf_xdp_load_bytes(at->ctx, at->offset, at->piece, bytes)) return 1;
         at->sum = (__u32)bpf_csum_diff(0, 0, at->piece, (bytes + 3) & ~3u, at->sum);
     }
     at->offset += bytes;

@@ -398,6 +398,23 @@ std::optional<Route> Rib::match(const IpAddress& address) const {
         });
 }
 
+std::optional<Route> Rib::match_of_link(const IpAddress& address) const {
+    std::optional<Route> matched;
+    with_table(*state_, address.family, [&]<class Key>(const RibTable<Key>& table, Key) {
+        table.for_each_match(Key::of(address, Key::bits), [&](const Key& key, const Candidates& found) {
+            const Prefix prefix = key.prefix();
+            for (const Candidate& candidate : found) {
+                const bool host = candidate.source == RouteSource::connected && prefix.length == Key::bits;
+                if (host || state_->unusable.contains(candidate.next_hops)) continue;
+                matched = route_of(prefix, candidate);
+                return false;
+            }
+            return true;
+        });
+    });
+    return matched;
+}
+
 void Rib::for_each_containing(const IpAddress& address, const VisitContaining& visit) const {
     with_table(*state_, address.family, [&]<class Key>(const RibTable<Key>& table, Key) {
         table.for_each_match(Key::of(address, Key::bits), [&](const Key& key, const Candidates& found) {

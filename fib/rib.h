@@ -79,6 +79,9 @@ class Rib {
     [[nodiscard]] std::optional<Route> best(const Prefix& prefix) const;
     /// Longest prefix with a best route that contains the address.
     [[nodiscard]] std::optional<Route> match(const IpAddress& address) const;
+    /// The same without routes of the source `connected` to the address alone: what a host on a link is
+    /// reached by, before it has a route of its own.
+    [[nodiscard]] std::optional<Route> match_of_link(const IpAddress& address) const;
     /// Visits the routes of every prefix that contains the address, usable or not: the longest prefix first,
     /// and of each prefix by preference, metric and source. For resolving next hops, which cannot take the
     /// answer to "is this set usable" for granted: it is what they are about to find out.

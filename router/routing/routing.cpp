@@ -72,6 +72,7 @@ void Routing::drop_drained() {
 // What the change of a route means for those inside it.
 void Routing::follow_up(Vrf& vrf) {
     sets_.drop_unchained();
+    follow_neighbours();
     if (there_is_work_ && ++changes_ > many_changes) busy_ = true;
     if (vrf.rib.settled()) return;
     if (there_is_work_) {
@@ -80,11 +81,13 @@ void Routing::follow_up(Vrf& vrf) {
     }
     constexpr size_t all = std::numeric_limits<size_t>::max();
     if (auto settled = vrf.rib.settle(all); !settled) refused_(settled.error());
+    follow_neighbours();
     sets_.drop_unchained();
 }
 
 void Routing::tick(std::chrono::steady_clock::time_point now) {
     sets_.tick(now);
+    follow_neighbours();
     busy_ = std::exchange(changes_, 0) > many_changes;
     if (there_is_work_ && !busy_ && !settled()) there_is_work_();
 }
@@ -96,6 +99,7 @@ bool Routing::settle(size_t prefixes) {
             refused_(settled.error());
         done = done && (busy_ ? vrf->rib.best_settled() : vrf->rib.settled());
     }
+    follow_neighbours();
     drop_drained();
     sets_.drop_unchained();
     return done;
@@ -105,6 +109,7 @@ void Routing::settle_best() {
     for (const auto& [number, vrf] : vrfs_)
         if (auto settled = vrf->rib.settle_best(std::numeric_limits<size_t>::max()); !settled)
             refused_(settled.error());
+    follow_neighbours();
     drop_drained();
     sets_.drop_unchained();
 }
@@ -135,7 +140,10 @@ Result<void> Routing::write_best(Vrf& vrf, const Prefix& prefix, const std::opti
         return written;
     }
     if (before.own) sets_.release_chain(*before.own);
-    if (before.own != group) vrf.rib.tell_inside(prefix);
+    if (before.own != group) {
+        vrf.rib.tell_inside(prefix);
+        note_neighbours_inside(vrf.id, prefix);
+    }
     return written;
 }
 
@@ -218,6 +226,7 @@ void Routing::remove_interface(InterfaceId id) {
     image_.set_interface(id, {});
     interface->up = false;
     sets_.interface_changed(id);
+    follow_neighbours();
     interfaces_.remove(id);
 }
 
@@ -240,6 +249,7 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
 void Routing::interface_changed(InterfaceId id) {
     adjacencies_.interface_changed(id);
     sets_.interface_changed(id);
+    follow_neighbours();
 }
 
 void Routing::write_port(const L3Interface& interface) {
@@ -265,8 +275,6 @@ void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
     interface->addresses.push_back(address);
     for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
         wish(interface->vrf, prefix, wanted, true);
-    for (const auto& [key, neighbour] : adjacencies_.neighbours())
-        if (key.first == id) neighbour_wish(id, key.second);
 }
 
 void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
@@ -277,8 +285,6 @@ void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
     for (const auto& [prefix, unwanted] : wishes_of(id, address, broadcast->second))
         wish(interface->vrf, prefix, unwanted, false);
     broadcasts_.erase(broadcast);
-    for (const auto& [key, neighbour] : adjacencies_.neighbours())
-        if (key.first == id) neighbour_wish(id, key.second);
 }
 
 void Routing::add_host_address(const IpAddress& address, VrfId vrf) {
@@ -297,35 +303,18 @@ void Routing::set_neighbour(InterfaceId interface, const IpAddress& address, con
     const bool was_usable = before && before->usable();
     const bool had_failed = before && before->state == NeighbourState::failed;
     adjacencies_.set_neighbour(key, neighbour);
-    neighbour_wish(interface, address);
+    follow_neighbour(interface, address);
     if (was_usable != neighbour.usable() || had_failed != (neighbour.state == NeighbourState::failed))
         sets_.neighbour_changed(key);
+    follow_neighbours();
 }
 
 void Routing::remove_neighbour(InterfaceId interface, const IpAddress& address) {
     const Adjacencies::NeighbourKey key{interface, address};
     adjacencies_.remove_neighbour(key);
-    neighbour_wish(interface, address);
+    follow_neighbour(interface, address);
     sets_.neighbour_changed(key);
-}
-
-// A neighbour that can be reached and lies on one of its interface's nets has a host route.
-void Routing::neighbour_wish(InterfaceId interface, const IpAddress& address) {
-    const Adjacencies::NeighbourKey key{interface, address};
-    const Neighbour* neighbour = adjacencies_.neighbour(key);
-    const L3Interface* on = interfaces_.find(interface);
-    bool wanted = false;
-    if (neighbour && neighbour->usable() && on && !(address.is_v6() && address.is_link_local()))
-        for (const auto& own : on->addresses)
-            wanted |= own.net().contains(address);
-    const bool present = neighbour_routes_.contains(key);
-    if (wanted == present) return;
-    const auto [prefix, route] = wish_of_neighbour(interface, address);
-    if (wanted)
-        neighbour_routes_.emplace(key, prefix);
-    else
-        neighbour_routes_.erase(key);
-    wish(vrf_of(interface), prefix, route, wanted);
+    follow_neighbours();
 }
 
 void Routing::resolve_missing() {
@@ -338,6 +327,7 @@ void Routing::resolve_missing() {
         else
             (void)settle(std::numeric_limits<size_t>::max());
     }
+    follow_neighbours();
     for (const auto& [interface, address] : adjacencies_.unresolved())
         resolve_(interface, address);
     for (const auto& [interface, address] : adjacencies_.take_unverified())

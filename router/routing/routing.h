@@ -13,6 +13,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "fib/image.h"
@@ -129,7 +131,10 @@ class Routing {
     [[nodiscard]] std::optional<fib::Route> route(const Prefix& prefix, fib::RouteSource source,
                                                   VrfId vrf = default_vrf) const;
     /// May gateways be resolved over the default route? As FRR's `ip nht resolve-via-default`.
-    void set_resolve_via_default(bool allowed) { sets_.set_via_default(allowed); }
+    void set_resolve_via_default(bool allowed) {
+        sets_.set_via_default(allowed);
+        follow_neighbours();
+    }
     [[nodiscard]] bool resolve_via_default() const { return sets_.via_default(); }
 
     [[nodiscard]] const InterfaceTable& interfaces() const { return interfaces_; }
@@ -173,7 +178,14 @@ class Routing {
     void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
     void install_connected(VrfId vrf, const Prefix& prefix);
     void write_tables(const L3Interface& interface);
-    void neighbour_wish(InterfaceId interface, const IpAddress& address);
+
+    // neighbour_routes.cpp
+    void follow_neighbour(InterfaceId interface, const IpAddress& address);
+    void note_neighbours_inside(VrfId vrf, const Prefix& prefix);
+    void follow_neighbours();
+    void neighbour_wish(VrfId vrf, InterfaceId interface, const IpAddress& address);
+    [[nodiscard]] bool leads_to_link(VrfId vrf, const IpAddress& address, InterfaceId interface) const;
+
     void write_port(const L3Interface& interface);
     void interface_changed(InterfaceId id);
 
@@ -188,10 +200,13 @@ class Routing {
     Vrf* default_;
     VrfId last_vrf_ = default_vrf;
     std::function<void()> there_is_work_;
-    uint64_t changes_ = 0;                  ///< of routes, since the last tick
-    bool busy_ = false;                     ///< they are many, or were until then
-    std::set<fib::NextHopSetId> draining_;  ///< their routes are leaving them
-    std::map<Adjacencies::NeighbourKey, Prefix> neighbour_routes_;
+    uint64_t changes_ = 0;                                  ///< of routes, since the last tick
+    bool busy_ = false;                                     ///< they are many, or were until then
+    std::set<fib::NextHopSetId> draining_;                  ///< their routes are leaving them
+    std::map<IpAddress, std::set<InterfaceId>> reachable_;  ///< neighbours whose MAC addresses are known
+    std::set<std::tuple<VrfId, InterfaceId, IpAddress>> neighbour_routes_;
+    std::set<std::pair<VrfId, IpAddress>> to_follow_;  ///< neighbours around which routes have changed
+    bool following_ = false;
     std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;
 };
 

@@ -90,15 +90,12 @@ void Routing::set_interface_vrf(InterfaceId id, VrfId to) {
     wish_of_interface(*interface, from, false);
 }
 
-/// All that it has brought to a VRF.
+/// All that its addresses have brought to a VRF; its neighbours follow their nets.
 void Routing::wish_of_interface(const L3Interface& interface, VrfId vrf, bool add) {
     for (const auto& [key, broadcast] : broadcasts_)
         if (key.first == interface.id)
             for (const auto& [prefix, wanted] : wishes_of(interface.id, key.second, broadcast))
                 wish(vrf, prefix, wanted, add);
-    for (const auto& [key, prefix] : neighbour_routes_)
-        if (key.first == interface.id)
-            wish(vrf, prefix, wish_of_neighbour(key.first, key.second).second, add);
 }
 
 void Routing::write_tables(const L3Interface& interface) {
