@@ -78,7 +78,9 @@ class PortStageForwarder : public Forwarder {
         const uint32_t key = port;
         if (bpf_map_update_elem(maps_.tx_ports.get(), &key, &ifindex, BPF_ANY) != 0)
             harness::fail_errno("fill the port map");
-        const Fd program = must(router::load_port_stage(maps_, geometry, {port}), "load the port stage");
+        router::PortProgram wanted{port};
+        wanted.completes_checksums = true;  // as the daemon's on veth: frames are looked at for it
+        const Fd program = must(router::load_port_stage(maps_, geometry, wanted), "load the port stage");
         links_.emplace_back(bpf_link_create(program.get(), static_cast<int>(ifindex), BPF_XDP, nullptr));
         if (!links_.back().valid()) harness::fail_errno("attach the port stage");
     }

@@ -133,6 +133,7 @@ class RandomNeighbours : public RoutingTest, public testing::WithParamInterface<
     using Place = std::pair<Prefix, RouteSource>;
 
     uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+    InterfaceId some_link() { return below(2) == 0 ? lan : wan; }
     IpAddress host() { return IpAddress::v4(0xc0000201U + 4 * below(4) + 64 * below(3) + below(3)); }
 
     void change_route() {
@@ -147,7 +148,7 @@ class RandomNeighbours : public RoutingTest, public testing::WithParamInterface<
         if (below(4) == 0)
             one.kind = PP_ADJ_BLACKHOLE;
         else
-            one = {PP_ADJ_FORWARD, below(3) == 0, 1 + below(2)};
+            one = {PP_ADJ_FORWARD, below(3) == 0, some_link()};
         NextHopSetSpec spec{one.kind, {}};
         if (one.by_gateway)
             spec.next_hops = {{ip("198.51.100.9"), wan, 1}};
@@ -158,7 +159,7 @@ class RandomNeighbours : public RoutingTest, public testing::WithParamInterface<
         given[place] = one;
     }
     void change_neighbour() {
-        const InterfaceId on = 1 + below(2);
+        const InterfaceId on = some_link();
         const IpAddress address = host();
         if (below(3) == 0) {
             routing.remove_neighbour(on, address);
