@@ -71,13 +71,13 @@ Result<Fd> listen_tcp(const IpAddress& address, uint16_t port, int backlog) {
     if (!set(listener, SOL_SOCKET, SO_REUSEADDR, 1)) return fail(where, "SO_REUSEADDR: " + errno_text(errno));
     if (family == AF_INET6 && !set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 1))
         return fail(where, "IPV6_V6ONLY: " + errno_text(errno));
-    const bool free =
-        family == AF_INET ? set(listener, IPPROTO_IP, IP_FREEBIND, 1) : set(listener, IPPROTO_IPV6, IPV6_FREEBIND, 1);
+    const bool free = family == AF_INET ? set(listener, IPPROTO_IP, IP_FREEBIND, 1)
+                                        : set(listener, IPPROTO_IPV6, IPV6_FREEBIND, 1);
     if (!free) return fail(where, "IP_FREEBIND: " + errno_text(errno));
     const SocketAddress at(address, port);
     if (::bind(listener.get(), at.get(), at.size) != 0)
-        return fail(where, "cannot listen there: " + errno_text(errno),
-                    "a port that nobody has there", hint_of(errno));
+        return fail(where, "cannot listen there: " + errno_text(errno), "a port that nobody has there",
+                    hint_of(errno));
     if (::listen(listener.get(), backlog) != 0)
         return fail(where, "cannot listen there: " + errno_text(errno));
     return listener;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// JSON from outside, to its end: nlohmann/json takes a NUL byte for the end of the text and does not look
-/// behind it. JSON has none, since control characters are escaped in strings (RFC 8259 section 7). Any thread.
+/// behind it. JSON has none, since control characters are escaped in strings (RFC 8259 section 7). Any
+/// thread.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/json/parse.h"
 #include "offload/model/cpu_times.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+
+#include "base/json/parse.h"
 
 namespace pktpit::model {
 namespace {

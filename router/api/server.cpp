@@ -47,8 +47,8 @@ tl::expected<json, Answer> parse_body(const Request& request) {
         return tl::unexpected(refusal(400, Error{"", "JSON nested deeper than 64", "a flat object", ""}));
     }
     if (const size_t nul = request.body.find('\0'); nul != std::string::npos)
-        return tl::unexpected(
-            refusal(400, Error{"byte " + std::to_string(nul + 1), "broken JSON: a NUL byte", "a JSON object", ""}));
+        return tl::unexpected(refusal(
+            400, Error{"byte " + std::to_string(nul + 1), "broken JSON: a NUL byte", "a JSON object", ""}));
     try {
         return json::parse(request.body);
     } catch (const json::parse_error& error) {
