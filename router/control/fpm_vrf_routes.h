@@ -56,6 +56,9 @@ class FpmVrfRoutes : private FpmTable::Listener {
     void route_set(const Prefix& prefix, FpmBodyId body, uint32_t metric) override;
     void route_removed(const Prefix& prefix) override;
     void route_is_kernels(const Prefix& prefix, const char* why) override;
+    [[nodiscard]] bool is_routers(uint32_t ifindex) const override {
+        return routing_.interfaces().by_ifindex(ifindex) != nullptr;
+    }
     [[nodiscard]] NextHopSetSpec spec_of(FpmBodyId body) const;
 
     Routing& routing_;

@@ -206,11 +206,18 @@ void KernelRoutes::route_removed(const Prefix& prefix) {
     (void)routing_.erase_route(prefix, kernel_source, vrf_);
 }
 
-// Of routes that follow from addresses, which are followed already, and of prefixes that are never forwarded
-// nobody would expect anything.
+// Of routes that follow from addresses of the router's interfaces, which are followed already, and of
+// prefixes that are never forwarded nobody would expect anything. Nets of other devices are the kernel's to
+// reach.
 bool KernelRoutes::concerns(const Prefix& prefix, const KernelRoute& route) const {
     if (!connection_->filter.wants(route.protocol)) return false;
-    if (route.protocol == RTPROT_KERNEL && connection_->settings.protocols.empty()) return false;
+    if (route.protocol == RTPROT_KERNEL && connection_->settings.protocols.empty()) {
+        const auto is_routers = [&](const KernelNextHop& hop) {
+            return routing_.interfaces().by_ifindex(hop.ifindex) != nullptr;
+        };
+        if (route.type != RTN_UNICAST || std::ranges::any_of(route.next_hops, is_routers)) return false;
+        if (prefix.address.is_loopback()) return false;
+    }
     return !prefix.address.is_multicast() && (prefix.length == 0 || !prefix.address.is_link_local());
 }
 

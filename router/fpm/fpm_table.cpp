@@ -50,9 +50,9 @@ void FpmTable::route(const RouteEvent& event) {
         return;
     }
     if (event.removed) return remove(prefix);
-    // zebra repeats the kernel's own routes, which follow from addresses; what its best route was before is
-    // gone all the same.
-    const bool kernels = event.protocol == RTPROT_KERNEL;
+    // zebra repeats the kernel's own routes. Those of the router's interfaces follow from addresses; what its
+    // best route was before is gone all the same.
+    const bool kernels = event.protocol == RTPROT_KERNEL && !is_foreign_net(event);
     const bool never_forwarded =
         prefix.address.is_multicast() || (prefix.length > 0 && prefix.address.is_link_local());
     if (kernels || never_forwarded) {
@@ -64,6 +64,18 @@ void FpmTable::route(const RouteEvent& event) {
     else
         set(table6_, event);
     if (const char* why = why_not(event)) listener_.route_is_kernels(prefix, why);
+}
+
+/// A net of a device that is none of the router's: the kernel has its packets.
+bool FpmTable::is_foreign_net(const RouteEvent& event) const {
+    if (event.type != RTN_UNICAST || event.prefix.address.is_loopback()) return false;
+    if (event.nexthop_id == 0)
+        return !event.next_hops.empty() && std::ranges::none_of(event.next_hops, [&](const auto& hop) {
+            return listener_.is_routers(hop.ifindex);
+        });
+    const auto object = objects_.find(event.nexthop_id);
+    return object != objects_.end() && object->second.members.empty() && !object->second.blackhole &&
+           !listener_.is_routers(object->second.next_hop.ifindex);
 }
 
 void FpmTable::remove(const Prefix& prefix) {

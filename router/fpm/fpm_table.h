@@ -44,6 +44,8 @@ class FpmTable : public FpmUpdates::Receiver {
         /// Of a route that is set: the router cannot do it, and leaves its packets to the kernel. `why` is a
         /// constant.
         virtual void route_is_kernels(const Prefix& prefix, const char* why) = 0;
+        /// Is it the device of one of the router's interfaces?
+        [[nodiscard]] virtual bool is_routers(uint32_t ifindex) const = 0;
     };
 
     /// Routes of other tables are ignored.
@@ -137,6 +139,8 @@ class FpmTable : public FpmUpdates::Receiver {
     void release(FpmBodyId body);
     void tell_changed(uint32_t nexthop_id);
     [[nodiscard]] const Objects* objects_of(uint32_t epoch) const;
+
+    [[nodiscard]] bool is_foreign_net(const RouteEvent& event) const;
 
     Listener& listener_;
     uint32_t table_;

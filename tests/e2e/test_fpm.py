@@ -77,6 +77,18 @@ def test_connected_nets_are_not_repeated(net, frr):
     assert not routes(net)
 
 
+@requirement("the net of a device that is none of the router's: its packets are the kernel's, not a shorter prefix's")
+def test_net_of_another_device(net, frr):
+    frr(net)
+    router = net.topology.router_namespace
+    router.batch(["link add t0 type veth peer name t1", "link set t0 up", "link set t1 up", "address add 10.78.0.1/24 dev t0"])
+    try:
+        wait_for(lambda: routes(net).get("10.78.0.0/24", {}).get("type") == "kernel", "zebra's connected net is the kernel's")
+    finally:
+        router.ip("link", "del", "t0")
+    wait_for(lambda: not routes(net), "it goes with its device")
+
+
 @requirement("several next hops of a prefix are a next-hop group, which loses and regains members")
 @pytest.mark.parametrize("groups", [True, False], ids=["next-hop groups", "next hops in the route"])
 def test_next_hop_groups(net, frr, groups):

@@ -97,6 +97,30 @@ def test_another_device(net, linux):
     wait_for(lambda: goes_to(net, "203.0.115.9") == "b", "the shorter prefix, when the kernel has dropped the route")
 
 
+@requirement("the net of a device that is none of the router's (a tunnel, a bridge of containers) is handed to Linux, not sent by a default route")
+@pytest.mark.parametrize("family, net6", [("-4", False), ("-6", True)])
+def test_net_of_another_device(net, linux, family, net6):
+    host, router, default = ("2001:db8:77::2", "2001:db8:77::1/64", "::/0") if net6 else ("10.78.0.2", "10.78.0.1/24", "0.0.0.0/0")
+    linux.ip(family, "route", "add", default, "via", net.b.ip6 if net6 else net.b.ip4)
+    linux.ip("link", "add", "t0", "type", "veth", "peer", "name", "t1", "netns", net.c.namespace.name)
+    wire = None
+    try:
+        arrives(net.a, net.b, host)
+        for namespace, device, address in ((net.c.namespace, "t1", f"{host}/{64 if net6 else 24}"), (linux, "t0", router)):
+            namespace.sysctl({f"net/ipv6/conf/{device}/accept_dad": 0})
+            namespace.ip("link", "set", device, "up")
+            namespace.ip("address", "add", address, "dev", device)
+        wire = Wire(net.c.namespace, "t1")
+        becomes(net, host, "kernel")
+        sent_by_linux(net, net.c, host, wire)
+    finally:
+        if wire:
+            wire.close()
+        linux.ip("link", "del", "t0")
+        arrives(net.a, net.b, host)
+        linux.ip(family, "route", "del", default)
+
+
 @requirement("`throw`: the lookup goes on in the table of the next rule, which the kernel alone knows")
 def test_throw(net, linux):
     linux.ip("rule", "add", "priority", "32800", "lookup", "100")

@@ -89,6 +89,22 @@ TEST_F(FpmTableTest, routes_of_one_next_hop_and_several_mtus_are_several_bodies)
     EXPECT_EQ(lookup(prefix("10.2.0.0/16")).mtu, 1300U);
 }
 
+TEST_F(FpmTableTest, nets_of_the_kernels_are_taken_where_the_device_is_not_the_routers) {
+    const Prefix net = prefix("10.78.0.0/24");
+    mirror.foreign = {9};
+    for (const uint32_t device : {9U, 3U}) {
+        RouteEvent event = route_to(net, 0, RTPROT_KERNEL);
+        event.next_hops = {{device, {}, 1, false}};
+        table.route(event);
+        EXPECT_EQ(mirror.routes.contains(net), device == 9) << device;
+    }
+    table.next_hop(next_hop(1, 9));
+    table.route(route_to(net, 1, RTPROT_KERNEL));
+    EXPECT_EQ(devices(net), std::vector<uint32_t>{9});
+    table.route(removal(net));
+    EXPECT_FALSE(mirror.routes.contains(net));
+}
+
 TEST_F(FpmTableTest, a_changed_group_is_told_once_however_many_routes_it_has) {
     table.next_hop(next_hop(1, 11));
     table.next_hop(next_hop(2, 12));

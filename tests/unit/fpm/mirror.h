@@ -29,9 +29,11 @@ class FpmMirror : public FpmTable::Listener {
     }
     void route_removed(const Prefix& prefix) override { require(routes.erase(prefix) == 1); }
     void route_is_kernels(const Prefix& prefix, const char*) override { require(routes.contains(prefix)); }
+    [[nodiscard]] bool is_routers(uint32_t ifindex) const override { return !foreign.contains(ifindex); }
 
     std::map<Prefix, std::pair<FpmBodyId, uint32_t>> routes;
     std::set<FpmBodyId> bodies;
+    std::set<uint32_t> foreign;  ///< devices that are none of the router's
     size_t changes = 0;
     size_t sets = 0;
 
