@@ -124,6 +124,8 @@ class ControlPlane : private KernelListener {
     [[nodiscard]] EventLog& events() { return events_; }
     [[nodiscard]] fib::FibImage& image() { return image_; }
     [[nodiscard]] Routing& routing() { return routing_; }
+    /// One by which the router is known though no interface has it, as of a BGP router's; nullopt: none.
+    [[nodiscard]] std::optional<IpAddress> loopback_address(Family family) const;
     [[nodiscard]] const Routing& routing() const { return routing_; }
     [[nodiscard]] RouteCounters& route_counters() { return route_counters_; }
     [[nodiscard]] NeighbourProber& prober() { return prober_; }

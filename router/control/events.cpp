@@ -175,6 +175,15 @@ Result<void> ControlPlane::set_static_neighbours(const L3Interface& on) {
     return effort.result();
 }
 
+std::optional<IpAddress> ControlPlane::loopback_address(Family family) const {
+    constexpr uint32_t loopback = 1;  // in every network namespace
+    for (const auto& own : state_.addresses(loopback)) {
+        const IpAddress& address = own.address.address;
+        if (address.family == family && !address.is_loopback() && !address.is_link_local()) return address;
+    }
+    return std::nullopt;
+}
+
 void ControlPlane::refresh_host_addresses() {
     std::set<IpAddress> wanted;
     for (const auto& link : state_.links())

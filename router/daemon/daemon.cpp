@@ -85,7 +85,7 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
     Routing& routing = control_->routing();
     hot_ports_ = std::make_unique<HotPorts>(control_->image(), control_->hot_table(), *dataplane_);
     routing.set_hot_routes(hot_ports_->routes());
-    environment_ = std::make_unique<DaemonEnvironment>(routing, control_->prober(), *dataplane_,
+    environment_ = std::make_unique<DaemonEnvironment>(*control_, control_->prober(), *dataplane_,
                                                        control_->route_counters());
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue,
                                             config.neighbours_unresolved);

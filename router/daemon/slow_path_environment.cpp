@@ -45,6 +45,8 @@ std::optional<IpAddress> DaemonEnvironment::source_address(uint16_t interface, F
 std::optional<IpAddress> DaemonEnvironment::router_address(Family family, uint16_t near) const {
     std::optional<IpAddress> lowest;
     const VrfId vrf = routing_.vrf_of(near);
+    if (vrf == default_vrf) lowest = control_.loopback_address(family);
+    if (lowest) return lowest;
     for (const auto& [id, interface] : routing_.interfaces().all()) {
         if (interface.vrf != vrf) continue;
         for (const auto& own : interface.addresses)

@@ -2,6 +2,7 @@
 /// The slow path's view of the running daemon: FIB image, transmission, neighbours. One thread.
 #pragma once
 
+#include "router/control/control_plane.h"
 #include "router/control/neighbour_prober.h"
 #include "router/dataplane/dataplane.h"
 #include "router/routing/routing.h"
@@ -11,9 +12,13 @@ namespace pktpit::router {
 
 class DaemonEnvironment : public SlowPathEnvironment {
   public:
-    DaemonEnvironment(const Routing& routing, NeighbourProber& prober, Dataplane& dataplane,
+    DaemonEnvironment(const ControlPlane& control, NeighbourProber& prober, Dataplane& dataplane,
                       RouteCounters& route_counters)
-        : routing_(routing), prober_(prober), dataplane_(dataplane), route_counters_(route_counters) {}
+        : control_(control),
+          routing_(control.routing()),
+          prober_(prober),
+          dataplane_(dataplane),
+          route_counters_(route_counters) {}
 
     using Transmission = std::function<void(uint16_t port, std::span<const std::span<const uint8_t>> parts)>;
     /// Told of every frame that is sent, while set.
@@ -35,6 +40,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
                                                       const IpAddress& address) const override;
 
   private:
+    const ControlPlane& control_;
     const Routing& routing_;
     NeighbourProber& prober_;
     Dataplane& dataplane_;

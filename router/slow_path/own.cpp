@@ -7,6 +7,8 @@
 
 namespace pktpit::router {
 
+const IpAddress dummy_ipv4 = IpAddress::v4(0xc0000008);  // 192.0.0.8
+
 /// nullopt: no route, or one that leads nowhere. `interface`: in whose VRF, and the link of a link-local
 /// destination.
 std::optional<SlowPath::State::Way> SlowPath::State::way_to(const ImageView& image,
@@ -32,10 +34,12 @@ std::optional<IpAddress> SlowPath::State::address_on(uint16_t interface, Family 
     return address ? address : environment.router_address(family, interface);
 }
 
-/// RFC 1812 4.3.2.4, RFC 4443 2.2 (d): one of the interface that the error leaves by.
+/// RFC 1812 4.3.2.4, RFC 4443 2.2 (d): one of the interface that the error leaves by. Of a router without
+/// IPv4 addresses, by whose IPv6 next hops IPv4 passes, the one that is reserved for that (RFC 7600 4.8).
 std::optional<IpAddress> SlowPath::State::source_towards(const Way& way, const IpAddress& destination) const {
-    return address_on(way.adjacency.interface, destination.family,
-                      destination.is_v6() && destination.is_link_local());
+    const auto own = address_on(way.adjacency.interface, destination.family,
+                                destination.is_v6() && destination.is_link_local());
+    return own || destination.is_v6() ? own : dummy_ipv4;
 }
 
 void SlowPath::State::send_own(std::vector<uint8_t> bytes, uint16_t interface, Clock::time_point since,

@@ -40,7 +40,8 @@ class SlowPathEnvironment {
     /// where nothing else is there. nullopt: router_address().
     [[nodiscard]] virtual std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                                   bool link_local) const = 0;
-    /// The router's lowest address in the VRF that the interface belongs to.
+    /// In the VRF that the interface belongs to: the loopback's, else the router's lowest. nullopt: it has
+    /// none.
     [[nodiscard]] virtual std::optional<IpAddress> router_address(Family family,
                                                                   uint16_t interface) const = 0;
     /// Is this the broadcast address of a net that the router is on, in the VRF of the interface?

@@ -117,3 +117,23 @@ def test_ipv6_over_ipv4_is_refused(net):
     assert f"gateway \"{net.b.ip4}\" is IPv4, but prefix 2001:db8:ccc::/48 is IPv6" in done.stdout + done.stderr
     assert f"/routes/{len(config['routes']) - 1}/via" in done.stdout + done.stderr
     assert goes_to(net, "203.0.113.9") == "b"
+
+
+@requirement("RFC 8950 without IPv4 addresses on the links: ICMP errors come from the loopback's address, else from 192.0.0.8 (RFC 7600)")
+@pytest.mark.xdp("a link without IPv4 addresses is the same on all")
+def test_errors_without_addresses_on_the_links(build_net):
+    def unnumbered(topology):
+        return {"interfaces": {host.port: {"addresses": [f"{host.router_ip6}/64"]} for host in topology.hosts},
+                "routes": [{"prefix": f"203.0.{112 + host.number}.0/24", "via": host.ip6} for host in topology.hosts]}
+
+    net = build_net(configure=unnumbered, settle=False)
+    arrives(net.a, net.b, "203.0.114.9")
+
+    def error_from():
+        mark = token()
+        net.a.send(udp4(net.a, net.b, mark, src="203.0.113.9", dst="203.0.114.9", ttl=1))
+        return bytes(icmp_answer(net.a, mark))[26:30]
+
+    assert error_from() == bytes([192, 0, 0, 8])
+    net.topology.router_namespace.ip("address", "add", "192.0.2.254/32", "dev", "lo")
+    wait_for(lambda: error_from() == bytes([192, 0, 2, 254]), "errors come from the loopback's address")

@@ -143,10 +143,14 @@ TEST_F(Icmp4, over_several_ways_back_the_source_is_of_the_one_it_takes) {
         EXPECT_GT(count, 30) << int{interface};
 }
 
-TEST_F(Icmp4, not_without_any_address) {
+// RFC 7600 4.8: an address that is reserved for routers that have none.
+TEST_F(Icmp4, without_any_address_from_the_one_that_is_reserved_for_that) {
     router.environment.sources.clear();
     router.environment.any_source.clear();
-    expect_silent(Ipv4Packet{.ttl = 1}, "icmp_no_source_address");
+    arrive(Ipv4Packet{.ttl = 1});
+    const auto sent = all_sent();
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(cut(sent[0].bytes, 14 + 12, 4), (Buffer{192, 0, 0, 8}));
 }
 
 TEST_F(Icmp4, not_without_a_way_back) {
