@@ -157,6 +157,37 @@ TEST_F(ChecksumStage, LeavesARightOneThatLooksSo) {
     expect_completed(frame.bytes);
 }
 
+// Programs of virtual devices have all that a configuration can ask for beside it: each has its frame on the
+// stack.
+TEST_F(StageTest, ChecksumsBesideAllElseAreLoaded) {
+    fib::Capacity capacity = forward::small_capacity();
+    capacity.tables = 8;
+    const pp_fib_geometry geometry = fib::plan_geometry(capacity);
+    pp_filter_shape filters{};
+    filters.nodes.node_bytes = 1 << 20;
+    filters.data_offset = filters.nodes.node_bytes;
+    filters.data_bytes = 1 << 20;
+    filters.half_bytes = filters.data_offset + filters.data_bytes;
+    filters.counters = 16;
+    const uint32_t all_guards = PP_GUARD_RPF | PP_GUARD_POLICE | PP_GUARD_HOST;
+    for (const bool observed : {false, true})
+        for (const int decides : {0, 1, 2}) {
+            SCOPED_TRACE(decides);
+            const auto split = decides > 0 ? std::optional<uint32_t>(decides) : std::nullopt;
+            const auto cold = decides > 1 ? std::optional<uint32_t>(1) : std::nullopt;
+            const StageOptions everything{.observed = observed,
+                                          .split_table = split,
+                                          .cold_table = cold,
+                                          .watch_daemon = true,
+                                          .vrfs = true,
+                                          .filters = filters,
+                                          .aggregation = true,
+                                          .guards = all_guards,
+                                          .completes_checksums = true};
+            EXPECT_NO_THROW(LoadedPortStage(geometry, first_port, first_port, everything));
+        }
+}
+
 // Where the device's checksums are there, as a real NIC's are, nothing is looked at.
 TEST_F(RouterStage, ChecksumsAreLeftAloneWhereTheyAreThere) {
     load(test_ingress);
