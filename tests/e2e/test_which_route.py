@@ -85,6 +85,7 @@ def test_by_hand(net):
 
 
 @requirement("a route by an interface alone is a link: its hosts are in the FIB like any neighbours, and are reached after a kill -9")
+@pytest.mark.xdp("other dataplanes stop with their daemon")
 @pytest.mark.parametrize("prefix, there", [("203.0.113.7/32", "203.0.113.7"), ("203.0.113.0/24", "203.0.113.9"), ("2001:db8:77::/64", "2001:db8:77::9")])
 def test_interface_route(build_net, prefix, there):
     net = build_net(config={"routes": [{"prefix": prefix, "interface": "p2"}]})
