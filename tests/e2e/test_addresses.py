@@ -55,6 +55,7 @@ def test_renumbered_and_back(net):
 
 
 @requirement("another address of the same net by a restart: it is there, with those that others have set")
+@pytest.mark.xdp("a tap goes with its daemon")
 def test_renumbered_by_a_restart(net):
     net.topology.router_namespace.ip("address", "add", "10.2.0.100/24", "dev", "p2")
     net.router.kill()
@@ -65,6 +66,7 @@ def test_renumbered_by_a_restart(net):
 
 
 @requirement("an interface that leaves the configuration takes its addresses along, and none of others")
+@pytest.mark.xdp("a tap goes with its interface")
 def test_interface_leaves(net):
     net.topology.router_namespace.ip("address", "add", "10.2.0.100/24", "dev", "p2")
     del net.router.config["interfaces"]["p2"]
