@@ -33,21 +33,35 @@ void Adjacencies::release(fib::AdjacencyId id) {
     const auto entry = entries_.find(key->second);
     if (--entry->second.references > 0) return;
     image_.remove_adjacency(id);
-    if (entry->first.kind == PP_ADJ_KERNEL) image_.set_kernel_routes(false);
+    const AdjacencyKey gone = entry->first;
+    if (gone.kind == PP_ADJ_KERNEL) image_.set_kernel_routes(false);
     entries_.erase(entry);
     keys_.erase(key);
+    if (gone.kind != PP_ADJ_FORWARD || in_use({gone.interface, *gone.gateway})) return;
+    const auto dead = neighbours_.find({gone.interface, *gone.gateway});
+    if (dead != neighbours_.end() && dead->second.forgotten) neighbours_.erase(dead);
 }
 
 void Adjacencies::set_neighbour(const NeighbourKey& key, const Neighbour& neighbour) {
     auto& known = neighbours_[key];
     if (known.configured && !neighbour.configured) return;
+    const bool still_dead = known.state == NeighbourState::failed && !neighbour.usable();
     known = neighbour;
+    if (still_dead) known.state = NeighbourState::failed;
     rewrite(key);
 }
 
 void Adjacencies::remove_neighbour(const NeighbourKey& key) {
     neighbours_.erase(key);
     rewrite(key);
+}
+
+bool Adjacencies::remember_dead(const NeighbourKey& key) {
+    const auto known = neighbours_.find(key);
+    if (known == neighbours_.end() || known->second.state != NeighbourState::failed || !in_use(key))
+        return false;
+    known->second.forgotten = true;
+    return true;
 }
 
 const Neighbour* Adjacencies::neighbour(const NeighbourKey& key) const {

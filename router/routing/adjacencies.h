@@ -40,6 +40,7 @@ struct Neighbour {
     MacAddress mac;
     NeighbourState state = NeighbourState::none;
     bool configured = false;  ///< from the configuration: what the kernel says does not count
+    bool forgotten = false;   ///< by the kernel, and kept here: it has failed, and routes use it
 
     [[nodiscard]] bool usable() const {
         return state == NeighbourState::reachable || state == NeighbourState::stale ||
@@ -61,8 +62,11 @@ class Adjacencies {
     Result<fib::AdjacencyId> acquire(const AdjacencyKey& key);
     void release(fib::AdjacencyId id);
 
+    /// One that has failed stays so until it answers: that the kernel asks again is no sign of life.
     void set_neighbour(const NeighbourKey& key, const Neighbour& neighbour);
     void remove_neighbour(const NeighbourKey& key);
+    /// The kernel forgets a neighbour. True: it had failed and routes use it, so that it is kept as dead.
+    bool remember_dead(const NeighbourKey& key);
     [[nodiscard]] const Neighbour* neighbour(const NeighbourKey& key) const;
     [[nodiscard]] const std::map<NeighbourKey, Neighbour>& neighbours() const { return neighbours_; }
 

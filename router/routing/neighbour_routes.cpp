@@ -28,6 +28,13 @@ void Routing::note_neighbours_inside(VrfId vrf, const Prefix& prefix) {
         to_follow_.emplace(vrf, at->first);
 }
 
+// A set has changed in place, for all of its routes: those inside any of them may be meant.
+void Routing::note_all_neighbours() {
+    for (const auto& [id, vrf] : vrfs_)
+        for (const auto& [address, interfaces] : reachable_)
+            to_follow_.emplace(id, address);
+}
+
 // Their own routes are changes, too, after which all is as before.
 void Routing::follow_neighbours() {
     if (following_) return;

@@ -5,6 +5,17 @@
 #include <utility>
 
 namespace pktpit::router {
+namespace {
+
+/// The interfaces that it leaves by without a gateway.
+std::set<InterfaceId> links_of(const NextHopSetSpec& spec) {
+    std::set<InterfaceId> links;
+    for (const NextHopSpec& hop : spec.next_hops)
+        if (!hop.via) links.insert(hop.interface);
+    return links;
+}
+
+}  // namespace
 
 NextHopSets::NextHopSets(fib::FibImage& image, const InterfaceTable& interfaces, Adjacencies& adjacencies,
                          Gateways::ForEachContaining routes_around)
@@ -53,7 +64,7 @@ Result<fib::NextHopSetId> NextHopSets::acquire(const NextHopSetSpec& spec) {
     set.hops = std::move(hops);
     set.members = std::move(*members);
     set.backups = std::ranges::any_of(spec.next_hops, &NextHopSpec::backup);
-    hold(set);
+    hold(set, set.hops);
     if (!usable && usable_changed_) usable_changed_(id, false);
     return id;
 }
@@ -107,12 +118,14 @@ void NextHopSets::change_resilient(fib::NextHopSetId id, const NextHopSetSpec& w
 
 void NextHopSets::recompose(fib::NextHopSetId id, const NextHopSetSpec& spec) {
     Set& set = sets_.at(id);
+    const bool other_links = links_of(*set.spec) != links_of(spec);
     unwatch(*set.spec, id);
     auto entry = ids_.extract(*set.spec);
     entry.key() = spec;
     set.spec = &ids_.insert(std::move(entry)).position->first;
     watch(spec, id);
     refresh(id, set);
+    if (other_links && links_changed_) links_changed_();
 }
 
 void NextHopSets::tick(std::chrono::steady_clock::time_point now) {
@@ -267,15 +280,14 @@ std::vector<ResolvedHop> NextHopSets::known_hops_of(fib::NextHopSetId id) {
     return hops;
 }
 
-// A neighbour is asked for only while somebody has its adjacency.
-void NextHopSets::hold(Set& set) {
+// A neighbour is asked for only while somebody has its adjacency: a dead one is, so that its return is
+// noticed.
+void NextHopSets::hold(Set& set, const std::vector<ResolvedHop>& hops) {
     const Members before = std::exchange(set.held, {});
-    if (set.backups) {
-        for (const auto& hop : known_hops_of(ids_.at(*set.spec)))
-            if (hop.via)
-                if (auto adjacency = adjacencies_.acquire(key_of(hop)))
-                    set.held.emplace_back(*adjacency, hop.weight);
-    }
+    for (const auto& hop : set.backups ? known_hops_of(ids_.at(*set.spec)) : hops)
+        if (hop.via && (set.backups || failed(hop)))
+            if (auto adjacency = adjacencies_.acquire(key_of(hop)))
+                set.held.emplace_back(*adjacency, hop.weight);
     release_members(before);
 }
 
@@ -387,7 +399,7 @@ void NextHopSets::retry() {
 
 void NextHopSets::refresh(fib::NextHopSetId id, Set& set) {
     auto hops = resolve(*set.spec);
-    hold(set);
+    hold(set, hops);
     auto members = members_of(*set.spec, hops);
     if (!members) {  // no room: the group stays as it is until there is
         unwritten_.insert(id);

@@ -35,6 +35,9 @@ class NextHopSets {
     NextHopSets(const NextHopSets&) = delete;
     NextHopSets& operator=(const NextHopSets&) = delete;
     void on_usable_changed(UsableChanged changed) { usable_changed_ = std::move(changed); }
+    /// Told when a set that changes in place leads to other links by their interfaces alone, though no route
+    /// has changed. In the middle of the change.
+    void on_links_changed(std::function<void()> changed) { links_changed_ = std::move(changed); }
 
     /// The set's id, made if need be; one reference more. Errors: no room for a group or an adjacency.
     Result<fib::NextHopSetId> acquire(const NextHopSetSpec& spec);
@@ -146,7 +149,7 @@ class NextHopSets {
     void unwatch(const NextHopSetSpec& spec, fib::NextHopSetId id);
     void refresh(const Gateways::SetIds& ids);
     void refresh(fib::NextHopSetId id, Set& set);
-    void hold(Set& set);
+    void hold(Set& set, const std::vector<ResolvedHop>& hops);
     bool write(Set& set, Members members);
     void write_chains(fib::NextHopSetId id);
     bool write_chain(fib::GroupId group, const Chain& chain);
@@ -156,6 +159,7 @@ class NextHopSets {
     Adjacencies& adjacencies_;
     Gateways gateways_;
     UsableChanged usable_changed_;
+    std::function<void()> links_changed_;
     std::map<NextHopSetSpec, fib::NextHopSetId> ids_;
     std::map<fib::NextHopSetId, Set> sets_;
     std::map<InterfaceId, std::set<fib::NextHopSetId>> by_interface_;  ///< sets that name the interface

@@ -32,6 +32,7 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::Ta
             }),
       default_(&make_vrf(default_vrf, {}, PP_FIB_DEFAULT_TABLE, port_table)) {
     sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { return usable_changed(id, usable); });
+    sets_.on_links_changed([this] { note_all_neighbours(); });
 }
 
 bool Routing::usable_changed(fib::NextHopSetId id, bool usable) {
@@ -216,7 +217,7 @@ void Routing::remove_interface(InterfaceId id) {
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbours.push_back(key.second);
     for (const auto& address : neighbours)
-        remove_neighbour(id, address);
+        drop_neighbour(id, address);
     if (interface->is_port()) {
         image_.set_port(interface->port, pp_fib_port{});
     } else {
@@ -304,12 +305,17 @@ void Routing::set_neighbour(InterfaceId interface, const IpAddress& address, con
     const bool had_failed = before && before->state == NeighbourState::failed;
     adjacencies_.set_neighbour(key, neighbour);
     follow_neighbour(interface, address);
-    if (was_usable != neighbour.usable() || had_failed != (neighbour.state == NeighbourState::failed))
+    const Neighbour& now = *adjacencies_.neighbour(key);
+    if (was_usable != now.usable() || had_failed != (now.state == NeighbourState::failed))
         sets_.neighbour_changed(key);
     follow_neighbours();
 }
 
 void Routing::remove_neighbour(InterfaceId interface, const IpAddress& address) {
+    if (!adjacencies_.remember_dead({interface, address})) drop_neighbour(interface, address);
+}
+
+void Routing::drop_neighbour(InterfaceId interface, const IpAddress& address) {
     const Adjacencies::NeighbourKey key{interface, address};
     adjacencies_.remove_neighbour(key);
     follow_neighbour(interface, address);

@@ -99,6 +99,7 @@ class Routing {
     void remove_host_address(const IpAddress& address, VrfId vrf = default_vrf);
 
     void set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour);
+    /// Routes go on to take one for dead that has failed, until it answers.
     void remove_neighbour(InterfaceId interface, const IpAddress& address);
     /// Asks again for next hops that are not resolved, and for room that was missing. Call every few seconds.
     void resolve_missing();
@@ -122,7 +123,11 @@ class Routing {
 
     // Routes of the sources config, cli, fpm and kernel. Sets are acquired first, so that a large table
     // interns each of its few sets once.
-    Result<fib::NextHopSetId> acquire_next_hops(const NextHopSetSpec& spec) { return sets_.acquire(spec); }
+    Result<fib::NextHopSetId> acquire_next_hops(const NextHopSetSpec& spec) {
+        auto id = sets_.acquire(spec);
+        follow_neighbours();  // where it is a set that changes in place
+        return id;
+    }
     void add_next_hops_reference(fib::NextHopSetId id) { sets_.add_reference(id); }
     void release_next_hops(fib::NextHopSetId id) { sets_.release(id); }
     /// Adds or replaces; takes a reference on route.next_hops of its own.
@@ -182,10 +187,12 @@ class Routing {
     // neighbour_routes.cpp
     void follow_neighbour(InterfaceId interface, const IpAddress& address);
     void note_neighbours_inside(VrfId vrf, const Prefix& prefix);
+    void note_all_neighbours();
     void follow_neighbours();
     void neighbour_wish(VrfId vrf, InterfaceId interface, const IpAddress& address);
     [[nodiscard]] bool leads_to_link(VrfId vrf, const IpAddress& address, InterfaceId interface) const;
 
+    void drop_neighbour(InterfaceId interface, const IpAddress& address);
     void write_port(const L3Interface& interface);
     void interface_changed(InterfaceId id);
 

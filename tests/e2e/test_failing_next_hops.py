@@ -70,6 +70,37 @@ def test_every_next_packet_goes_the_other_way(build_net, stream, tmp_path, kind)
     assert result["duplicated"] == 0, result
 
 
+@requirement("a next hop whose neighbour does not answer has no flows, also while the kernel asks for it again or forgets it; when it answers it has")
+def test_dead_member_stays_dead_until_it_answers(build_net, stream):
+    dead = "10.3.0.222"
+    net = build_net(configure=lambda topology: {"routes": [
+        {"prefix": "198.19.7.0/24", "next_hops": [{"via": topology.b.ip4}, {"via": dead}]}]})
+    router = net.topology.router_namespace
+
+    def state():
+        [route] = net.router.json("show", "routes", "--within", "198.19.7.0/24")["routes"]
+        return next(hop["state"] for hop in route["next_hops"] if hop["via"] == dead)
+
+    goes_to(net, DESTINATION)
+    wait_for(lambda: state() == "failed", "the neighbour has failed")
+    running = stream(net.a, net.b, also=[net.c], destination=DESTINATION, flows=64)
+    running.flows_again(2000, at=0)
+    for _ in range(3):
+        router.ip("neighbour", "del", dead, "dev", net.c.wire_port, check=False)
+        router.run("ping", "-c", "1", "-W", "1", dead, check=False)  # unanswered: the kernel has asked, and given up
+        running.flows_again(500, at=0)
+        assert state() == "failed"
+    result = running.finish()
+    assert (result["lost"], result["duplicated"]) == (0, 0), result
+
+    running = stream(net.a, net.b, also=[net.c], destination=DESTINATION, flows=64)
+    running.flows_again(500, at=0)
+    router.ip("neighbour", "replace", dead, "lladdr", net.c.mac, "dev", net.c.wire_port, "nud", "reachable")
+    running.flows_again(500, at=1)
+    result = running.finish()
+    assert (result["lost"], result["duplicated"]) == (0, 0), result
+
+
 @requirement("a link that fails costs as many packets with 100,000 prefixes over it as with one")
 @pytest.mark.measure("packets lost at a rate")
 @KINDS

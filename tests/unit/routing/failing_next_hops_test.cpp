@@ -112,6 +112,35 @@ TEST_F(FailingNextHopsTest, while_one_next_hop_lives_no_backup_is_used) {
     EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{8}));
 }
 
+TEST_F(FailingNextHopsTest, a_dead_neighbour_that_is_asked_for_again_is_dead_until_it_answers) {
+    routing.set_neighbour(lan, ip("192.0.2.8"), reachable(8));
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.7"), lan, 1}, {ip("192.0.2.8"), lan, 1}}));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 8}));
+    routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::failed, false});
+    for (const auto state : {NeighbourState::incomplete, NeighbourState::none, NeighbourState::failed}) {
+        routing.set_neighbour(lan, ip("192.0.2.7"), {{}, state, false});
+        EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{8}));
+    }
+    routing.remove_neighbour(lan, ip("192.0.2.7"));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{8})) << "the kernel has forgotten it";
+    routing.set_neighbour(lan, ip("192.0.2.7"), {{}, NeighbourState::incomplete, false});
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{8}));
+    asked.clear();
+    routing.resolve_missing();
+    EXPECT_EQ(asked, (std::vector<std::string>{"1 192.0.2.7"})) << "it is tried again";
+    routing.set_neighbour(lan, ip("192.0.2.7"), reachable(7));
+    EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{7, 8}));
+}
+
+TEST_F(FailingNextHopsTest, a_dead_neighbour_that_the_kernel_has_forgotten_goes_with_its_last_route) {
+    ASSERT_TRUE(add("10.0.0.0/8", {{ip("192.0.2.8"), lan, 1}}));
+    routing.set_neighbour(lan, ip("192.0.2.8"), {{}, NeighbourState::failed, false});
+    routing.remove_neighbour(lan, ip("192.0.2.8"));
+    ASSERT_NE(routing.adjacencies().neighbour({lan, ip("192.0.2.8")}), nullptr);
+    ASSERT_TRUE(routing.erase_route(prefix("10.0.0.0/8"), fib::RouteSource::config));
+    EXPECT_EQ(routing.adjacencies().neighbour({lan, ip("192.0.2.8")}), nullptr);
+}
+
 TEST_F(FailingNextHopsTest, gateways_behind_a_route_with_a_backup_follow_it) {
     ASSERT_TRUE(add("203.0.113.1/32", {{ip("192.0.2.7"), lan, 1}, backup("198.51.100.9")}));
     add_all({{ip("203.0.113.1"), 0, 1}});

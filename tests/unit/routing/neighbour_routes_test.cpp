@@ -102,6 +102,35 @@ TEST_F(NeighbourRoutes, a_neighbour_of_another_link_is_none) {
     expect_reached();
 }
 
+TEST_F(NeighbourRoutes, a_set_that_changes_in_place_is_followed) {
+    constexpr uint64_t of_zebra = uint64_t{1} << 32;
+    const NextHopSetSpec by_link{PP_ADJ_FORWARD, {{{}, lan, 1}}, 0, of_zebra};
+    const NextHopSetSpec by_gateway{PP_ADJ_FORWARD, {{ip("198.51.100.9"), wan, 1}}, 0, of_zebra};
+    ASSERT_TRUE(set_route(prefix("203.0.113.0/24"), by_gateway, RouteSource::fpm));
+    routing.set_neighbour(lan, ip("203.0.113.5"), reachable(5));
+    EXPECT_EQ(at("203.0.113.5").dst_mac[5], 9);
+    const auto change = [&](const NextHopSetSpec& spec) {
+        const auto id = routing.acquire_next_hops(spec);
+        ASSERT_TRUE(id);
+        routing.release_next_hops(*id);
+    };
+    change(by_link);
+    EXPECT_EQ(at("203.0.113.5").dst_mac[5], 5);
+    change(by_gateway);
+    EXPECT_EQ(at("203.0.113.5").dst_mac[5], 9);
+
+    // With an idle timer the link comes later.
+    NextHopSetSpec both = by_gateway;
+    both.next_hops.push_back({{}, lan, 1});
+    both.idle_timer = std::chrono::seconds{1};
+    change(both);
+    EXPECT_EQ(at("203.0.113.5").dst_mac[5], 9);
+    const std::chrono::steady_clock::time_point start{};
+    routing.tick(start);
+    routing.tick(start + std::chrono::seconds{1});
+    EXPECT_EQ(at("203.0.113.5").dst_mac[5], 5);
+}
+
 TEST_F(NeighbourRoutes, another_vrf_that_leads_to_the_link_has_it_too) {
     const VrfId red = routing.add_vrf({"red", 10}).value();
     const auto in_red = [&](const char* destination) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random routes with backups and second bests, over links and neighbours that come and go, in pieces of
 // random size: in the end the image is what one that was made of the same state at once has.
+#include <array>
 #include <random>
 
 #include "tests/sanitized.h"
@@ -36,8 +37,11 @@ class RandomFailures : public RoutingTest, public testing::WithParamInterface<un
             case 0:
                 return routing.set_link(on, link(10U + on, below(3) != 0));
             case 1: {
-                const auto state = below(3) == 0 ? NeighbourState::failed : NeighbourState::reachable;
+                constexpr std::array states{NeighbourState::failed, NeighbourState::reachable,
+                                            NeighbourState::reachable, NeighbourState::incomplete};
                 const auto address = gateway(on);
+                if (below(8) == 0) return routing.remove_neighbour(on, address);
+                const auto state = states.at(below(states.size()));
                 return routing.set_neighbour(on, address,
                                              {MacAddress{{2, 1, 0, 0, 0, address.bytes[3]}}, state, false});
             }
