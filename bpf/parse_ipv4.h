@@ -6,6 +6,7 @@
 #include "bpf/auto.h"
 #include "bpf/bpf_common.h"
 #include "bpf/checksum.h"
+#include "bpf/dhcp.h"
 #include "bpf/flow_hash.h"
 #include "bpf/route.h"
 
@@ -114,6 +115,9 @@ PP_INLINE enum pp_verdict pp_ipv4(struct pp_frame* f, struct pp_egress* out) {
         if (destination < 0xf0000000) return PP_HOST_MULTICAST;
         if (destination == 0xffffffff) return PP_HOST_BROADCAST;
     }
+    if (unlikely(pp_awaits_dhcp(f)) && (ttl_word >> 8 & 0xff) == PP_IPPROTO_UDP &&
+        pp_is_dhcp_answer(f->ctx, f->l3_offset))
+        return PP_HOST_DHCP;
 
     __u32 group = pp_fib_walk4(f->image, f->geometry, pp_fib_load32(f->image, f->table), destination);
     if (pp_is_auto() && !group && f->table == (split_table_offset & ~PP_BY_INTERFACE))

@@ -84,7 +84,8 @@ enum pp_action {
     X(DROP_HOST_ARP, DROP, "drop_host_arp", "to the host, above the rate of ARP and neighbour discovery")    \
     X(DROP_HOST_ICMP, DROP, "drop_host_icmp", "to the host, above the rate of ICMP")                         \
     X(DROP_HOST_BGP, DROP, "drop_host_bgp", "to the host, above the rate of BGP")                            \
-    X(DROP_HOST_OTHER, DROP, "drop_host_other", "to the host, above the rate of all else")
+    X(DROP_HOST_OTHER, DROP, "drop_host_other", "to the host, above the rate of all else")                   \
+    X(HOST_DHCP, HOST, "host_dhcp", "a DHCP server's answer to the port itself, which has no address yet")
 
 enum pp_verdict {
 #define PP_VERDICT_ENUM(name, action, text, meaning) PP_##name,

@@ -158,6 +158,7 @@ struct pp_fib_adjacency {
 /* An Ethernet port. Flags: */
 #define PP_PORT_UP 1u
 #define PP_PORT_NO_REDIRECT 2u /* no XDP redirect reaches its device: what is for it goes another way */
+#define PP_PORT_AWAITS_DHCP 4u /* an interface on it has no IPv4 address: the host may be asking for one */
 struct pp_fib_port {
     __u8 mac[6];
     __u16 flags;

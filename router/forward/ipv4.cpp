@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "bpf/dhcp_layout.h"
 #include "router/forward/frame.h"
 
 namespace pktpit::router {
@@ -67,6 +68,17 @@ pp_verdict scan_options(Bytes header, uint16_t& pointer) {
     return verdict;
 }
 
+/// As bpf/dhcp.h has it.
+bool is_dhcp_answer(const Frame& frame, Bytes packet, size_t header_length) {
+    const uint64_t own = image_word(pp_fib_port_at(frame.image.base, frame.image.geometry, frame.port), 0);
+    if ((own >> 48 & PP_PORT_AWAITS_DHCP) == 0) return false;
+    if (packet[9] != PP_IPPROTO_UDP || (load_be16(&packet[6]) & PP_IPV4_FRAGMENT) != 0) return false;
+    const Bytes udp = packet.subspan(header_length);
+    return udp.size() >= PP_DHCP_BYTES && load_be16(&udp[2]) == PP_DHCP_CLIENT_PORT &&
+           udp[PP_DHCP_OP] == PP_DHCP_REPLY && udp[PP_DHCP_HTYPE] == PP_DHCP_ETHERNET &&
+           udp[PP_DHCP_HLEN] == 6 && std::memcmp(&udp[PP_DHCP_CHADDR], &own, 6) == 0;
+}
+
 }  // namespace
 
 // The order of reasons, and why it is that one, stands in bpf/route.h.
@@ -84,7 +96,8 @@ pp_verdict check_ipv4(const Frame& frame, const Decision& decision, uint32_t& de
 
     destination = load_be32(&header[16]);
     if (destination >> 28 == 14) return PP_HOST_MULTICAST;
-    return destination == 0xffffffff ? PP_HOST_BROADCAST : PP_NONE;
+    if (destination == 0xffffffff) return PP_HOST_BROADCAST;
+    return is_dhcp_answer(frame, packet, header_length) ? PP_HOST_DHCP : PP_NONE;
 }
 
 pp_verdict decide_ipv4(const Frame& frame, Decision& decision, Egress& egress, uint32_t group) {

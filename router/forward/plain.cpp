@@ -11,6 +11,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "bpf/dhcp_layout.h"
 #include "bpf/filter_lookup.h"
 #include "fib/lookup.h"
 #include "router/forward/bytes.h"
@@ -142,6 +143,7 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
             continue;
         if (guard_ && is_guarded(interface)) [[unlikely]]
             continue;
+        const bool awaits_dhcp = (own >> 48 & PP_PORT_AWAITS_DHCP) != 0;
         own &= mac_bits;
         note_table(static_cast<uint16_t>(link >> 48), run);
         const pp_plain_run check{&batch.bytes_[run.first],
@@ -152,7 +154,9 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
                                  run.count,
                                  &batch.addresses4_[run.first],
                                  &batch.changed_[run.first]};
-        const uint64_t found = check4_(&check) << run.first;
+        uint64_t found = check4_(&check) << run.first;
+        if (awaits_dhcp) [[unlikely]]
+            found &= ~to_dhcp_clients(batch, found);
         plain4 |= found;
         if (const uint64_t others = bits_of(run.first, run.count) & ~found) check6(batch, run, check, others);
     }
@@ -170,6 +174,19 @@ uint64_t PlainForwarder::forward(PlainBatch& batch, std::span<const IngressRun> 
     }
     if (six_->count != 0) batch.plain6_ = decide<true>(batch, look_up6(batch));
     return forwarded | batch.plain6_;
+}
+
+/// Those to a DHCP client's port, which may be the host's.
+uint64_t PlainForwarder::to_dhcp_clients(const PlainBatch& batch, uint64_t ipv4) {
+    constexpr size_t udp = ethernet_header + 20;
+    uint64_t found = 0;
+    for_each_bit(ipv4, [&](size_t index) {
+        const uint8_t* frame = batch.bytes_[index];
+        if (batch.slices_[index] >= udp + 4 && frame[ethernet_header + 9] == PP_IPPROTO_UDP &&
+            load_be16(frame + udp + 2) == PP_DHCP_CLIENT_PORT)
+            found |= uint64_t{1} << index;
+    });
+    return found;
 }
 
 void PlainForwarder::read_filters() {

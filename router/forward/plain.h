@@ -10,7 +10,8 @@
 ///   TTL above 1; or IPv6 without hop-by-hop options: lengths right, neither address unspecified, loopback,
 ///   IPv4-mapped, link-local or multicast, the same filter, hop limit above 1;
 /// - the packet fills the frame, but for a short frame's padding;
-/// - the interface that it comes in by has no filter, no check of sources and no rate.
+/// - the interface that it comes in by has no filter, no check of sources and no rate;
+/// - it is not for a DHCP client, where the host may be asking for an address on the port.
 /// And by its route: a group (of several members: by the flow's hash) that leads to a complete adjacency
 /// without VLAN tags, whose port is up and whose MTU the packet fits, by an interface that has no filter.
 /// Such a packet's fate needs no verdict but "forwarded", and of its bytes change the MAC addresses, the TTL
@@ -139,6 +140,7 @@ class PlainForwarder {
     /// Are sources checked of what comes in by the interface, or its rate?
     [[nodiscard]] bool is_guarded(uint16_t interface) const;
     [[nodiscard]] bool has_filter(uint16_t interface, bool out) const;
+    static uint64_t to_dhcp_clients(const PlainBatch& batch, uint64_t ipv4);
     /// The adjacency that a group of several has for a packet's flow.
     template <bool Ipv6>
     uint32_t member(const PlainBatch& batch, size_t index, uint64_t members) const;

@@ -228,7 +228,10 @@ void Routing::remove_interface(InterfaceId id) {
     interface->up = false;
     sets_.interface_changed(id);
     follow_neighbours();
+    const bool was_port = interface->is_port();
+    const PortId port = interface->port;
     interfaces_.remove(id);
+    if (!was_port) write_port(port);
 }
 
 void Routing::set_link(InterfaceId id, const LinkState& link) {
@@ -242,7 +245,10 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
     interface->mac = link.mac;
     interface->mtu = link.mtu;
     interface->no_redirect = link.no_redirect;
-    if (interface->is_port()) write_port(*interface);
+    if (interface->is_port())
+        write_port(*interface);
+    else
+        write_port(interface->port);
     interface_changed(id);
     if (link.up && !before.up) resolve_missing();
 }
@@ -253,11 +259,28 @@ void Routing::interface_changed(InterfaceId id) {
     follow_neighbours();
 }
 
+bool Routing::awaits_dhcp(PortId port) const {
+    return std::ranges::any_of(interfaces_.all(), [port](const auto& entry) {
+        return entry.second.port == port &&
+               std::ranges::none_of(entry.second.addresses, [](const InterfaceAddress& one) {
+                   return one.address.family == Family::ipv4;
+               });
+    });
+}
+
+/// One that has no device is written when it gets one.
+void Routing::write_port(PortId port) {
+    for (const auto& [id, interface] : interfaces_.all())
+        if (interface.is_port() && interface.port == port && interface.ifindex != 0)
+            return write_port(interface);
+}
+
 void Routing::write_port(const L3Interface& interface) {
     pp_fib_port port{};
     std::memcpy(port.mac, interface.mac.bytes.data(), sizeof port.mac);
     port.flags = static_cast<uint16_t>((interface.up ? PP_PORT_UP : 0) |
-                                       (interface.no_redirect ? PP_PORT_NO_REDIRECT : 0));
+                                       (interface.no_redirect ? PP_PORT_NO_REDIRECT : 0) |
+                                       (awaits_dhcp(interface.port) ? PP_PORT_AWAITS_DHCP : 0));
     port.ifindex = interface.ifindex;
     port.interface = interface.id;
     port.table = static_cast<uint16_t>(vrf(interface.vrf).table);
@@ -274,6 +297,7 @@ void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
     }
     broadcasts_.emplace(std::pair{id, address}, broadcast);
     interface->addresses.push_back(address);
+    write_port(interface->port);
     for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
         wish(interface->vrf, prefix, wanted, true);
 }
@@ -283,6 +307,7 @@ void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
     const auto broadcast = broadcasts_.find({id, address});
     if (!interface || broadcast == broadcasts_.end()) return;
     std::erase(interface->addresses, address);
+    write_port(interface->port);
     for (const auto& [prefix, unwanted] : wishes_of(id, address, broadcast->second))
         wish(interface->vrf, prefix, unwanted, false);
     broadcasts_.erase(broadcast);

@@ -194,6 +194,8 @@ class Routing {
 
     void drop_neighbour(InterfaceId interface, const IpAddress& address);
     void write_port(const L3Interface& interface);
+    void write_port(PortId port);
+    [[nodiscard]] bool awaits_dhcp(PortId port) const;
     void interface_changed(InterfaceId id);
 
     fib::FibImage& image_;

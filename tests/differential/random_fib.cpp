@@ -84,6 +84,7 @@ RandomFib fill_randomly(fib::FibImage& image, std::byte* base, Random& random, u
         auto value =
             forward::port_of({2, 0, 0, 0, 0, static_cast<uint8_t>(port)}, untagged, !random.one_in(5));
         value.table = table_of[untagged];
+        if (random.one_in(2)) value = forward::awaiting_dhcp(value);
         image.set_port(port, value);
         for (uint32_t i = 0; i < vlans_per_port; i++) {
             const auto outer =

@@ -112,16 +112,29 @@ void fix_ipv4_checksum(Bytes& frame, size_t l3) {
     frame[l3 + 11] = static_cast<uint8_t>(sum);
 }
 
-Bytes random_ipv4(const RandomFib& fib, Random& random) {
+/// From the UDP header on; mostly to the port itself.
+Bytes random_dhcp_answer(uint16_t port, Random& random) {
+    Bytes out = random_bytes(random, random.one_in(4) ? 30 + random.below(20) : 300);
+    const Bytes head{0, 67, 0, 68, 1, 44, 0, 0, 2, 1, 6};
+    std::ranges::copy(head, out.begin());
+    const Bytes client{2, 0, 0, 0, 0, static_cast<uint8_t>(port)};
+    for (size_t i = 0; i < client.size() && 36 + i < out.size(); i++)
+        out[36 + i] = client[i];
+    if (random.one_in(4)) out[random.below(static_cast<uint32_t>(out.size()))] = random.byte();
+    return out;
+}
+
+Bytes random_ipv4(const RandomFib& fib, uint16_t port, Random& random) {
     constexpr std::array<uint8_t, 8> protocols{1, 2, 6, 17, 33, 50, 132, 136};
     const Bytes options = random.one_in(5) ? random_ipv4_options(random) : Bytes{};
-    const Bytes payload = random_transport(random);
+    const bool dhcp = random.one_in(10);
+    const Bytes payload = dhcp ? random_dhcp_answer(port, random) : random_transport(random);
     Bytes out{static_cast<uint8_t>(0x45 + options.size() / 4), random.byte()};
     put16(out, static_cast<uint32_t>(20 + options.size() + payload.size()));
     put16(out, random.word());
     put16(out, random.one_in(4) ? random.word() : 0x4000 * random.below(2));
     out.push_back(random_ttl(random));
-    out.push_back(random.pick(protocols));
+    out.push_back(dhcp ? uint8_t{17} : random.pick(protocols));
     put16(out, 0);
     for (const auto& address :
          {random_source<4>(fib.prefixes4, fib.noted4, random), random_address<4>(fib.prefixes4, random)})
@@ -264,7 +277,7 @@ RandomFrame random_frame(const RandomFib& fib, Random& random) {
         put16(frame.bytes, ipv4 ? 0x0800 : 0x86dd);
     }
     const size_t l3 = frame.bytes.size();
-    if (kind < 38) put(frame.bytes, ipv4 ? random_ipv4(fib, random) : random_ipv6(fib, random));
+    if (kind < 38) put(frame.bytes, ipv4 ? random_ipv4(fib, frame.port, random) : random_ipv6(fib, random));
 
     if (random.one_in(3)) mutate(frame.bytes, l3, ipv4, random);
     if (random.one_in(12)) frame.bytes.resize(std::min<size_t>(frame.bytes.size(), random.below(150)));

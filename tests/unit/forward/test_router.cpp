@@ -60,6 +60,11 @@ pp_fib_port port_of(const Mac& mac, uint16_t interface, bool up) {
     return port;
 }
 
+pp_fib_port awaiting_dhcp(pp_fib_port port) {
+    port.flags |= PP_PORT_AWAITS_DHCP;
+    return port;
+}
+
 pp_fib_adjacency adjacency_of(pp_adjacency_kind kind, uint16_t port, const Mac& from, const Mac& to,
                               uint16_t interface, uint32_t mtu, std::span<const Tag> tags) {
     pp_fib_adjacency value{};
@@ -79,8 +84,8 @@ pp_fib_adjacency adjacency_of(pp_adjacency_kind kind, uint16_t port, const Mac& 
 void fill_test_router(fib::FibImage& image, std::byte* base) {
     image.set_port(1, port_of(port1, 1, true));
     image.set_port(2, port_of(port2, 2, true));
-    image.set_port(3, port_of(port3, 0, true));
-    image.set_port(4, port_of(port4, 4, false));
+    image.set_port(3, awaiting_dhcp(port_of(port3, 0, true)));
+    image.set_port(4, awaiting_dhcp(port_of(port4, 4, false)));
     must(image.set_vlan(1, 10, 0, 11));
     must(image.set_vlan(1, 300, 20, 12));
     must(image.set_vlan(3, 100, 0, 31));

@@ -44,6 +44,7 @@ void fill_test_router(fib::FibImage& image, std::byte* base);
 /// An adjacency as the daemon would write it. Tags outermost first.
 pp_fib_adjacency adjacency_of(pp_adjacency_kind kind, uint16_t port, const Mac& from, const Mac& to,
                               uint16_t interface, uint32_t mtu = 1500, std::span<const Tag> tags = {});
+pp_fib_port awaiting_dhcp(pp_fib_port port);
 pp_fib_port port_of(const Mac& mac, uint16_t interface, bool up);
 
 }  // namespace pktpit::router::test

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <stdexcept>
 
 #include "tests/unit/forward/vectors.h"
@@ -186,6 +187,51 @@ void add_options(Table& t) {
             PP_PUNT_IPV4_OPTIONS, 20);
 }
 
+/// From its UDP header on.
+Buffer dhcp_answer(const Mac& client, uint16_t to = 68, size_t bytes = 300) {
+    Buffer out = transport(bytes, 67, to);
+    out[8] = 2;   // BOOTREPLY
+    out[9] = 1;   // Ethernet
+    out[10] = 6;  // a MAC address' length
+    std::copy(client.begin(), client.end(), out.begin() + 36);
+    return out;
+}
+
+// On port 4, and on port 3's VLAN 100, the host may be asking for an address.
+void add_dhcp(Table& t) {
+    const Ethernet by4{.to = port4, .from = peer};
+    const auto stays = [&](const char* name, const Ethernet& by, uint16_t port, const Ipv4& fields) {
+        t.rows.push_back({std::string("IPv4: DHCP, ") + name, port, frame(by, fields), PP_HOST_DHCP});
+    };
+    const auto leaves = [&](const char* name, const Ethernet& by, uint16_t port, const Ipv4& fields) {
+        t.rows.push_back({std::string("IPv4: DHCP, ") + name, port, frame(by, fields), PP_FORWARDED,
+                          frame(leaving2, one_hop_on(fields)), 2});
+    };
+    const auto changed = [](size_t at, uint8_t value) {
+        Buffer out = dhcp_answer(port4);
+        out[at] = value;
+        return out;
+    };
+    stays("an answer to the port", by4, 4, {.payload = dhcp_answer(port4)});
+    stays("TTL 1", by4, 4, {.ttl = 1, .payload = dhcp_answer(port4)});
+    stays("no route", by4, 4, {.destination = "203.0.113.9", .payload = dhcp_answer(port4)});
+    stays("with options", by4, 4, {.options = {1, 1, 1, 0}, .payload = dhcp_answer(port4)});
+    stays("as short as can be", by4, 4, {.payload = dhcp_answer(port4, 68, 42)});
+    stays("on a VLAN", tagged({.to = port3, .from = peer}, {{0x8100, 100}}), 3,
+          {.payload = dhcp_answer(port3)});
+    leaves("an answer to another client", by4, 4, {.payload = dhcp_answer(peer)});
+    leaves("to a relay", by4, 4, {.payload = dhcp_answer(port4, 67)});
+    leaves("a request", by4, 4, {.payload = changed(8, 1)});
+    leaves("of another link layer", by4, 4, {.payload = changed(9, 6)});
+    leaves("of a longer hardware address", by4, 4, {.payload = changed(10, 16)});
+    leaves("the last byte of the address is another", by4, 4, {.payload = changed(41, 0xee)});
+    leaves("cut short", by4, 4, {.payload = dhcp_answer(port4, 68, 41)});
+    leaves("TCP", by4, 4, {.protocol = 6, .payload = dhcp_answer(port4)});
+    leaves("a first fragment", by4, 4, {.payload = dhcp_answer(port4), .fragment = 0x2000});
+    leaves("a later fragment", by4, 4, {.payload = dhcp_answer(port4), .fragment = 5});
+    leaves("by a port that has an address", arriving, 1, {.payload = dhcp_answer(port1)});
+}
+
 }  // namespace
 
 std::vector<Vector> ipv4_vectors() {
@@ -197,6 +243,7 @@ std::vector<Vector> ipv4_vectors() {
     add_ttl(t);
     add_sizes(t);
     add_options(t);
+    add_dhcp(t);
     return t.rows;
 }
 

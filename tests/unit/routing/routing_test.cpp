@@ -247,5 +247,30 @@ TEST_F(ResilientTest, a_member_that_goes_again_before_its_time_never_comes) {
     EXPECT_EQ(last_mac_bytes("10.1.1.1"), (std::set<int>{2})) << "a group anew";
 }
 
+// What the host is offered by DHCP has no route.
+TEST_F(RoutingTest, a_port_with_an_interface_that_has_no_ipv4_address_awaits_dhcp) {
+    const auto awaits = [this](uint16_t port) {
+        return (pp_fib_port_at(memory.base(), &memory.geometry(), port)->flags & PP_PORT_AWAITS_DHCP) != 0;
+    };
+    EXPECT_FALSE(awaits(1));
+    routing.remove_address(lan, address("2001:db8::1/64"));
+    EXPECT_FALSE(awaits(1));
+    routing.remove_address(lan, address("192.0.2.1/24"));
+    EXPECT_TRUE(awaits(1));
+    routing.add_address(lan, address("2001:db8::1/64"), {});
+    EXPECT_TRUE(awaits(1));
+    routing.add_address(lan, address("192.0.2.9/24"), {});
+    EXPECT_FALSE(awaits(1));
+    const auto vlan = routing.add_interface("lan.9", 1, {9}, 0x8100).value();
+    routing.set_link(vlan, link(99));
+    EXPECT_TRUE(awaits(1));
+    EXPECT_FALSE(awaits(2));
+    routing.add_address(vlan, address("192.0.9.1/24"), {});
+    EXPECT_FALSE(awaits(1));
+    routing.remove_address(vlan, address("192.0.9.1/24"));
+    routing.remove_interface(vlan);
+    EXPECT_FALSE(awaits(1));
+}
+
 }  // namespace
 }  // namespace pktpit::router
