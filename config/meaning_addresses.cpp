@@ -32,12 +32,18 @@ void check_one(const PlacedAddress& placed, const PlacedInterface& interface, Er
              "at least 1280 (RFC 8200 5)", ""});
 }
 
+/// An address alone, such as a loopback one: it makes no net, and several links may have it.
+bool is_alone(const IpAddress& address, unsigned length) {
+    return length == address.bits();
+}
+
 /// Same net or one inside the other, on different interfaces of one VRF. `nets` are sorted, so that a net
 /// comes after all that contain it: those are the ones still open.
 void check_overlaps(const ConnectedNets& nets, Errors& errors) {
     std::vector<const ConnectedNets::Net*> open;
     for (const auto& net : nets.all()) {
-        if (net.own.is_link_local() || net.prefix.length == 0) continue;
+        if (net.own.is_link_local() || net.prefix.length == 0 || is_alone(net.own, net.prefix.length))
+            continue;
         while (!open.empty() && !open.back()->prefix.overlaps(net.prefix))
             open.pop_back();
         auto other = std::ranges::find_if(
@@ -55,7 +61,7 @@ void check_overlaps(const ConnectedNets& nets, Errors& errors) {
 }  // namespace
 
 void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& errors) {
-    std::map<std::pair<std::string, IpAddress>, std::string> seen;  // by VRF
+    std::map<std::pair<std::string, IpAddress>, const PlacedAddress*> seen;  // by VRF; with a net, if any has
     for (const PlacedInterface& one : draft.interfaces) {
         std::set<std::string> told;
         for (const PlacedAddress& placed : one.addresses) {
@@ -63,13 +69,22 @@ void check_addresses(const Draft& draft, const ConnectedNets& nets, Errors& erro
             check_one(placed, one, found);
             for (Error& error : found)
                 if (told.insert(error.where).second) errors.push_back(std::move(error));
-            // The same link-local address may be on many links.
-            auto [first, is_new] = seen.try_emplace({one.value.vrf, placed.value.address}, placed.where);
-            bool same_link = first->second.starts_with(one.where + "/");
-            if (!is_new && (same_link || !placed.value.address.is_link_local()))
+            // The same link-local address may be on many links, and so may one without a net: links borrow
+            // it where they have none of their own.
+            auto [first, is_new] = seen.try_emplace({one.value.vrf, placed.value.address}, &placed);
+            if (is_new) continue;
+            const PlacedAddress& other = *first->second;
+            const bool alone = is_alone(placed.value.address, placed.value.length);
+            const bool same_link = other.where.starts_with(one.where + "/");
+            const bool borrowed = alone || is_alone(other.value.address, other.value.length);
+            if (same_link || (!placed.value.address.is_link_local() && !borrowed))
                 errors.push_back({placed.where,
                                   in_quotes(placed.value.address.to_string()) + " is there twice",
-                                  "each address once", "see " + first->second});
+                                  "each address once, or on other interfaces as " +
+                                      in_quotes(placed.value.address.to_string() + "/" +
+                                                std::to_string(placed.value.address.bits())),
+                                  "see " + other.where});
+            if (!alone) first->second = &placed;
         }
     }
     check_overlaps(nets, errors);
