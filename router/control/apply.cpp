@@ -81,7 +81,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     // What earlier changes have brought about may not have been read yet.
     if (auto followed = follow_kernel(); !followed) return followed;
     // The last step of a way back.
-    if (wanted.interfaces != config_.interfaces)
+    if (wanted.interfaces != config_.interfaces || wanted.vrfs != config_.vrfs)
         transaction.on_rollback("routes", [this] { refresh_views(); });
     if (auto done = apply_heartbeat(wanted, first, transaction); !done) return done;
     if (auto done = first ? apply_aggregation(wanted, first, transaction) : Result<void>(); !done)
@@ -91,7 +91,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     if (auto done = apply_filters(wanted, routes, transaction); !done) return done;
     if (auto done = apply_guards(wanted, transaction); !done) return done;
     if (auto done = apply_neighbours(wanted, transaction); !done) return done;
-    refresh_host_addresses();
+    refresh_host_prefixes();
     apply_routing(wanted, transaction);
     if (auto wanted_still = go_on(first); !wanted_still) return wanted_still;
     if (auto done = follow_tables(wanted, transaction); !done) return done;
@@ -146,7 +146,7 @@ Result<void> ControlPlane::go_on(bool first) const {
 
 // What follows from which interfaces there are.
 void ControlPlane::refresh_views() {
-    refresh_host_addresses();
+    refresh_host_prefixes();
     cli_routes_.refresh();
     refresh_kernel_routes();
     fpm_routes_.refresh();

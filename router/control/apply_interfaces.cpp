@@ -107,8 +107,7 @@ void ControlPlane::drop_unwanted(const config::Config& wanted, Transaction& tran
         });
     }
     transaction.on_commit("VLAN devices", [this] { return ports_.drop_vlan_devices(); });
-    if (!unwanted.empty())
-        transaction.on_commit("the host's addresses", [this] { refresh_host_addresses(); });
+    if (!unwanted.empty()) transaction.on_commit("the host's addresses", [this] { refresh_host_prefixes(); });
 }
 
 }  // namespace pktpit::router

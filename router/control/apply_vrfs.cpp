@@ -26,7 +26,7 @@ Result<void> ControlPlane::apply_vrfs(const config::Config& wanted, Transaction&
             continue;
         }
         transaction.on_rollback("VRF " + name, [this, name = name] {
-            if (const auto added = routing_.vrf_by_name(name)) routing_.remove_vrf(*added);
+            if (const auto added = routing_.vrf_by_name(name)) remove_vrf(*added);
         });
         if (auto added = routing_.add_vrf(named); !added) {
             Error error = added.error();
@@ -42,7 +42,7 @@ void ControlPlane::drop_unwanted_vrfs(const config::Config& wanted, Transaction&
         if (!wanted.vrfs.contains(name))
             transaction.on_commit("VRF " + name, [this, name = name] {
                 vrf_routes_.erase(name);
-                if (const auto gone = routing_.vrf_by_name(name)) routing_.remove_vrf(*gone);
+                if (const auto gone = routing_.vrf_by_name(name)) remove_vrf(*gone);
             });
     PortStages* stages = dataplane_.port_stages();
     if (stages && wanted.vrfs.empty() && !config_.vrfs.empty())

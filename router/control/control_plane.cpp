@@ -49,7 +49,7 @@ ControlPlane::ControlPlane(Environment environment, fib::FibImage image, const T
       asked_to_stop_(std::move(environment.asked_to_stop)),
       own_hash_seed_(environment.hash_seed),
       tables_(tables),
-      state_(RouteFilter{}, *this),
+      state_(RouteFilter{.of_devices = true}, *this),
       route_counters_(dataplane_.route_counters()),
       prober_(kernel_, environment.watcher),
       image_(std::move(image)),

@@ -6,7 +6,7 @@
 /// Used by the daemon, on its thread. It never waits but for those calls.
 ///
 /// control_plane.cpp: putting it together. apply.cpp, apply_vrfs.cpp, apply_interfaces.cpp,
-/// apply_filters.cpp, apply_guards.cpp: a configuration. events.cpp: what the kernel says.
+/// apply_filters.cpp, apply_guards.cpp: a configuration. events.cpp, device_routes.cpp: what the kernel says.
 #pragma once
 
 #include <chrono>
@@ -75,7 +75,7 @@ class ControlPlane : private KernelListener {
     /// Reads what the kernel has; once, before apply().
     Result<void> read_kernel();
     /// Handles what the kernel has said since.
-    Result<void> follow_kernel() { return follow(kernel_, state_); }
+    Result<void> follow_kernel();
 
     /// Takes over the configuration, whole or not at all; `first`: at the daemon's start, also what an
     /// earlier daemon has left. Returns what could not be done though the configuration is taken over: has
@@ -200,12 +200,17 @@ class ControlPlane : private KernelListener {
     void neighbour_changed(const NeighbourEvent& neighbour) override;
     void neighbour_removed(const NeighbourEvent& neighbour) override;
     void resynced() override { ports_.resynced(); }
+    // device_routes.cpp
+    void device_route_set(const DeviceRoute& route) override;
+    void device_route_removed(const DeviceRoute& route) override;
+    [[nodiscard]] std::optional<VrfId> vrf_of_local(const DeviceRoute& route) const;
+    void refresh_host_prefixes();
+    void remove_vrf(VrfId id);
     void note_neighbour(const L3Interface& on, const IpAddress& address, bool usable, const char* what);
     void neighbour_failed(const L3Interface& on, const IpAddress& address);
     void refuse_group_mac(const L3Interface& on, const NeighbourEvent& claim);
     void resolve(InterfaceId interface, const IpAddress& address);
     Result<void> set_static_neighbours(const L3Interface& on);
-    void refresh_host_addresses();
 
     Kernel& kernel_;
     OpenKernel open_kernel_;
@@ -238,7 +243,9 @@ class ControlPlane : private KernelListener {
     std::shared_ptr<ControlPlane*> self_ = std::make_shared<ControlPlane*>(this);
     void count_link_change(const std::string& name);
     std::map<std::string, LinkChanges> link_changes_;
-    std::set<IpAddress> host_addresses_;  ///< of devices that are none of the router's interfaces
+    /// What is the host's beside the addresses of the router's interfaces.
+    std::set<std::pair<VrfId, Prefix>> host_prefixes_;
+    bool host_prefixes_due_ = false;
     DescriptorWatcher& watcher_;
     bool looking_ = false;                    ///< aside
     std::optional<std::string> looked_like_;  ///< when unheard_drift_ was found

@@ -7,14 +7,7 @@
 #include "router/control/control_plane.h"
 
 namespace pktpit::router {
-namespace {
-
-// The all-ones address needs no telling; only another one does.
-std::optional<IpAddress> unusual_broadcast(const AddressEvent& address) {
-    return address.broadcast == address.address.net().last() ? std::nullopt : address.broadcast;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) {
     const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex);
@@ -24,6 +17,8 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
         count_link_change(link.name);
         events_.add(EventKind::link, link.name + (link.up ? ": up" : ": down"));
     }
+    // The kernel makes its prefix routes anew, and tells of them behind this.
+    if (known && before && !before->admin_up && link.admin_up) routing_.forget_prefix_routes(known->id);
     ports_.link_changed(link);
     const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
     if (now && (!before || before->admin_up != link.admin_up || before->running != link.running))
@@ -33,7 +28,7 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());
         refresh_kernel_routes();
         fpm_routes_.refresh();
-        refresh_host_addresses();
+        refresh_host_prefixes();
     }
 }
 
@@ -58,21 +53,20 @@ void ControlPlane::address_changed(const AddressEvent& address) {
         if (!address.tentative &&
             std::ranges::find(interface->addresses, address.address) == interface->addresses.end())
             events_.add(EventKind::address, interface->name + ": " + address.address.to_string() + " added");
-        if (!address.tentative)
-            routing_.add_address(interface->id, address.address, unusual_broadcast(address));
+        if (!address.tentative) routing_.add_address(interface->id, address.address, details_of(address));
         installed_.refresh();
     } else {
-        refresh_host_addresses();
+        refresh_host_prefixes();
     }
 }
 
 void ControlPlane::address_removed(const AddressEvent& address) {
     if (const L3Interface* interface = routing_.interfaces().by_ifindex(address.ifindex)) {
         events_.add(EventKind::address, interface->name + ": " + address.address.to_string() + " removed");
-        routing_.remove_address(interface->id, address.address);
+        routing_.remove_address(interface->id, address.address, address.peer);
         installed_.device_changed(address.ifindex);
     } else {
-        refresh_host_addresses();
+        refresh_host_prefixes();
     }
 }
 
@@ -182,19 +176,6 @@ std::optional<IpAddress> ControlPlane::loopback_address(Family family) const {
         if (address.family == family && !address.is_loopback() && !address.is_link_local()) return address;
     }
     return std::nullopt;
-}
-
-void ControlPlane::refresh_host_addresses() {
-    std::set<IpAddress> wanted;
-    for (const auto& link : state_.links())
-        if (!routing_.interfaces().by_ifindex(link.ifindex))
-            for (const auto& address : state_.addresses(link.ifindex))
-                if (!address.address.address.is_loopback()) wanted.insert(address.address.address);
-    for (const auto& address : host_addresses_)
-        if (!wanted.contains(address)) routing_.remove_host_address(address);
-    for (const auto& address : wanted)
-        if (!host_addresses_.contains(address)) routing_.add_host_address(address);
-    host_addresses_ = std::move(wanted);
 }
 
 }  // namespace pktpit::router

@@ -8,6 +8,13 @@
 #include "router/dataplane/device_switches.h"
 
 namespace pktpit::router {
+
+// The last address of the net needs no telling; only another one does.
+AddressDetails details_of(const AddressEvent& address) {
+    return {address.broadcast == address.net().last() ? std::nullopt : address.broadcast, address.peer,
+            address.metric, address.prefix_route};
+}
+
 // What the device was is noted before it is changed: whoever gives the role back may be another daemon.
 Result<void> Ports::take_role(Port& port) {
     BestEffort effort;
@@ -120,8 +127,7 @@ Result<void> Ports::set_up(const Port& port, Transaction* transaction) {
 
 // What the kernel has known before the interface was the router's.
 void Ports::learn(const Port& port) {
-    for (const auto& address : state_.addresses(port.ifindex))
-        routing_.add_address(port.interface, address.address, address.broadcast);
+    learn_addresses(port);
     for (const auto& neighbour : state_.neighbours())
         if (neighbour.ifindex == port.ifindex && !neighbour.claims_group())
             routing_.set_neighbour(port.interface, neighbour.address,
@@ -173,6 +179,7 @@ void Ports::unbind(Port& port, const LinkEvent* renamed) {
     if (given && (!renamed || are_set(renamed->name, before))) memory_.forget(port.ifindex);
     if (is_port(port.config)) dataplane_.detach(port.port);
     port.attachment.reset();
+    routing_.forget_prefix_routes(port.interface);
     port.former_ifindex = std::exchange(port.ifindex, 0);
     update_link(port);
     for (auto& [name, vlan] : ports_)

@@ -30,6 +30,8 @@ namespace pktpit::router {
 
 /// Why a device cannot be a port.
 Error not_ethernet(const LinkEvent& link);
+/// An address of the kernel's as routing takes it.
+AddressDetails details_of(const AddressEvent& address);
 
 class Ports {
   public:
@@ -94,6 +96,7 @@ class Ports {
     // What the kernel says.
     void link_changed(const LinkEvent& link);
     void link_removed(const LinkEvent& link);
+    void learn_prefix_route(InterfaceId interface, const DeviceRoute& route);
     void resynced() { vlans_.forget_asked(); }
     /// Tries again where a device came back and could not be attached.
     void retry();
@@ -146,6 +149,8 @@ class Ports {
     Result<void> attach(Port& port);
     Result<void> reattach(const std::string& name, const Dataplane::Attachment& before);
     void detach(Port& port);
+
+    void learn_addresses(const Port& port);
 
     // port_addresses.cpp. `former`: the interface's before this change. Without a transaction nothing is
     // undone.

@@ -54,7 +54,7 @@ tl::expected<void, config::Errors> Daemon::begin(const Prepared& prepared) {
 }
 
 Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open_kernel, KeeperLink keeper) {
-    auto kernel = open_kernel(RouteFilter{});
+    auto kernel = open_kernel(RouteFilter{.of_devices = true});
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
     auto dataplane = open_dataplane(

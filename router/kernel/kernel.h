@@ -49,7 +49,9 @@ struct AddressEvent {
     bool tentative = false;  ///< IPv6 DAD has not finished or has failed
     bool ours = false;       ///< IFA_PROTO says that this daemon set it
     std::optional<IpAddress>
-        peer;  ///< other end of a point-to-point address: the connected net is peer/length
+        peer;                  ///< other end of a point-to-point address: the connected net is peer/length
+    uint32_t metric = 0;       ///< IFA_RT_PRIORITY, of its prefix route; 0: the family's own
+    bool prefix_route = true;  ///< without IFA_F_NOPREFIXROUTE
 
     [[nodiscard]] Prefix net() const { return Prefix::of(peer.value_or(address.address), address.length); }
     bool operator==(const AddressEvent&) const = default;
@@ -165,12 +167,30 @@ struct ResyncEnd {
 using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
                                  NextHopEvent, RuleEvent, SelectiveRouteEvent, RuledTables>;
 
+/// A route that the kernel keeps for a device: a local one, whose packets are the host's, or the prefix route
+/// of an address, which says that a net is on the device's link.
+struct DeviceRoute {
+    uint32_t ifindex = 0;
+    Prefix prefix;
+    uint32_t table = 0;
+    uint32_t metric = 0;
+    bool local = false;
+    uint8_t protocol = 0;             ///< RTPROT_*
+    std::optional<IpAddress> source;  ///< RTA_PREFSRC
+    uint64_t order = 0;  ///< in which they came; of those of one prefix and metric the first is used
+};
+/// Is the event of such a route?
+bool is_of_device(const RouteEvent& route);
+
 /// Which of the kernel's routes are wanted.
 struct RouteFilter {
     bool enabled = false;
-    uint32_t table = 254;            ///< one table; 254 is main
-    std::vector<uint8_t> protocols;  ///< RTPROT_*; empty: all
-    bool ruled_tables = false;       ///< what there is in tables that rules lead to is told, too
+    uint32_t table = 254;              ///< one table; 254 is main
+    std::vector<uint8_t> protocols{};  ///< RTPROT_*; empty: all
+    bool ruled_tables = false;         ///< what there is in tables that rules lead to is told, too
+    /// In place of one table's routes those of all tables that belong to devices: local routes, and prefix
+    /// routes of addresses (DeviceRoute). `enabled` is off then.
+    bool of_devices = false;
 
     /// Never Pktpit's own, which would come back as somebody else's.
     [[nodiscard]] bool wants(uint8_t protocol) const {

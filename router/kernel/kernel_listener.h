@@ -43,6 +43,9 @@ class KernelListener {
     /// This is now the route of the prefix: replaces what was set before. May repeat what is known already.
     virtual void route_set(const Prefix& /*prefix*/, const KernelRoute& /*route*/) {}
     virtual void route_removed(const Prefix& /*prefix*/) {}
+    /// New, or told again by a dump, with its order. Those of a device go before it does.
+    virtual void device_route_set(const DeviceRoute& /*route*/) {}
+    virtual void device_route_removed(const DeviceRoute& /*route*/) {}
     /// Of those that are none of the kernel's own. May repeat what is known already.
     virtual void rule_changed(const RuleEvent& /*rule*/) {}
     /// May repeat what is known already; and of what went with its device nothing is said before the next

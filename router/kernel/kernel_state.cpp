@@ -16,7 +16,7 @@ bool same_address(const AddressEvent& a, const AddressEvent& b) {
 }  // namespace
 
 KernelState::KernelState(RouteFilter filter, KernelListener& listener)
-    : listener_(listener), routes_(std::move(filter), listener) {}
+    : listener_(listener), of_devices_(filter.of_devices), routes_(std::move(filter), listener) {}
 
 void KernelState::consume(const KernelEvent& event) {
     // The dump of links is complete once anything else comes.
@@ -71,6 +71,7 @@ void KernelState::apply(const LinkEvent& link) {
     if (!fresh && before.admin_up && !link.admin_up) {
         routes_.device_down(link.ifindex, Family::ipv4);
         routes_.device_down(link.ifindex, Family::ipv6);
+        device_routes_down(link.ifindex);
     }
     // IPv6 waits for the carrier (addrconf_notify()), IPv4 does not (fib_netdev_event()).
     const auto ready = [](const LinkEvent& of) { return of.admin_up && of.running; };
@@ -84,6 +85,8 @@ void KernelState::remove_device(uint32_t ifindex) {
     if (entry.empty()) return;
     const Device& device = entry.mapped();
     routes_.device_removed(ifindex);
+    for (const auto& route : device.routes)
+        listener_.device_route_removed(route.event);
     for (const auto& [address, neighbour] : device.neighbours)
         listener_.neighbour_removed(neighbour.event);
     for (const auto& address : device.addresses)
@@ -127,7 +130,7 @@ void KernelState::on(const AddressEvent& event) {
     listener_.address_changed(event);
 }
 
-void KernelState::address_gone(const Device& device, const AddressEvent& address) {
+void KernelState::address_gone(Device& device, const AddressEvent& address) {
     const IpAddress& ip = address.address.address;
     if (ip.is_v4()) {
         // fib_disable_ip(): with its last IPv4 address a device loses its IPv4 routes, silently.
@@ -138,6 +141,7 @@ void KernelState::address_gone(const Device& device, const AddressEvent& address
                                [&](const auto& record) { return record.event.address.address == ip; });
         });
         if (!elsewhere) routes_.source_removed(ip);
+        device_routes_without_address(device, elsewhere ? std::nullopt : std::optional(ip));
     }
     listener_.address_removed(address);
 }
@@ -167,6 +171,7 @@ void KernelState::on(const NeighbourEvent& event) {
 }
 
 void KernelState::on(const RouteEvent& event) {
+    if (of_devices_) return on_device_route(event);
     routes_.apply(event);
 }
 void KernelState::on(const NextHopEvent& event) {
@@ -199,6 +204,7 @@ void KernelState::on(const ResyncEnd& end) {
             if (gone) listener_.address_removed(record.event);
             return gone;
         });
+        drop_stale_device_routes(device);
     }
     listener_.resynced();
 }

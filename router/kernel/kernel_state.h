@@ -42,6 +42,8 @@ class KernelState {
     [[nodiscard]] const LinkEvent* link(std::string_view name) const;
     [[nodiscard]] std::vector<LinkEvent> links() const;  ///< by ifindex
     [[nodiscard]] std::vector<AddressEvent> addresses(uint32_t ifindex) const;
+    /// With a filter `of_devices`.
+    [[nodiscard]] std::vector<DeviceRoute> device_routes(uint32_t ifindex) const;
     [[nodiscard]] const NeighbourEvent* neighbour(uint32_t ifindex, const IpAddress& address) const;
     [[nodiscard]] std::vector<NeighbourEvent> neighbours() const;
     [[nodiscard]] const RouteTable& routes() const { return routes_; }
@@ -56,6 +58,7 @@ class KernelState {
         LinkEvent link;
         std::vector<Record<AddressEvent>> addresses;
         std::unordered_map<IpAddress, Record<NeighbourEvent>> neighbours;
+        std::vector<Record<DeviceRoute>> routes;
     };
 
     void on(const LinkEvent& event);
@@ -70,11 +73,21 @@ class KernelState {
     void on(const ResyncEnd& end);
     void apply(const LinkEvent& link);
     void remove_device(uint32_t ifindex);
-    void address_gone(const Device& device, const AddressEvent& address);
+    // device_routes.cpp
+    void on_device_route(const RouteEvent& event);
+    template <class Unwanted>
+    void drop_device_routes(Device& device, Unwanted unwanted);
+    void device_routes_down(uint32_t ifindex);
+    void drop_stale_device_routes(Device& device);
+    void device_routes_without_address(Device& device, const std::optional<IpAddress>& gone);
+
+    void address_gone(Device& device, const AddressEvent& address);
     void apply_dumped_links();
     [[nodiscard]] bool has_ipv4_address(const Device& device) const;
 
     KernelListener& listener_;
+    bool of_devices_;
+    uint64_t device_route_order_ = 0;
     RouteTable routes_;
     std::unordered_map<uint32_t, Device> devices_;
     std::unordered_map<std::string, uint32_t> by_name_;

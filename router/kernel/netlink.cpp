@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "router/kernel/device_routes.h"
 #include "router/kernel/parse.h"
 
 namespace pktpit::router {
@@ -73,6 +74,20 @@ Request route_dump(uint8_t family, uint32_t table) {
     return request;
 }
 
+/// Of all tables: the kernel leaves out what is of another type or of another protocol; 0: of any.
+Request device_route_dump(uint8_t family, uint8_t type, uint8_t protocol) {
+    Request request(RTM_GETROUTE, 0);
+    auto& header = request.header<rtmsg>();
+    header.rtm_family = family;
+    header.rtm_type = type;
+    header.rtm_protocol = protocol;
+    return request;
+}
+
+bool is_selective(const KernelEvent& event) {
+    return std::holds_alternative<SelectiveRouteEvent>(event);
+}
+
 void set_timer(int timer, milliseconds after) {
     itimerspec when{};
     when.it_value.tv_sec = after.count() / 1000;
@@ -121,6 +136,10 @@ Result<void> NetlinkKernel::start() {
 
     std::vector<unsigned> groups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR};
     if (options_.neighbours) groups.push_back(RTNLGRP_NEIGH);
+    if (options_.routes.of_devices) {
+        groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE});
+        if (auto only = events_->take_device_routes_only(); !only) return only;
+    }
     if (options_.routes.enabled) {
         groups.insert(groups.end(), {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,
                                      RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP});
@@ -184,7 +203,11 @@ void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& d
         return;
     }
     const auto* route = std::get_if<RouteEvent>(&*parsed);
-    if (route && route->table != options_.routes.table) {
+    if (options_.routes.of_devices && (route ? !is_of_device(*route) : is_selective(*parsed))) {
+        ++counters_.ignored;
+        return;
+    }
+    if (route && !options_.routes.of_devices && route->table != options_.routes.table) {
         ++counters_.ignored;
         if (is_ruled(route->table)) hand_on_ruled(*route, deliver);
         return;
@@ -323,6 +346,16 @@ Result<void> NetlinkKernel::discard_events() {
 std::vector<NetlinkKernel::DumpKind> NetlinkKernel::kinds() const {
     std::vector<DumpKind> kinds{{link_dump, attempts_per_kind}, {address_dump, attempts_per_kind}};
     if (options_.neighbours) kinds.push_back({neighbour_dump, attempts_per_kind});
+    if (options_.routes.of_devices)
+        for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
+            const auto add = [&](uint8_t type, uint8_t protocol) {
+                kinds.push_back({[=] { return device_route_dump(family, type, protocol); },
+                                 attempts_at_routes, true, family == AF_INET6 ? family : uint8_t{0}});
+            };
+            add(RTN_LOCAL, RTPROT_UNSPEC);
+            for (const uint8_t protocol : prefix_route_protocols)
+                add(RTN_UNICAST, protocol);
+        }
     if (!options_.routes.enabled) return kinds;
     const uint32_t table = options_.routes.table;
     kinds.push_back({nexthop_dump, attempts_per_kind, true});

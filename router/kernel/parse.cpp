@@ -140,6 +140,8 @@ Parsed parse_address(const Message& message) {
                 return store(event.broadcast, attribute.address(*family));
             case IFA_FLAGS:
                 return store(flags, attribute.number<uint32_t>());
+            case IFA_RT_PRIORITY:
+                return store(event.metric, attribute.number<uint32_t>());
             case IFA_PROTO: {
                 const auto protocol = attribute.number<uint8_t>();
                 event.ours = protocol == address_protocol;
@@ -157,6 +159,7 @@ Parsed parse_address(const Message& message) {
     event.removed = message.type == RTM_DELADDR;
     event.ifindex = header.ifa_index;
     event.address = {own, header.ifa_prefixlen};
+    event.prefix_route = !(flags & IFA_F_NOPREFIXROUTE);
     event.tentative = flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED) && !(flags & IFA_F_OPTIMISTIC);
     return event;
 }

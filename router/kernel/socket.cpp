@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/kernel/socket.h"
 
+#include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -13,6 +15,7 @@
 #include <optional>
 
 #include "router/kernel/attributes.h"
+#include "router/kernel/device_routes.h"
 
 namespace pktpit::router::netlink {
 
@@ -91,6 +94,31 @@ Result<void> Socket::join(unsigned group) {
     if (!set_option(NETLINK_ADD_MEMBERSHIP, static_cast<int>(group))) {
         return failure("cannot subscribe to rtnetlink events", errno);
     }
+    return {};
+}
+
+// Notifications come one to a datagram.
+Result<void> Socket::take_device_routes_only() {
+    constexpr uint32_t type = offsetof(nlmsghdr, nlmsg_type);
+    constexpr uint32_t route = sizeof(nlmsghdr);
+    constexpr auto protocols = static_cast<uint8_t>(prefix_route_protocols.size());
+    std::vector<sock_filter> program{
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, type),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, protocols + 5),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, route + offsetof(rtmsg, rtm_type)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RTN_LOCAL, protocols + 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RTN_UNICAST, 0, protocols + 1),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, route + offsetof(rtmsg, rtm_protocol)),
+    };
+    for (uint8_t i = 0; i < protocols; i++)
+        program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, prefix_route_protocols.at(i),
+                                   static_cast<uint8_t>(protocols - i), 0));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, 0));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, 0xffffffffU));
+    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+    if (setsockopt(descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
+        return failure("cannot filter rtnetlink events", errno);
     return {};
 }
 

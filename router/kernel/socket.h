@@ -63,6 +63,9 @@ class Socket {
     /// bytes.
     size_t set_receive_buffer(size_t bytes);
     bool set_option(int option, int value);
+    /// Of routes the kernel puts only what is_of_device() could say yes to into the queue: others may come by
+    /// the million.
+    Result<void> take_device_routes_only();
 
     /// One datagram without blocking. An Error for what is neither emptiness nor overflow.
     Result<Received> receive();

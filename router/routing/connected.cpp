@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/routing/connected.h"
 
+#include <algorithm>
+
 namespace pktpit::router {
 namespace {
 
@@ -13,28 +15,50 @@ NextHopSetSpec on_interface(pp_adjacency_kind kind, InterfaceId interface) {
     return {kind, {NextHopSpec{std::nullopt, interface, 1}}};
 }
 
+bool is_link_local6(const IpAddress& address) {
+    return address.is_v6() && address.is_link_local();
+}
+
 }  // namespace
 
 std::vector<std::pair<Prefix, ConnectedWish>> wishes_of(InterfaceId interface,
                                                         const InterfaceAddress& address,
-                                                        const std::optional<IpAddress>& broadcast) {
+                                                        const AddressDetails& details) {
     std::vector<std::pair<Prefix, ConnectedWish>> wishes;
     const unsigned bits = address.address.bits();
     // Link-local destinations never meet the FIB: the port stage hands them to the kernel.
-    if (address.address.is_v6() && address.address.is_link_local()) return wishes;
-    wishes.emplace_back(Prefix::of(address.address, bits), ConnectedWish{Strength::host, {PP_ADJ_HOST, {}}});
-    if (interface == 0 || address.length == bits) return wishes;
-    wishes.emplace_back(address.net(), ConnectedWish{Strength::net, on_interface(PP_ADJ_FORWARD, interface)});
+    if (is_link_local6(address.address)) return wishes;
+    wishes.emplace_back(Prefix::of(address.address, bits), wish_of_host());
     // The kernel listens on it as well: every port is a router's interface to it.
     if (address.address.is_v6() && address.length <= longest_with_anycast)
-        wishes.emplace_back(Prefix::of(address.net().address, bits),
-                            ConnectedWish{Strength::host, {PP_ADJ_HOST, {}}});
+        wishes.emplace_back(Prefix::of(address.net().address, bits), wish_of_host());
     if (address.address.is_v4() && address.length <= 30) {
+        const Prefix net = Prefix::of(details.peer.value_or(address.address), address.length);
         const ConnectedWish wish{Strength::broadcast, on_interface(PP_ADJ_BROADCAST, interface)};
-        wishes.emplace_back(Prefix::of(address.net().address, bits), wish);
-        wishes.emplace_back(Prefix::of(broadcast.value_or(address.net().last()), bits), wish);
+        wishes.emplace_back(Prefix::of(net.address, bits), wish);
+        wishes.emplace_back(Prefix::of(details.broadcast.value_or(net.last()), bits), wish);
     }
     return wishes;
+}
+
+std::vector<Prefix> nets_of(const InterfaceAddress& address, const AddressDetails& details) {
+    const unsigned bits = address.address.bits();
+    if (address.address.is_v4()) {
+        if (!details.peer) return address.length == bits ? std::vector<Prefix>() : std::vector{address.net()};
+        return {Prefix::of(*details.peer, address.length)};
+    }
+    std::vector<Prefix> nets;
+    if (!is_link_local6(address.address) && address.length != bits) nets.push_back(address.net());
+    if (details.peer && !is_link_local6(*details.peer)) nets.push_back(Prefix::of(*details.peer, bits));
+    return nets;
+}
+
+ConnectedWish wish_of_net(InterfaceId interface, const NetRank& rank) {
+    return {Strength::net, on_interface(PP_ADJ_FORWARD, interface), rank};
+}
+
+ConnectedWish wish_of_host() {
+    return {Strength::host, {PP_ADJ_HOST, {}}};
 }
 
 std::pair<Prefix, ConnectedWish> wish_of_neighbour(InterfaceId interface, const IpAddress& neighbour) {
@@ -65,6 +89,13 @@ bool ConnectedWishes::remove(const Prefix& prefix, const ConnectedWish& wish) {
 const ConnectedWish* ConnectedWishes::strongest(const Prefix& prefix) const {
     const auto found = wishes_.find(prefix);
     return found == wishes_.end() ? nullptr : &*found->second.begin();
+}
+
+const ConnectedWish* ConnectedWishes::net(const Prefix& prefix) const {
+    const auto found = wishes_.find(prefix);
+    if (found == wishes_.end()) return nullptr;
+    const auto first = std::ranges::find(found->second, Strength::net, &ConnectedWish::strength);
+    return first == found->second.end() ? nullptr : &*first;
 }
 
 }  // namespace pktpit::router

@@ -70,9 +70,12 @@ void Routing::neighbour_wish(VrfId vrf, InterfaceId interface, const IpAddress& 
 }
 
 bool Routing::leads_to_link(VrfId id, const IpAddress& address, InterfaceId interface) const {
-    const auto match = vrf(id).rib.match_of_link(address);
-    if (!match) return false;
-    const NextHopSetSpec& spec = sets_.spec_of(match->next_hops);
+    const Vrf& in = vrf(id);
+    const auto peer = in.peers.find(address);
+    const bool is_peer = peer != in.peers.end() && sets_.usable(peer->second);
+    const auto match = is_peer ? std::nullopt : in.rib.match_of_link(address);
+    if (!is_peer && !match) return false;
+    const NextHopSetSpec& spec = sets_.spec_of(is_peer ? peer->second : match->next_hops);
     return spec.kind == PP_ADJ_FORWARD && std::ranges::any_of(spec.next_hops, [&](const NextHopSpec& hop) {
                return !hop.via && hop.interface == interface;
            });

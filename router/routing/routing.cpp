@@ -28,7 +28,7 @@ Routing::Routing(fib::FibImage& image, Resolve resolve, Refused refused, fib::Ta
             [this](VrfId id, const IpAddress& address, const fib::Rib::VisitContaining& visit) {
                 // Next hops may name a VRF that has gone.
                 if (const auto found = vrfs_.find(id); found != vrfs_.end())
-                    found->second->rib.for_each_containing(address, visit);
+                    visit_routes_around(*found->second, address, visit);
             }),
       default_(&make_vrf(default_vrf, {}, PP_FIB_DEFAULT_TABLE, port_table)) {
     sets_.on_usable_changed([this](fib::NextHopSetId id, bool usable) { return usable_changed(id, usable); });
@@ -210,9 +210,12 @@ Result<InterfaceId> Routing::add_interface(const std::string& name, PortId port,
 void Routing::remove_interface(InterfaceId id) {
     L3Interface* interface = interfaces_.find(id);
     if (!interface) return;
-    const auto addresses = interface->addresses;
-    for (const auto& address : addresses)
-        remove_address(id, address);
+    while (!interface->addresses.empty()) {
+        const InterfaceAddress address = interface->addresses.back();
+        const auto known = addresses_.lower_bound({id, address, std::nullopt});
+        remove_address(id, address, std::get<2>(known->first));
+    }
+    carry_out(nets_.remove_interface(id));
     std::vector<IpAddress> neighbours;
     for (const auto& [key, neighbour] : adjacencies_.neighbours())
         if (key.first == id) neighbours.push_back(key.second);
@@ -249,7 +252,11 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
         write_port(*interface);
     else
         write_port(interface->port);
+    // Another link's net of the same prefix is there before this one cannot be used, and this one's after it
+    // can.
+    if (!link.up) carry_out(nets_.set_up(id, false));
     interface_changed(id);
+    if (link.up) carry_out(nets_.set_up(id, true));
     if (link.up && !before.up) resolve_missing();
 }
 
@@ -285,42 +292,6 @@ void Routing::write_port(const L3Interface& interface) {
     port.interface = interface.id;
     port.table = static_cast<uint16_t>(vrf(interface.vrf).table);
     image_.set_port(interface.port, port);
-}
-
-void Routing::add_address(InterfaceId id, const InterfaceAddress& address,
-                          const std::optional<IpAddress>& broadcast) {
-    L3Interface* interface = interfaces_.find(id);
-    if (!interface) return;
-    if (const auto known = broadcasts_.find({id, address}); known != broadcasts_.end()) {
-        if (known->second == broadcast) return;
-        remove_address(id, address);
-    }
-    broadcasts_.emplace(std::pair{id, address}, broadcast);
-    interface->addresses.push_back(address);
-    write_port(interface->port);
-    for (const auto& [prefix, wanted] : wishes_of(id, address, broadcast))
-        wish(interface->vrf, prefix, wanted, true);
-}
-
-void Routing::remove_address(InterfaceId id, const InterfaceAddress& address) {
-    L3Interface* interface = interfaces_.find(id);
-    const auto broadcast = broadcasts_.find({id, address});
-    if (!interface || broadcast == broadcasts_.end()) return;
-    std::erase(interface->addresses, address);
-    write_port(interface->port);
-    for (const auto& [prefix, unwanted] : wishes_of(id, address, broadcast->second))
-        wish(interface->vrf, prefix, unwanted, false);
-    broadcasts_.erase(broadcast);
-}
-
-void Routing::add_host_address(const IpAddress& address, VrfId vrf) {
-    for (const auto& [prefix, wanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
-        wish(vrf, prefix, wanted, true);
-}
-
-void Routing::remove_host_address(const IpAddress& address, VrfId vrf) {
-    for (const auto& [prefix, unwanted] : wishes_of(0, {address, static_cast<uint8_t>(address.bits())}, {}))
-        wish(vrf, prefix, unwanted, false);
 }
 
 void Routing::set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour) {

@@ -23,6 +23,7 @@
 #include "router/routing/adjacencies.h"
 #include "router/routing/connected.h"
 #include "router/routing/interfaces.h"
+#include "router/routing/link_nets.h"
 #include "router/routing/next_hop_sets.h"
 
 namespace pktpit::router {
@@ -91,12 +92,36 @@ class Routing {
     void remove_interface(InterfaceId id);
     /// For a VLAN: the kernel's VLAN device, or the port's state with ifindex 0 where there is none.
     void set_link(InterfaceId id, const LinkState& link);
-    void add_address(InterfaceId id, const InterfaceAddress& address,
-                     const std::optional<IpAddress>& broadcast);
-    void remove_address(InterfaceId id, const InterfaceAddress& address);
-    /// Addresses of devices that are none of the router's interfaces: packets to them are the host's.
-    void add_host_address(const IpAddress& address, VrfId vrf = default_vrf);
-    void remove_host_address(const IpAddress& address, VrfId vrf = default_vrf);
+    // interface_addresses.cpp
+    /// New, or with other details than before.
+    void add_address(InterfaceId id, const InterfaceAddress& address, const AddressDetails& details = {});
+    /// The one with that peer.
+    void remove_address(InterfaceId id, const InterfaceAddress& address,
+                        const std::optional<IpAddress>& peer = {});
+    [[nodiscard]] bool has_address(InterfaceId id, const InterfaceAddress& address,
+                                   const std::optional<IpAddress>& peer = {}) const {
+        return addresses_.contains({id, address, peer});
+    }
+    // What the kernel says of its prefix routes by an interface (LinkNets).
+    void set_prefix_route(InterfaceId id, const Prefix& net, uint32_t metric, uint64_t order) {
+        carry_out(nets_.set_route(id, net, metric, order));
+    }
+    void remove_prefix_route(InterfaceId id, const Prefix& net, uint32_t metric) {
+        carry_out(nets_.remove_route(id, net, metric));
+    }
+    /// Those that the interface has now, told or not.
+    [[nodiscard]] std::vector<std::pair<Prefix, uint32_t>> prefix_routes(InterfaceId id) const {
+        std::vector<std::pair<Prefix, uint32_t>> all;
+        nets_.for_each(id, [&](const Prefix& net, const ConnectedWish& wish) {
+            all.emplace_back(net, wish.rank.metric);
+        });
+        return all;
+    }
+    void settle_prefix_routes() { carry_out(nets_.settle()); }
+    void forget_prefix_routes(InterfaceId id) { carry_out(nets_.forget_routes(id)); }
+    /// Packets to these are the host's, whichever of its devices has them.
+    void add_host_prefix(const Prefix& prefix, VrfId vrf = default_vrf);
+    void remove_host_prefix(const Prefix& prefix, VrfId vrf = default_vrf);
 
     void set_neighbour(InterfaceId interface, const IpAddress& address, const Neighbour& neighbour);
     /// Routes go on to take one for dead that has failed, until it answers.
@@ -160,7 +185,8 @@ class Routing {
         fib::TableId host_table;  ///< the host's own addresses only; the default table: there is none
         fib::Rib rib;
         ConnectedWishes connected;
-        std::set<IpAddress> sources;  ///< noted in the image
+        std::map<IpAddress, fib::NextHopSetId> peers;  ///< nets of one address: the set of each
+        std::set<IpAddress> sources;                   ///< noted in the image
     };
     [[nodiscard]] Vrf& vrf(VrfId id) { return id == default_vrf ? *default_ : *vrfs_.at(id); }
     [[nodiscard]] const Vrf& vrf(VrfId id) const { return const_cast<Routing*>(this)->vrf(id); }
@@ -181,6 +207,10 @@ class Routing {
     Result<void> write_group(const Prefix& prefix, std::optional<fib::GroupId> group, fib::TableId table);
     void wish(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
     void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
+    void carry_out(const LinkNets::Changes& changes);
+    void wish_net(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
+    void visit_routes_around(const Vrf& vrf, const IpAddress& address,
+                             const fib::Rib::VisitContaining& visit) const;
     void install_connected(VrfId vrf, const Prefix& prefix);
     void write_tables(const L3Interface& interface);
 
@@ -216,7 +246,10 @@ class Routing {
     std::set<std::tuple<VrfId, InterfaceId, IpAddress>> neighbour_routes_;
     std::set<std::pair<VrfId, IpAddress>> to_follow_;  ///< neighbours around which routes have changed
     bool following_ = false;
-    std::map<std::pair<InterfaceId, InterfaceAddress>, std::optional<IpAddress>> broadcasts_;
+    LinkNets nets_;
+    /// By interface, address and peer.
+    using AddressKey = std::tuple<InterfaceId, InterfaceAddress, std::optional<IpAddress>>;
+    std::map<AddressKey, AddressDetails> addresses_;
 };
 
 }  // namespace pktpit::router

@@ -52,6 +52,8 @@ void Routing::remove_vrf(VrfId id) {
         });
     for (const auto& route : routes)
         if (auto erased = erase_route(route.prefix, route.source, id); !erased) refused_(erased.error());
+    for (const auto& [address, next_hops] : std::exchange(gone.peers, {}))
+        sets_.release(next_hops);
     for (const auto& address : gone.sources)
         image_.forget_source(address);
     const fib::TableId table = gone.table, host_table = gone.host_table;
@@ -92,10 +94,13 @@ void Routing::set_interface_vrf(InterfaceId id, VrfId to) {
 
 /// All that its addresses have brought to a VRF; its neighbours follow their nets.
 void Routing::wish_of_interface(const L3Interface& interface, VrfId vrf, bool add) {
-    for (const auto& [key, broadcast] : broadcasts_)
-        if (key.first == interface.id)
-            for (const auto& [prefix, wanted] : wishes_of(interface.id, key.second, broadcast))
-                wish(vrf, prefix, wanted, add);
+    for (auto at = addresses_.lower_bound({interface.id, {}, {}});
+         at != addresses_.end() && std::get<0>(at->first) == interface.id; ++at)
+        for (const auto& [prefix, wanted] : wishes_of(interface.id, std::get<1>(at->first), at->second))
+            wish(vrf, prefix, wanted, add);
+    nets_.for_each(interface.id, [&](const Prefix& prefix, const ConnectedWish& wanted) {
+        wish_net(vrf, prefix, wanted, add);
+    });
 }
 
 void Routing::write_tables(const L3Interface& interface) {

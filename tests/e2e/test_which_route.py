@@ -31,7 +31,7 @@ def went(net, destination):
     """The label of the host that one packet comes to; None: the router has dropped it by the route. A lost one fails the test."""
     def dropped():
         counts = net.router.counters()
-        return sum(counts.get(name, 0) for name in ("drop_blackhole", "unreachable"))
+        return sum(counts.get(name, 0) for name in ("drop_blackhole", "unreachable", "no_route"))
 
     before, mark = dropped(), token()
     net.a.send((udp6 if ":" in destination else udp4)(net.a, net.b, mark, dst=destination))

@@ -43,7 +43,7 @@ struct ControlRig {
     std::string path;
     Faults faults;
     SomeHost host{faults};
-    HostKernel kernel{host, RouteFilter{}};
+    HostKernel kernel{host, RouteFilter{.of_devices = true}};
     MemoryDataplane dataplane;
     SlowPathNothing slow_path;
     SomeLoop loop;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ class Host : public HostSwitches {
         std::map<InterfaceAddress, AddressEvent> addresses;
         std::vector<InterfaceAddress> order;  ///< in which the addresses came
         std::map<IpAddress, NeighbourEvent> neighbours;
+        std::set<Prefix> deleted;  ///< prefix routes, by hand
         bool receive_vlan_offload = true;
     };
     explicit Host(Faults& faults) : faults_(faults) {}
@@ -113,6 +115,7 @@ class Host : public HostSwitches {
             for (const auto& vlan : above)
                 remove_device(vlan);
             devices.erase(at);
+            std::erase_if(device_routes, [&](const auto& route) { return by(route) == gone.ifindex; });
             lose_installed(gone.ifindex);
             std::erase_if(sysctls, [&](const auto& entry) {
                 return entry.first.find("/" + name + "/") != std::string::npos;
@@ -131,9 +134,74 @@ class Host : public HostSwitches {
         event.ifindex = ifindex;
         event.address = address;
         event.ours = ours;
-        Device& on = devices.at(ifindex);
-        if (on.addresses.insert_or_assign(address, event).second) on.order.push_back(address);
+        set_address(event);
+    }
+    void set_address(const AddressEvent& event) {
+        Device& on = devices.at(event.ifindex);
+        if (on.addresses.insert_or_assign(event.address, event).second) on.order.push_back(event.address);
         tell(event);
+        keep_device_routes(event.ifindex);
+    }
+    /// Its next hop is the device alone.
+    RouteEvent device_route(uint32_t ifindex, const Prefix& prefix, uint8_t type, uint32_t metric = 0) {
+        RouteEvent route;
+        route.prefix = prefix;
+        route.table = type == RTN_LOCAL ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
+        route.protocol = RTPROT_KERNEL;
+        route.type = type;
+        route.metric = metric;
+        route.creates = true;
+        route.next_hops = {{ifindex, std::nullopt, 1, false}};
+        return route;
+    }
+    void set_route(const RouteEvent& route) {
+        device_routes.push_back(route);
+        by_hand.insert({by(route), route.prefix});
+        tell(route);
+    }
+    void delete_route(const RouteEvent& route) {
+        devices.at(by(route)).deleted.insert(route.prefix);
+        by_hand.erase({by(route), route.prefix});
+        drop_device_routes([&](const RouteEvent& other) { return is_same(route, other); });
+    }
+    /// What the kernel makes of a device's addresses, and unmakes, in its words (fib_add_ifaddr()). IPv4 ones
+    /// go silently with IFF_UP.
+    void keep_device_routes(uint32_t ifindex, bool set_down = false) {
+        Device& on = devices.at(ifindex);
+        std::vector<RouteEvent> wanted;
+        std::set<Prefix> primary;
+        for (const auto& own : on.order) {
+            const AddressEvent& event = on.addresses.at(own);
+            const unsigned bits = own.address.bits();
+            wanted.push_back(device_route(ifindex, Prefix::of(own.address, bits), RTN_LOCAL));
+            if (own.address.is_v4() && !primary.insert(event.net()).second) continue;
+            if (!on.link.admin_up || !event.prefix_route) continue;
+            const uint32_t metric = event.metric == 0 && own.address.is_v6() ? 256 : event.metric;
+            if (own.length != bits || (own.address.is_v4() && event.peer))
+                wanted.push_back(device_route(ifindex, own.address.is_v4() ? event.net() : own.net(),
+                                              RTN_UNICAST, metric));
+            if (own.address.is_v6() && event.peer)
+                wanted.push_back(device_route(ifindex, Prefix::of(*event.peer, bits), RTN_UNICAST, metric));
+        }
+        const auto among = [](const auto& some, const RouteEvent& route) {
+            return std::ranges::any_of(some, [&](const auto& other) { return is_same(route, other); });
+        };
+        if (set_down) {
+            on.deleted.clear();
+            std::erase_if(by_hand, [&](const auto& entry) { return entry.first == ifindex; });
+            std::erase_if(device_routes, [&](const auto& route) {
+                return by(route) == ifindex && route.type == RTN_UNICAST && route.prefix.address.is_v4();
+            });
+        }
+        drop_device_routes([&](const RouteEvent& route) {
+            return by(route) == ifindex && !by_hand.contains({ifindex, route.prefix}) &&
+                   !among(wanted, route);
+        });
+        for (const auto& route : wanted)
+            if (!among(device_routes, route) && !on.deleted.contains(route.prefix)) {
+                device_routes.push_back(route);
+                tell(route);
+            }
     }
     /// With the first IPv4 address of a net the others of that net go, unless the device promotes them
     /// (__inet_del_ifa()).
@@ -153,6 +221,7 @@ class Host : public HostSwitches {
             gone.removed = true;
             tell(gone);
         }
+        keep_device_routes(ifindex);
     }
     void put_neighbour(uint32_t ifindex, const IpAddress& address, const MacAddress& mac,
                        NeighbourState state) {
@@ -200,12 +269,32 @@ class Host : public HostSwitches {
     std::map<uint32_t, Device> devices;
     std::map<std::string, std::string> sysctls;
     std::vector<RouteEvent> routes;
+    std::vector<RouteEvent> device_routes;  ///< in the order in which they came
+    std::set<std::pair<uint32_t, Prefix>> by_hand;
     std::map<std::pair<uint32_t, Prefix>, HostRoute> installed;  ///< ours, by table and prefix
     std::vector<HostKernel*> connections;
 
   private:
     friend HostKernel;
     friend class HostRoutes;
+    static uint32_t by(const RouteEvent& route) { return route.next_hops.front().ifindex; }
+    static bool is_same(const RouteEvent& a, const RouteEvent& b) {
+        return by(a) == by(b) && a.prefix == b.prefix && a.table == b.table && a.metric == b.metric;
+    }
+    template <class Unwanted>
+    void drop_device_routes(Unwanted unwanted) {
+        std::vector<RouteEvent> gone;
+        std::erase_if(device_routes, [&](const auto& route) {
+            if (!unwanted(route)) return false;
+            gone.push_back(route);
+            return true;
+        });
+        for (RouteEvent& route : gone) {
+            route.removed = true;
+            route.creates = false;
+            tell(route);
+        }
+    }
     Faults& faults_;
     uint32_t last_ifindex_ = 0;
     int last_descriptor_ = 1000;
@@ -251,152 +340,6 @@ class HostRoutes : public RouteWriter {
     int descriptor_;
 };
 
-inline HostKernel::HostKernel(Host& host, RouteFilter filter)
-    : host_(host), filter_(std::move(filter)), descriptor_(++host.last_descriptor_) {
-    host_.connections.push_back(this);
-}
-
-inline HostKernel::~HostKernel() {
-    std::erase(host_.connections, this);
-}
-
-inline Result<void> HostKernel::dump(const Deliver& deliver) {
-    if (auto allowed = host_.faults_.call("dump"); !allowed) return allowed;
-    events_.clear();
-    deliver(ResyncBegin{});
-    for (const auto& [ifindex, device] : host_.devices)
-        deliver(device.link);
-    for (const auto& [ifindex, device] : host_.devices)
-        for (const auto& [key, address] : device.addresses)
-            deliver(address);
-    for (const auto& [ifindex, device] : host_.devices)
-        for (const auto& [key, neighbour] : device.neighbours)
-            deliver(neighbour);
-    if (filter_.enabled)
-        for (RouteEvent route : host_.routes) {
-            route.dumped = true;
-            if (route.table == filter_.table) deliver(route);
-        }
-    deliver(ResyncEnd{});
-    return {};
-}
-
-inline Result<void> HostKernel::poll(const Deliver& deliver) {
-    if (auto allowed = host_.faults_.call("poll"); !allowed) return allowed;
-    for (const auto& event : std::exchange(events_, {}))
-        deliver(event);
-    return {};
-}
-
-// A dump's events wait among the others, and are delivered in the same turns.
-inline Result<bool> HostKernel::work(const Deliver& deliver, Turn& turn) {
-    if (std::exchange(dump_is_due_, false)) {
-        std::deque<KernelEvent> dumped;
-        if (auto done = dump([&](const KernelEvent& event) { dumped.push_back(event); }); !done) {
-            dump_is_due_ = true;
-            return tl::unexpected(done.error());
-        }
-        events_ = std::move(dumped);
-    }
-    while (!events_.empty()) {
-        const KernelEvent event = std::move(events_.front());
-        events_.pop_front();
-        deliver(event);
-        if (turn.over()) return true;
-    }
-    return false;
-}
-
-inline Result<void> HostKernel::probe_neighbour(uint32_t, const IpAddress& address) {
-    return host_.faults_.call("probe " + address.to_string());
-}
-
-inline Result<void> HostKernel::set_neighbour(uint32_t ifindex, const IpAddress& address,
-                                              const MacAddress& mac) {
-    if (auto allowed = host_.faults_.call("set neighbour " + address.to_string()); !allowed) return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    host_.put_neighbour(ifindex, address, mac, NeighbourState::permanent);
-    return {};
-}
-
-inline Result<void> HostKernel::set_stale_neighbour(uint32_t ifindex, const IpAddress& address,
-                                                    const MacAddress& mac) {
-    if (auto allowed = host_.faults_.call("set stale neighbour " + address.to_string()); !allowed)
-        return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    host_.put_neighbour(ifindex, address, mac, NeighbourState::stale);
-    return {};
-}
-
-inline Result<void> HostKernel::remove_neighbour(uint32_t ifindex, const IpAddress& address) {
-    if (auto allowed = host_.faults_.call("remove neighbour " + address.to_string()); !allowed)
-        return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    auto& neighbours = host_.devices.at(ifindex).neighbours;
-    const auto found = neighbours.find(address);
-    if (found == neighbours.end()) return {};
-    NeighbourEvent gone = found->second;
-    gone.removed = true;
-    neighbours.erase(found);
-    host_.tell(gone);
-    return {};
-}
-
-inline Result<void> HostKernel::add_address(uint32_t ifindex, const InterfaceAddress& address) {
-    if (auto allowed = host_.faults_.call("add " + address.to_string()); !allowed) return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    for (const auto& other : host_.devices.at(ifindex).order)
-        if (!address.address.is_v4() && other.address == address.address && other != address)
-            return fail("kernel",
-                        "cannot add " + address.to_string() + ": it is there as " + other.to_string());
-    host_.set_address(ifindex, address, true);
-    return {};
-}
-
-inline Result<std::vector<InterfaceAddress>> HostKernel::addresses(uint32_t ifindex) {
-    if (auto allowed = host_.faults_.call("read addresses"); !allowed) return tl::unexpected(allowed.error());
-    const auto on = host_.devices.find(ifindex);
-    return on == host_.devices.end() ? std::vector<InterfaceAddress>() : on->second.order;
-}
-
-inline Result<void> HostKernel::remove_address(uint32_t ifindex, const InterfaceAddress& address) {
-    if (auto allowed = host_.faults_.call("remove " + address.to_string()); !allowed) return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    if (host_.devices.at(ifindex).addresses.contains(address)) host_.lose_address(ifindex, address);
-    return {};
-}
-
-inline Result<void> HostKernel::set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) {
-    if (auto allowed = host_.faults_.call("set link"); !allowed) return allowed;
-    if (!host_.devices.contains(ifindex)) return fail("kernel", "no such device");
-    LinkEvent& link = host_.devices.at(ifindex).link;
-    const LinkEvent before = link;
-    link.up = link.admin_up = link.running = up;
-    link.mtu = mtu.value_or(link.mtu);
-    if (!up) host_.lose_installed(ifindex);
-    if (link != before) host_.tell(link);
-    return {};
-}
-
-inline Result<uint32_t> HostKernel::add_vlan_link(const VlanPlace& place, const std::string& alias) {
-    if (auto allowed = host_.faults_.call("make VLAN device " + place.name); !allowed)
-        return tl::unexpected(allowed.error());
-    if (!host_.vlan_devices) return fail("kernel", "Unknown device type");
-    if (!host_.devices.contains(place.parent)) return fail("kernel", "no device below " + place.name);
-    if (host_.device(place.name)) return fail("kernel", place.name + " exists");
-    for (const auto& [ifindex, other] : host_.devices)
-        if (other.link.parent == place.parent && other.link.vlan_id == place.vid &&
-            other.link.vlan_protocol == place.protocol)
-            return fail("kernel", "VLAN device already exists: " + other.link.name);
-    return host_.add_vlan_device(place, alias);
-}
-
-inline Result<void> HostKernel::remove_vlan_link(uint32_t ifindex) {
-    const auto found = host_.devices.find(ifindex);
-    const std::string name = found == host_.devices.end() ? "" : found->second.link.name;
-    if (auto allowed = host_.faults_.call("remove VLAN device " + name); !allowed) return allowed;
-    if (!name.empty()) host_.remove_device(name);
-    return {};
-}
-
 }  // namespace pktpit::router::fake
+
+#include "tests/unit/control/fake_host_kernel.h"

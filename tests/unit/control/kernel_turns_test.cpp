@@ -259,7 +259,7 @@ TEST_F(KernelTurnsInRib, the_table_of_each_vrf_is_followed_into_it_for_as_long_a
     };
     EXPECT_EQ(in_rib(), many);
     EXPECT_EQ(in_red(), (many + 1) / 2);
-    EXPECT_EQ(status().routes, many + (many + 1) / 2);
+    EXPECT_EQ(status().routes, many + (many + 1) / 2 + 2) << "and the prefix routes of both addresses";
     EXPECT_TRUE(status().complete);
     EXPECT_EQ(host.connections.size(), 3U);
 

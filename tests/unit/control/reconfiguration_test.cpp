@@ -180,7 +180,7 @@ class World {
   public:
     Faults faults;
     fake::Host host;
-    fake::HostKernel kernel{host, RouteFilter{}};
+    fake::HostKernel kernel{host, RouteFilter{.of_devices = true}};
     fake::HostRoutes routes{host};
     fake::Zebra zebra{faults};
     fake::MemoryDataplane dataplane;

@@ -166,6 +166,16 @@ TEST(ParseAddress, PointToPoint) {
     EXPECT_EQ(event.net().to_string(), "192.0.2.9/32");
 }
 
+TEST(ParseAddress, metric_and_prefix_route) {
+    MessageBuilder message(RTM_NEWADDR, 0, address_header(AF_INET, 24));
+    message.address(IFA_LOCAL, "192.0.2.1").u32(IFA_RT_PRIORITY, 200).u32(IFA_FLAGS, IFA_F_NOPREFIXROUTE);
+    const auto event = event_of<AddressEvent>(message);
+    EXPECT_EQ(event.metric, 200U);
+    EXPECT_FALSE(event.prefix_route);
+    MessageBuilder plain(RTM_NEWADDR, 0, address_header(AF_INET, 24));
+    EXPECT_TRUE(event_of<AddressEvent>(plain.address(IFA_LOCAL, "192.0.2.1")).prefix_route);
+}
+
 TEST(ParseAddress, TentativeByEitherField) {
     for (const uint8_t flag : {uint8_t{IFA_F_TENTATIVE}, uint8_t{IFA_F_DADFAILED}}) {
         MessageBuilder old_field(RTM_NEWADDR, 0, address_header(AF_INET6, 64, flag));

@@ -8,6 +8,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "router/kernel/kernel_listener.h"
@@ -71,7 +72,26 @@ class Recorder : public KernelListener {
         EXPECT_EQ(routes.erase(prefix), 1U) << prefix.to_string();
         log.push_back("-route " + prefix.to_string());
     }
+    void device_route_set(const DeviceRoute& route) override {
+        device_routes[key_of(route)] = route;
+        log.push_back("device route " + route.prefix.to_string());
+    }
+    void device_route_removed(const DeviceRoute& route) override {
+        EXPECT_EQ(device_routes.erase(key_of(route)), 1U) << route.prefix.to_string();
+        log.push_back("-device route " + route.prefix.to_string());
+    }
     void resynced() override { ++resyncs; }
+    using DeviceRouteKey =
+        std::tuple<uint32_t, Prefix, uint32_t, uint32_t, uint8_t, std::optional<IpAddress>>;
+    static DeviceRouteKey key_of(const DeviceRoute& route) {
+        const bool v4 = route.prefix.address.is_v4();
+        return {route.ifindex,
+                route.prefix,
+                route.table,
+                route.metric,
+                v4 ? route.protocol : uint8_t{0},
+                v4 ? route.source : std::nullopt};
+    }
 
     /// The log since the last call.
     std::vector<std::string> take() { return std::exchange(log, {}); }
@@ -80,6 +100,7 @@ class Recorder : public KernelListener {
     std::map<std::pair<uint32_t, std::string>, AddressEvent> addresses;
     std::map<std::pair<uint32_t, IpAddress>, NeighbourEvent> neighbours;
     std::map<Prefix, KernelRoute> routes;
+    std::map<DeviceRouteKey, DeviceRoute> device_routes;
     std::vector<std::string> log;
     unsigned resyncs = 0;
 };

@@ -73,7 +73,7 @@ TEST_F(HotRoutesFollow, ANewMacAddressConcernsNoBlock) {
 TEST_F(HotRoutesFollow, ABlockNeverCoversAnAddressOfTheHost) {
     ASSERT_TRUE(add("203.0.112.0/20", {{ip("192.0.2.7"), lan, 1}}));
     make_hot();
-    routing.add_host_address(ip("203.0.113.5"));
+    routing.add_host_prefix(prefix("203.0.113.5/32"));
     EXPECT_EQ(image.lookup(ip("203.0.113.5"), table), 0U);
     expect_agreement();
 }

@@ -199,7 +199,19 @@ class RandomNeighbours : public RoutingTest, public testing::WithParamInterface<
             neighbours[{on, address}] = mac;
         }
     }
+    /// A host that is the other end of a link, which is a link to it alone.
+    void change_peer() {
+        const IpAddress peer = host();
+        const Place place{Prefix::of(peer, 32), RouteSource::connected};
+        if (given.erase(place) != 0) {
+            routing.remove_address(lan, address("192.0.2.203/32"), peer);
+            return;
+        }
+        routing.add_address(lan, address("192.0.2.203/32"), {{}, peer});
+        given[place] = {PP_ADJ_FORWARD, false, lan};
+    }
     void change_address() {
+        if (below(3) == 0) return change_peer();
         const InterfaceAddress net = address(below(2) == 0 ? "192.0.2.201/24" : "192.0.2.202/25");
         const Place place{net.net(), RouteSource::connected};
         if (given.contains(place)) {

@@ -20,10 +20,10 @@ TEST_F(RoutingTest, OwnAddressesNetsAndBroadcasts) {
 }
 
 TEST_F(RoutingTest, AddressesOfForeignDevicesAreTheHosts) {
-    routing.add_host_address(ip("10.9.9.9"));
+    routing.add_host_prefix(prefix("10.9.9.9/32"));
     EXPECT_EQ(at("10.9.9.9").kind, PP_ADJ_HOST);
     EXPECT_EQ(at("10.9.9.8").kind, PP_ADJ_INVALID);
-    routing.remove_host_address(ip("10.9.9.9"));
+    routing.remove_host_prefix(prefix("10.9.9.9/32"));
     EXPECT_EQ(at("10.9.9.9").kind, PP_ADJ_INVALID);
 }
 
