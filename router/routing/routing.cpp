@@ -257,6 +257,7 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
     if (!link.up) carry_out(nets_.set_up(id, false));
     interface_changed(id);
     if (link.up) carry_out(nets_.set_up(id, true));
+    if (link.up != before.up) link_went(*interface, link.up);
     if (link.up && !before.up) resolve_missing();
 }
 

@@ -208,6 +208,7 @@ class Routing {
     void wish(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
     void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
     void carry_out(const LinkNets::Changes& changes);
+    void link_went(const L3Interface& interface, bool up);
     void wish_net(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
     void visit_routes_around(const Vrf& vrf, const IpAddress& address,
                              const fib::Rib::VisitContaining& visit) const;

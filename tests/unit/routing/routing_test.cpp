@@ -272,5 +272,26 @@ TEST_F(RoutingTest, a_port_with_an_interface_that_has_no_ipv4_address_awaits_dhc
     EXPECT_FALSE(awaits(1));
 }
 
+TEST_F(RoutingTest, broadcast_and_anycast_addresses_go_with_the_link_and_its_own_stay) {
+    const auto before = image.usage();
+    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
+    EXPECT_EQ(at("2001:db8::").kind, PP_ADJ_HOST);
+    routing.set_link(lan, link(11, false));
+    for (const char* gone : {"192.0.2.255", "192.0.2.0", "2001:db8::"})
+        EXPECT_EQ(at(gone).kind, PP_ADJ_INVALID) << gone;
+    for (const char* own : {"192.0.2.1", "2001:db8::1"})
+        EXPECT_EQ(at(own).kind, PP_ADJ_HOST) << own;
+    routing.add_address(lan, address("192.0.4.1/24"), {});
+    EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_INVALID);
+    routing.set_link(lan, link(11, true));
+    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
+    EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_BROADCAST);
+    routing.set_link(lan, link(11, false));
+    routing.remove_address(lan, address("192.0.4.1/24"));
+    routing.set_link(lan, link(11, true));
+    EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_INVALID);
+    expect_usage(before);
+}
+
 }  // namespace
 }  // namespace pktpit::router
