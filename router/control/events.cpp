@@ -109,10 +109,10 @@ void ControlPlane::note_neighbour(const L3Interface& on, const IpAddress& addres
 // The kernel keeps a failed neighbour for a minute. Of one that only packets have asked for it need not: a
 // scan of a connected net would fill its table.
 void ControlPlane::neighbour_failed(const L3Interface& on, const IpAddress& address) {
-    slow_path_.neighbour_failed(on, address);
-    if (routing_.adjacencies().in_use({on.id, address})) return;
     BestEffort effort;
-    effort.attempt("neighbour", [&] { return kernel_.remove_neighbour(on.ifindex, address); });
+    if (!routing_.adjacencies().in_use({on.id, address}))
+        effort.attempt("neighbour", [&] { prober_.withdraw(on.ifindex, address); });
+    slow_path_.neighbour_failed(on, address);
 }
 
 // The kernel believes such answers. It is told what was known before, or that nothing is, so that it asks

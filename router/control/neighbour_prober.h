@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Neighbours that the kernel is asked to look for, aside: it takes the question when it has done with what
 /// holds its networking lock, a full table that goes for one. What it refuses shows as a neighbour that stays
-/// unresolved, and is asked for again by whoever needs it. One thread.
+/// unresolved, and is asked for again by whoever needs it. It is told to forget those that need not be looked
+/// for any more. One thread.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,20 @@ class NeighbourProber {
     NeighbourProber& operator=(const NeighbourProber&) = delete;
 
     void probe(uint32_t ifindex, const IpAddress& address);
+    /// The question is taken back, if it still waits; else the kernel forgets the neighbour.
+    void withdraw(uint32_t ifindex, const IpAddress& address);
 
   private:
-    using Questions = std::set<std::pair<uint32_t, IpAddress>>;
+    using Neighbours = std::set<std::pair<uint32_t, IpAddress>>;
+    struct Work {
+        Neighbours withdraw;  ///< first: it makes room
+        Neighbours probe;
+    };
     void ask();
 
     Kernel& kernel_;
     DescriptorWatcher& watcher_;
-    Questions waiting_;
+    Work waiting_;
     bool asking_ = false;
     /// Answers that come later do not find it.
     std::shared_ptr<NeighbourProber*> self_ = std::make_shared<NeighbourProber*>(this);

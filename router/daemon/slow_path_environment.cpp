@@ -23,6 +23,13 @@ void DaemonEnvironment::resolve(uint16_t interface, const IpAddress& next_hop) {
     if (on && on->ifindex != 0) prober_.probe(on->ifindex, next_hop);
 }
 
+// The kernel goes on asking for next hops of routes, whether packets wait or not.
+void DaemonEnvironment::withdraw(uint16_t interface, const IpAddress& next_hop) {
+    const L3Interface* on = routing_.interfaces().find(interface);
+    if (on && on->ifindex != 0 && !routing_.adjacencies().in_use({interface, next_hop}))
+        prober_.withdraw(on->ifindex, next_hop);
+}
+
 std::optional<IpAddress> DaemonEnvironment::next_hop_of(uint32_t adjacency) const {
     const auto key = routing_.adjacencies().key_of(adjacency);
     return key ? key->gateway : std::nullopt;

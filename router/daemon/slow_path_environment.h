@@ -27,6 +27,7 @@ class DaemonEnvironment : public SlowPathEnvironment {
     [[nodiscard]] ImageView image() const override;
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void resolve(uint16_t interface, const IpAddress& next_hop) override;
+    void withdraw(uint16_t interface, const IpAddress& next_hop) override;
     void count_route(uint16_t counter, size_t bytes) override { route_counters_.add(counter, bytes); }
     [[nodiscard]] std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     [[nodiscard]] std::optional<IpAddress> source_address(uint16_t interface, Family family,

@@ -274,6 +274,7 @@ class Kernel {
     /// Those of a device as they are now, which may not have been told yet.
     virtual Result<std::vector<InterfaceAddress>> addresses(uint32_t ifindex) = 0;
     // What is removed may be gone already.
+    /// On any thread.
     virtual Result<void> remove_neighbour(uint32_t ifindex, const IpAddress& address) = 0;
     virtual Result<void> remove_address(uint32_t ifindex, const InterfaceAddress& address) = 0;
     virtual Result<void> set_link(uint32_t ifindex, bool up, std::optional<uint32_t> mtu) = 0;

@@ -119,7 +119,8 @@ Result<void> NetlinkKernel::set_stale_neighbour(uint32_t ifindex, const IpAddres
 Result<void> NetlinkKernel::remove_neighbour(uint32_t ifindex, const IpAddress& address) {
     auto request = neighbour_request(RTM_DELNEIGH, 0, ifindex, address, NUD_NONE, 0);
     const std::lock_guard lock(neighbours_);
-    return ask(request, "remove neighbour " + address.to_string() + on_device(ifindex), ENOENT);
+    return conclude(probes_->transact(request),
+                    "remove neighbour " + address.to_string() + on_device(ifindex), ENOENT);
 }
 
 Result<void> NetlinkKernel::add_address(uint32_t ifindex, const InterfaceAddress& address) {

@@ -55,7 +55,9 @@ namespace pktpit::router {
     X(dropped_no_egress)             \
     X(dropped_ipv6_link_too_small)   \
     X(neighbour_limit)               \
-    X(sent_for_stage)
+    X(sent_for_stage)                \
+    X(neighbour_not_asked)           \
+    X(neighbour_withdrawn)
 
 enum class Counter : uint8_t {
 #define PKTPIT_COUNTER_ENUM(name) name,

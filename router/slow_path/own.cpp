@@ -54,8 +54,8 @@ void SlowPath::State::send_own(std::vector<uint8_t> bytes, uint16_t interface, C
     if (!adjacency) {
         // No error about an error (RFC 1812 4.3.2.7): what gets no neighbour is dropped.
         if (give_up) return counters.add(Counter::icmp_own_undeliverable);
-        return wait({way->adjacency.interface, way->next_hop}, {std::move(bytes), since, true, 0, interface},
-                    now);
+        return wait({way->adjacency.interface, way->next_hop},
+                    {std::move(bytes), since, true, 0, interface, 0}, now);
     }
     if (!is_port_up(image, adjacency->port)) return counters.add(Counter::icmp_own_undeliverable);
     const LinkHeader link = link_header(*adjacency, packet->family);

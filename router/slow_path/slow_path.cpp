@@ -51,12 +51,14 @@ void SlowPath::neighbour_resolved(uint16_t interface, const IpAddress& address, 
     std::vector<WaitingPacket> packets = state_->queue.take({interface, address});
     state_->counters.add(Counter::neighbour_released, packets.size());
     state_->release(std::move(packets), now, false);
+    state_->request(state_->queue.next_requests(now));
 }
 
 void SlowPath::neighbour_failed(uint16_t interface, const IpAddress& address, Clock::time_point now) {
     std::vector<WaitingPacket> packets = state_->queue.take_failed({interface, address});
     state_->counters.add(Counter::neighbour_failed, packets.size());
     state_->release(std::move(packets), now, true);
+    state_->request(state_->queue.next_requests(now));
 }
 
 void SlowPath::interface_gone(uint16_t interface) {
@@ -64,13 +66,16 @@ void SlowPath::interface_gone(uint16_t interface) {
 }
 
 void SlowPath::tick(Clock::time_point now) {
-    std::vector<WaitingPacket> packets = state_->queue.take_expired(now);
-    state_->counters.add(Counter::neighbour_expired, packets.size());
-    state_->release(std::move(packets), now, true);
-    for (const NeighbourKey& key : state_->queue.due_requests(now)) {
-        state_->counters.add(Counter::neighbour_requests);
-        state_->environment.resolve(key.interface, key.next_hop);
-    }
+    NeighbourQueue::Expired expired = state_->queue.take_expired(now);
+    state_->counters.add(Counter::neighbour_expired, expired.packets.size() - expired.not_asked);
+    state_->counters.add(Counter::neighbour_not_asked, expired.not_asked);
+    state_->release(std::move(expired.packets), now, true);
+    const NeighbourQueue::Requests due = state_->queue.due_requests(now);
+    state_->counters.add(Counter::neighbour_withdrawn, due.withdraw.size());
+    // First, since what is asked for takes the room that they leave.
+    for (const NeighbourKey& key : due.withdraw)
+        state_->environment.withdraw(key.interface, key.next_hop);
+    state_->request(due.ask);
 }
 
 void SlowPath::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,

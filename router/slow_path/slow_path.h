@@ -34,6 +34,9 @@ class SlowPathEnvironment {
     virtual bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) = 0;
     /// Starts neighbour resolution; the answer comes as neighbour_resolved() or neighbour_failed().
     virtual void resolve(uint16_t interface, const IpAddress& next_hop) = 0;
+    /// The neighbour need not be looked for any more: others wait for its place. An answer may come all the
+    /// same, and neighbour_failed().
+    virtual void withdraw(uint16_t interface, const IpAddress& next_hop) = 0;
     /// The next hop that an adjacency stands for; nullopt for a glean adjacency (then it is the destination).
     [[nodiscard]] virtual std::optional<IpAddress> next_hop_of(uint32_t adjacency) const = 0;
     /// Address to send ICMP errors from on this L3 interface: global scope, or link-local where asked for and
@@ -63,7 +66,7 @@ class SlowPathEnvironment {
 class SlowPath {
   public:
     /// `neighbour_queue`: packets that wait for a neighbour; `neighbours_unresolved`: neighbours of an
-    /// interface that are asked for at the same time.
+    /// interface and a family that are asked for at the same time.
     SlowPath(SlowPathEnvironment& environment, const config::Icmp& icmp, uint32_t neighbour_queue,
              uint32_t neighbours_unresolved = config::Config{}.neighbours_unresolved);
     ~SlowPath();

@@ -64,6 +64,7 @@ struct SlowPath::State {
     [[nodiscard]] std::optional<pp_fib_adjacency> complete(const pp_fib_adjacency& adjacency,
                                                            const IpAddress& next_hop) const;
     void wait(const NeighbourKey& key, WaitingPacket packet, Clock::time_point now);
+    void request(const std::vector<NeighbourKey>& neighbours);
     void release(std::vector<WaitingPacket> packets, Clock::time_point now, bool give_up);
 
     bool transmit(uint16_t port, std::span<const Bytes> parts);

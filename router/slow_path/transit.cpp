@@ -210,7 +210,7 @@ void SlowPath::State::no_neighbour(Transit& transit) {
     // it as it came.
     wait({found.interface, next_hop},
          {std::vector<uint8_t>(transit.frame.begin(), transit.frame.end()), transit.since, false,
-          transit.port, 0},
+          transit.port, 0, transit.decision.ingress_interface},
          transit.now);
 }
 

@@ -26,8 +26,13 @@ void SlowPath::State::wait(const NeighbourKey& key, WaitingPacket packet, Clock:
     counters.add(Counter::neighbour_memory_full, pushed.dropped_memory);
     if (pushed.put_off) counters.add(Counter::neighbour_limit);
     if (!pushed.request) return;
-    counters.add(Counter::neighbour_requests);
-    environment.resolve(key.interface, key.next_hop);
+    request({key});
+}
+
+void SlowPath::State::request(const std::vector<NeighbourKey>& neighbours) {
+    counters.add(Counter::neighbour_requests, neighbours.size());
+    for (const NeighbourKey& key : neighbours)
+        environment.resolve(key.interface, key.next_hop);
 }
 
 void SlowPath::State::release(std::vector<WaitingPacket> packets, Clock::time_point now, bool give_up) {

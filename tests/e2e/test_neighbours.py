@@ -2,11 +2,15 @@
 """Next hops whose MAC address is not known yet, no longer right, or given by hand."""
 
 import contextlib
+import itertools
 import json
+import threading
+import time
 
 import pytest
 from lib.packets import delivered, icmp_answer, token, udp4, udp6, wait_for_crossing
-from lib.waiting import wait_for
+from lib.waiting import DEADLINE, wait_for
+from lib.wire import NothingReceived
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6NDOptDstLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 
@@ -244,6 +248,71 @@ def test_scan_of_a_connected_net_is_bounded(build_net):
     mark = token()
     net.a.send(udp4(net.a, net.b, mark, dst="10.2.0.251"))
     net.b.wire.receive(is_arp_for("10.2.0.251"))
+
+
+def hosts_of_b(family):
+    return [f"10.2.0.{number}" for number in range(200, 210)] if family == 4 else [f"2001:db8:2::a:{number}" for number in range(10)]
+
+
+@contextlib.contextmanager
+def scan(net, family):
+    """1,000 packets a second from a to addresses on b's link that nobody has, each to another one."""
+    numbers = itertools.count()
+
+    def frame(number):
+        if family == 4:
+            return net.a.frame(udp4(net.a, net.b, b"scan", dst=f"10.66.{16 + number // 256 % 200}.{number % 256}"))
+        return net.a.frame(udp6(net.a, net.b, b"scan", dst=f"2001:db8:2::{number // 65536 + 1:x}:{number % 65536:x}:1"))
+
+    frames = [frame(number) for number in range(5000)]
+    ended = threading.Event()
+
+    def run():
+        begun = time.monotonic()
+        for burst in itertools.count():
+            for _ in range(10):
+                net.a.wire.send(frames[next(numbers) % len(frames)])
+            if ended.wait(max(0, begun + 0.01 * burst - time.monotonic())):
+                return
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@requirement("RFC 6583 6, 7.1: a scan of a connected net keeps nobody from new hosts of either family, whichever port it comes from")
+@pytest.mark.pktpit("Linux's table overflows")
+@pytest.mark.parametrize("family", [4, 6])
+def test_scan_keeps_no_new_host_out(build_net, family):
+    slots = 32
+    net = build_net(config={"neighbours_unresolved": slots})
+    net.router.config["interfaces"]["p2"]["addresses"].append("10.66.0.1/16")
+    net.router.apply()
+    net.b.namespace.batch([f"address add {address}/{24 if is_4 else 64} dev eth0{'' if is_4 else ' nodad'}"
+                           for is_4, of in ((True, 4), (False, 6)) for address in hosts_of_b(of)])
+    # Nobody's addresses hold their slots as long as usual, 3 s.
+    net.topology.router_namespace.sysctl({f"net/ipv{of}/neigh/p2/retrans_time_ms": 1000 for of in (4, 6)})
+    end = time.monotonic() + DEADLINE
+    with scan(net, family):
+        wait_for(lambda: net.router.slow_path()["neighbour_not_asked"] > 0, "more is asked for than has its turn")
+        left = {token(): (sender, make, address) for make, of in ((udp4, 4), (udp6, 6))
+                for sender, address in zip(itertools.cycle((net.c, net.a)), hosts_of_b(of))}
+        while left:
+            for mark, (sender, make, address) in left.items():
+                sender.send(make(sender, net.b, mark, dst=address))
+            with contextlib.suppress(NothingReceived):
+                while left:
+                    frame = net.b.wire.receive(lambda frame: any(mark in frame for mark in left), 1.0)
+                    assert frame[:6] == bytes.fromhex(net.b.mac.replace(":", ""))
+                    del left[next(mark for mark in left if mark in frame)]
+            assert time.monotonic() < end, f"not reached: {[address for _, _, address in left.values()]}"
+        entries = net.topology.router_namespace.ip("neigh", "show", "dev", "p2", "nud", "incomplete").stdout.splitlines()
+        assert len(entries) <= 2 * slots, entries
+    assert net.router.slow_path()["neighbour_withdrawn"] > 0
 
 
 @requirement("RFC 1812 5.2.7.2: a router ignores ICMP redirects when it chooses a path; the switch is put back at a clean stop")

@@ -129,6 +129,7 @@ class Environment : public SlowPathEnvironment {
         return (answers & 1) == 0;
     }
     void resolve(uint16_t interface, const IpAddress& next_hop) override { asked = {interface, next_hop}; }
+    void withdraw(uint16_t, const IpAddress&) override {}
     std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override {
         if (adjacency % 3 == 0) return std::nullopt;
         return IpAddress::v4(0x0a000000 + adjacency);
@@ -263,8 +264,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [name, value] : slow_path.counters()) {
         if (name == "neighbour_queued") waited += value;
         if (name == "neighbour_released" || name == "neighbour_failed" || name == "neighbour_expired" ||
-            name == "neighbour_queue_full" || name == "neighbour_memory_full" ||
-            name == "neighbour_interface_gone")
+            name == "neighbour_not_asked" || name == "neighbour_queue_full" ||
+            name == "neighbour_memory_full" || name == "neighbour_interface_gone")
             ended += value;
     }
     demand(waited == ended);

@@ -19,12 +19,20 @@ class AskedKernel : public fake::HostKernel {
         asked.push_back(address.to_string());
         return {};
     }
+    Result<void> remove_neighbour(uint32_t, const IpAddress& address) override {
+        asked.push_back("not " + address.to_string());
+        return {};
+    }
     std::vector<std::string> asked;
 };
 
 class NeighbourProberTest : public testing::Test {
   protected:
     void probe(const std::string& address) const { prober->probe(7, IpAddress::parse(address).value()); }
+
+    void withdraw(const std::string& address) const {
+        prober->withdraw(7, IpAddress::parse(address).value());
+    }
 
     fake::Faults faults;
     fake::Host host{faults};
@@ -50,6 +58,25 @@ TEST_F(NeighbourProberTest, asks_aside_and_once_what_is_asked_for_meanwhile) {
     probe("192.0.2.2");
     loop.work();
     EXPECT_EQ(kernel.asked.size(), 4U);
+}
+
+TEST_F(NeighbourProberTest, withdraws_first_and_does_what_was_said_last) {
+    probe("192.0.2.1");
+    probe("192.0.2.2");
+    probe("192.0.2.3");
+    withdraw("192.0.2.3");
+    withdraw("192.0.2.4");
+    withdraw("192.0.2.5");
+    probe("192.0.2.5");
+    loop.work();
+    loop.tell();
+    loop.work();
+    EXPECT_THAT(kernel.asked,
+                ElementsAre("192.0.2.1", "not 192.0.2.3", "not 192.0.2.4", "192.0.2.2", "192.0.2.5"));
+    loop.tell();
+    withdraw("192.0.2.2");
+    loop.work();
+    EXPECT_EQ(kernel.asked.back(), "not 192.0.2.2");
 }
 
 TEST_F(NeighbourProberTest, holds_so_many_and_no_more) {

@@ -30,6 +30,7 @@ class FakeEnvironment : public SlowPathEnvironment {
     std::vector<Sent> sent;
     bool transmit_works = true;
     std::vector<std::pair<uint16_t, IpAddress>> resolved;
+    std::vector<std::pair<uint16_t, IpAddress>> withdrawn;
     std::map<uint32_t, IpAddress> next_hops;
     std::map<std::tuple<uint16_t, Family, bool>, IpAddress> sources;
     std::map<Family, IpAddress> any_source;
@@ -43,6 +44,9 @@ class FakeEnvironment : public SlowPathEnvironment {
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void resolve(uint16_t interface, const IpAddress& next_hop) override {
         resolved.emplace_back(interface, next_hop);
+    }
+    void withdraw(uint16_t interface, const IpAddress& next_hop) override {
+        withdrawn.emplace_back(interface, next_hop);
     }
     std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     std::optional<IpAddress> source_address(uint16_t interface, Family family,

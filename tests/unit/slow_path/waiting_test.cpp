@@ -124,6 +124,35 @@ TEST_F(Waiting, a_flood_to_a_dead_neighbour_asks_once_a_second) {
     EXPECT_EQ(router.environment.resolved.size(), 5U);
 }
 
+TEST_F(Waiting, others_get_the_turn_of_one_that_does_not_answer) {
+    slow_path.set_limits(limits(), 4, 1);
+    arrive_for_d(1);
+    arrive(Ipv4Packet{.destination = "10.2.0.50"});
+    EXPECT_EQ(router.environment.resolved.size(), 1U);
+    EXPECT_EQ(counter("neighbour_limit"), 1U);
+    slow_path.tick(now + 1s);
+    EXPECT_EQ(router.environment.withdrawn, (std::vector{std::pair{uint16_t{2}, ip("10.2.0.4")}}));
+    EXPECT_EQ(router.environment.resolved.back(), (std::pair{uint16_t{2}, ip("10.2.0.50")}));
+    EXPECT_EQ(counter("neighbour_withdrawn"), 1U);
+    slow_path.neighbour_failed(2, ip("10.2.0.4"), now + 1s);
+    EXPECT_TRUE(all_sent().empty()) << "it was not given the time to answer";
+    now += 1500ms;
+    slow_path.neighbour_failed(2, ip("10.2.0.50"), now);
+    EXPECT_EQ(router.environment.resolved.back(), (std::pair{uint16_t{2}, ip("10.2.0.4")})) << "at once";
+    EXPECT_EQ(counter("neighbour_failed"), 1U);
+}
+
+TEST_F(Waiting, without_a_turn_it_is_counted_apart) {
+    slow_path.set_limits(limits(), 4, 1);
+    arrive_for_d(1);
+    arrive(Ipv4Packet{.destination = "10.2.0.50"});
+    now += 3s;
+    slow_path.tick(now);
+    EXPECT_EQ(counter("neighbour_expired"), 1U);
+    EXPECT_EQ(counter("neighbour_not_asked"), 1U);
+    EXPECT_EQ(counter("icmp4_host_unreachable"), 2U);
+}
+
 TEST_F(Waiting, follows_the_route_that_it_has_by_then) {
     arrive_for_d(1);
     router.route("192.168.4.0/25", 2, ip("10.2.0.2"), PP_ADJ_FORWARD, "02:00:00:00:aa:02");
