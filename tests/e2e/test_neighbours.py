@@ -4,11 +4,12 @@
 import contextlib
 import itertools
 import json
+import struct
 import threading
 import time
 
 import pytest
-from lib.packets import delivered, icmp_answer, token, udp4, udp6, wait_for_crossing
+from lib.packets import checksum, delivered, icmp_answer, token, udp4, udp6, wait_for_crossing
 from lib.waiting import DEADLINE, wait_for
 from lib.wire import NothingReceived
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6NDOptDstLLAddr, IPv6
@@ -258,11 +259,16 @@ def hosts_of_b(family):
 def scan(net, family):
     """1,000 packets a second from a to addresses on b's link that nobody has, each to another one."""
     numbers = itertools.count()
+    first = bytearray(net.a.frame(udp4(net.a, net.b, dst="10.66.0.0") if family == 4 else udp6(net.a, net.b, dst="2001:db8:2:0:1::")))
 
     def frame(number):
-        if family == 4:
-            return net.a.frame(udp4(net.a, net.b, b"scan", dst=f"10.66.{16 + number // 256 % 200}.{number % 256}"))
-        return net.a.frame(udp6(net.a, net.b, b"scan", dst=f"2001:db8:2::{number // 65536 + 1:x}:{number % 65536:x}:1"))
+        if family == 6:
+            first[52:54] = struct.pack("!H", number)
+        else:
+            first[32:34] = struct.pack("!H", 4096 + number)
+            first[24:26] = b"\0\0"
+            first[24:26] = struct.pack("!H", checksum(bytes(first[14:34])))
+        return bytes(first)
 
     frames = [frame(number) for number in range(5000)]
     ended = threading.Event()
