@@ -149,6 +149,9 @@ struct pp_order {
     struct pp_socket_order sockets[PP_SOCKETS];
     struct pp_order_mark marks[PP_ORDER_MARKS]; /* by a hash of the destination; the last one has it */
     __u64 long_until[PP_ORDER_LONG];            /* by another */
+    /* By port: the daemon sets 1 now and then, so that it gets a copy of the next packet that leaves by the
+     * port that it came in by; the stage that makes the copy sets 0. */
+    __u8 copy_returning[PP_MAX_PORTS] PP_LINE;
 };
 
 /* Counters of one port on one CPU. Verdicts and rx count at the ingress port, tx at the egress port. */
@@ -181,7 +184,7 @@ struct pp_punt {
     __u16 port; /* ingress port; with PP_FORWARDED the egress port: the frame is rewritten and only has to be
                    sent */
     __u8 verdict; /* enum pp_verdict */
-    __u8 reserved;
+    __u8 copy;    /* 1: of a packet that is forwarded, by the ingress port; it may have been rewritten */
     __u32 frame_length; /* whole frame, frags included */
 };
 

@@ -5,8 +5,9 @@
  * every masked index in range, and no bounds check is left at run time. router/forward is its twin in C++;
  * the two are held together by tests/differential. The steps: parse_l2.h, parse_ipv4.h or parse_ipv6.h with
  * route.h and flow_hash.h, rewrite.h; hand_over.h and heartbeat.h for split ports, auto.h for what auto ports
- * do more, complete_checksum.h for senders that leave checksums to a NIC, aggregate.h for what the router
- * adds itself. Headers must lie in the frame's linear part, as every driver puts them.
+ * do more, returning.h for packets that their senders could send better, complete_checksum.h for senders that
+ * leave checksums to a NIC, aggregate.h for what the router adds itself. Headers must lie in the frame's
+ * linear part, as every driver puts them.
  */
 #include "bpf/aggregate.h"
 #include "bpf/auto.h"
@@ -19,6 +20,7 @@
 #include "bpf/parse_ipv4.h"
 #include "bpf/parse_ipv6.h"
 #include "bpf/parse_l2.h"
+#include "bpf/returning.h"
 #include "bpf/rewrite.h"
 #include "bpf/ring.h"
 #ifdef PP_ASKS_FOR_TAGS
@@ -286,6 +288,7 @@ again:
         goto again;
     }
     if (pp_is_auto()) pp_sample(ctx, place);
+    if (unlikely((__u32)(out.own >> 48) == port_id)) pp_copy_returning(ctx, out.tags, place);
 
     int longer = 0;
     if (likely(f.l3_offset == PP_ETH_HEADER && !(__u16)out.tags)) {

@@ -186,6 +186,7 @@ struct Icmp {
     uint32_t rate = 1000;           ///< errors a second in all
     uint32_t rate_per_prefix = 10;  ///< errors a second to one destination /24 or /64
     uint32_t burst_per_prefix = 10;
+    bool redirects = true;  ///< a sender on the link is told of the next hop beside it
     bool operator==(const Icmp&) const = default;
 };
 

@@ -391,6 +391,7 @@ std::vector<std::string> describe_difference(const Config& running, const Config
             wanted.icmp.rate_per_prefix);
     compare(out, "ICMP errors at once to one prefix", running.icmp.burst_per_prefix,
             wanted.icmp.burst_per_prefix);
+    compare(out, "redirects", running.icmp.redirects, wanted.icmp.redirects);
     compare(out, "FIB: MiB of table memory", running.fib.table_memory_mib, wanted.fib.table_memory_mib);
     compare(out, "FIB: next-hop groups", running.fib.next_hop_groups, wanted.fib.next_hop_groups);
     compare(out, "FIB: adjacencies", running.fib.adjacencies, wanted.fib.adjacencies);

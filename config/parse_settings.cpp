@@ -54,6 +54,7 @@ void read_settings(const json& document, Config& settings) {
         take(*found, "rate", settings.icmp.rate);
         take(*found, "rate_per_prefix", settings.icmp.rate_per_prefix);
         take(*found, "burst_per_prefix", settings.icmp.burst_per_prefix);
+        take(*found, "redirects", settings.icmp.redirects);
     }
     if (auto found = document.find("fib"); found != document.end()) {
         take(*found, "table_memory_mib", settings.fib.table_memory_mib);

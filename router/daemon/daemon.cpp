@@ -61,7 +61,9 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
         config, capacity_of(config.fib),
         [this](const pp_punt& punt, std::span<uint8_t> frame) {
             // Traced by the port stage already, which has finished it.
-            if (punt.verdict == PP_FORWARDED)
+            if (punt.copy != 0)
+                slow_path_->redirect(punt.port, frame, Clock::now());
+            else if (punt.verdict == PP_FORWARDED)
                 slow_path_->send_for_stage(punt.port, frame);
             else
                 observations_->handle(punt, frame);
@@ -89,6 +91,7 @@ Result<void> Daemon::set_up(const config::Config& config, const OpenKernel& open
                                                        control_->route_counters());
     slow_path_ = std::make_unique<SlowPath>(*environment_, config.icmp, config.neighbour_queue,
                                             config.neighbours_unresolved);
+    redirects_ = config.icmp.redirects;
     sflow_ = std::make_unique<SflowExporter>(
         SflowExporter::Sources{[this](uint16_t port) { return dataplane_->counters(port); },
                                [this](uint16_t port) { return dataplane_->lost_observations(port); }},
@@ -150,6 +153,7 @@ void Daemon::refresh_sflow() {
 
 void Daemon::tick() {
     observations_->follow("packets have waited too long", [this] { slow_path_->tick(Clock::now()); });
+    if (redirects_) dataplane_->copy_returning();
     dataplane_->tick();
     observations_->tick();
     refresh_sflow();
@@ -161,6 +165,7 @@ void Daemon::tick() {
 
 void Daemon::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue, uint32_t neighbours_unresolved) {
     slow_path_->set_limits(icmp, neighbour_queue, neighbours_unresolved);
+    redirects_ = icmp.redirects;
 }
 
 void Daemon::interface_gone(InterfaceId interface) {

@@ -156,6 +156,7 @@ class Daemon : public Control, private SlowPathControl {
     std::unique_ptr<HotPorts> hot_ports_;
     std::unique_ptr<DaemonEnvironment> environment_;
     std::unique_ptr<SlowPath> slow_path_;
+    bool redirects_ = false;  ///< copies are wanted of packets that their senders could send better
     std::unique_ptr<SflowExporter> sflow_;
     std::unique_ptr<Observations> observations_;
     std::unique_ptr<Reloads> reloads_;

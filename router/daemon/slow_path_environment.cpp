@@ -49,6 +49,15 @@ std::optional<IpAddress> DaemonEnvironment::source_address(uint16_t interface, F
     return family == Family::ipv6 && !link_local ? std::nullopt : other;
 }
 
+std::optional<IpAddress> DaemonEnvironment::address_in_net_of(uint16_t interface,
+                                                              const IpAddress& address) const {
+    const L3Interface* on = routing_.interfaces().find(interface);
+    if (!on) return std::nullopt;
+    for (const auto& own : on->addresses)
+        if (own.address.family == address.family && own.net().contains(address)) return own.address;
+    return std::nullopt;
+}
+
 std::optional<IpAddress> DaemonEnvironment::router_address(Family family, uint16_t near) const {
     std::optional<IpAddress> lowest;
     const VrfId vrf = routing_.vrf_of(near);

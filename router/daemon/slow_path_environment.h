@@ -32,6 +32,8 @@ class DaemonEnvironment : public SlowPathEnvironment {
     [[nodiscard]] std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     [[nodiscard]] std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                           bool link_local) const override;
+    [[nodiscard]] std::optional<IpAddress> address_in_net_of(uint16_t interface,
+                                                             const IpAddress& address) const override;
     [[nodiscard]] std::optional<IpAddress> router_address(Family family, uint16_t interface) const override;
     [[nodiscard]] bool is_broadcast(const IpAddress& address, uint16_t interface) const override {
         return routing_.is_broadcast(address, routing_.vrf_of(interface));

@@ -130,7 +130,8 @@ class OwnDevices {
 
 class Dataplane {
   public:
-    /// A whole frame and why it was punted. The frame may be changed in place; it is gone after the call.
+    /// A whole frame and why it was punted, or a copy of one. The frame may be changed in place; it is gone
+    /// after the call.
     using PuntHandler = std::function<void(const pp_punt& punt, std::span<uint8_t> frame)>;
 
     struct Attachment {
@@ -202,6 +203,10 @@ class Dataplane {
 
     /// What of its hardware is simulated, for people; empty: nothing is.
     [[nodiscard]] virtual std::string modelled() const { return {}; }
+
+    /// Of each port, hand on a copy of the next packet that leaves by the interface that it came in by: as a
+    /// punt with `copy`. The packet itself is forwarded. Called now and then, whether one has come or not.
+    virtual void copy_returning() {}
 
     /// None while no port needs one.
     [[nodiscard]] virtual std::vector<WorkerState> workers() = 0;

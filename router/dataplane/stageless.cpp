@@ -234,13 +234,18 @@ void StagelessDataplane::tick() {
     poll_observations();
 }
 
+void StagelessDataplane::copy_returning() {
+    for (const auto& thread : threads_)
+        thread->worker->copy_returning();
+}
+
 void StagelessDataplane::poll_queues() {
     bool more = false;
     for (const auto& thread : threads_) {
         FrameQueue& queue = thread->queues.for_daemon;
         queue.pop(queued_per_poll, [this](const pp_punt& punt, std::span<uint8_t> frame) {
             const auto verdict = static_cast<pp_verdict>(punt.verdict);
-            if (action_of(verdict) == PP_ACTION_PUNT) return on_punt_(punt, frame);
+            if (punt.copy != 0 || action_of(verdict) == PP_ACTION_PUNT) return on_punt_(punt, frame);
             if (const TapPort* from = port(punt.port)) (void)from->tap.deliver(frame);
         });
         more = more || !queue.empty();

@@ -51,6 +51,7 @@ class StagelessDataplane : public Dataplane, public OwnDevices {
     [[nodiscard]] int descriptor() const override { return epoll_.get(); }
     void poll() override;
     void tick() override;
+    void copy_returning() override;
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
 
   protected:

@@ -140,6 +140,7 @@ void ControlLoop::finish(std::span<const IngressRun> runs) {
             }
         }
         leaving += static_cast<uint32_t>(std::popcount(plain_ & bits_of(run)));
+        if (wants_returning_.load(std::memory_order_relaxed)) look_for_returning(run);
         if (leaving == 0) continue;
         counters_.verdict(run.port, PP_FORWARDED, leaving);
         runs_[run_count_++] = {run.port, leaving, run.since};
@@ -161,6 +162,8 @@ bool ControlLoop::finish(HeaderSlice& slice, Decision& decision) {
         police(*guard, slice, decision);
     switch (decision.verdict == PP_FORWARDED ? PP_ACTION_FORWARD : action_of(decision.verdict)) {
         case PP_ACTION_FORWARD:
+            if (decision.egress_interface == decision.ingress_interface) [[unlikely]]
+                if (wants_returning_.load(std::memory_order_relaxed)) copy(slice);
             forwarded(slice, decision);
             return true;
         case PP_ACTION_HOST:
@@ -215,6 +218,26 @@ void ControlLoop::forwarded(HeaderSlice& slice, const Decision& decision) {
     out.header_length = header_length;
     out.header = begin;
     out.payload_length = frame_length - slice_length;
+}
+
+void ControlLoop::look_for_returning(const IngressRun& run) {
+    uint64_t returning = 0;
+    const size_t end = size_t{run.first} + run.count;
+    for (size_t index = run.first; index < end; index++)
+        returning |= uint64_t{batch_.egress_port(index) == run.port} << index;
+    returning &= plain_;
+    if (returning == 0) return;
+    if (in_place_) in_place_->slice(uint64_t{1} << std::countr_zero(returning), slices_);
+    copy(slices_[static_cast<size_t>(std::countr_zero(returning))]);
+}
+
+void ControlLoop::copy(const HeaderSlice& slice) {
+    wants_returning_.store(false, std::memory_order_relaxed);
+    const pp_punt head{slice.port, PP_FORWARDED, 1, slice.frame_length};
+    const auto frame = for_daemon_.reserve(head);
+    if (frame.empty() || !io_.copy_frame(slice, frame)) return;
+    for_daemon_.publish();
+    wake_ = true;
 }
 
 pp_verdict ControlLoop::hand_over(const HeaderSlice& slice, pp_verdict verdict) {

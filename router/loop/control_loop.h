@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -49,6 +50,9 @@ class ControlLoop {
     /// Writes down from now on what becomes of packets; nullptr: no more. `observer` is the caller's. Not
     /// while a turn is under way.
     void observe(PacketObserver* observer);
+    /// The next packet that leaves by the interface that it came in by is copied to the daemon, which may
+    /// tell its sender of a better way. On any thread.
+    void copy_returning() { wants_returning_.store(true, std::memory_order_relaxed); }
     /// One turn: completions, packets by the batch, one doorbell a port. Returns how many packets there were.
     size_t turn();
     /// Frames were put into the queue for the daemon since the last call: it wants to be woken.
@@ -70,6 +74,9 @@ class ControlLoop {
     inline void leave(size_t index);
     void note_latency(uint64_t doorbell);
     void note_destinations(std::span<const IngressRun> runs);
+    /// Of plain packets of one run, which have no VLAN tags: looks for one, if one is wanted.
+    void look_for_returning(const IngressRun& run);
+    void copy(const offload::HeaderSlice& slice);
     pp_verdict hand_over(const offload::HeaderSlice& slice, pp_verdict verdict);
 
     offload::PacketIo& io_;
@@ -106,6 +113,7 @@ class ControlLoop {
     size_t egress_count_ = 0;
     size_t released_count_ = 0;
     bool wake_ = false;
+    std::atomic<bool> wants_returning_ = false;
 };
 
 }  // namespace pktpit::router

@@ -55,6 +55,8 @@ class Worker {
     void observe(const std::optional<pp_observing>& wanted);
     /// nullptr while nothing is observed.
     [[nodiscard]] PacketObserver* observer() { return observer_.get(); }
+    /// The next packet that leaves by the interface that it came in by is copied to the daemon.
+    void copy_returning() { loop_.copy_returning(); }
     /// Wakes it to look at to_send.
     void wake();
     /// A descriptor that becomes readable when a port has something: ends a sleep. Eventfds are read. While

@@ -57,7 +57,10 @@ namespace pktpit::router {
     X(neighbour_limit)               \
     X(sent_for_stage)                \
     X(neighbour_not_asked)           \
-    X(neighbour_withdrawn)
+    X(neighbour_withdrawn)           \
+    X(icmp4_redirect)                \
+    X(icmp6_redirect)                \
+    X(icmp_redirect_withheld)
 
 enum class Counter : uint8_t {
 #define PKTPIT_COUNTER_ENUM(name) name,

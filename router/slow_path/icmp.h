@@ -26,6 +26,7 @@ IcmpError prohibited();                        ///< RFC 1812 5.2.7.1, code 13
 IcmpError fragmentation_needed(uint32_t mtu);  ///< RFC 1191 section 4
 IcmpError time_exceeded();
 IcmpError parameter_problem(uint8_t pointer);
+IcmpError redirect(const IpAddress& gateway);  ///< code 1: for the host, RFC 1812 5.2.7.2
 
 /// RFC 1812 4.3.2.3: no longer than this, the original as whole as it fits.
 inline constexpr size_t size_max = 576;
@@ -48,6 +49,11 @@ IcmpError parameter_problem_option(uint32_t pointer);  ///< code 2: unrecognised
 inline constexpr size_t size_max = 1280;
 
 std::vector<uint8_t> build(const IcmpError& error, const Packet& original, const IpAddress& source);
+
+/// ND redirect, RFC 4861 4.5. `source`: a link-local address; `target`: the better next hop, or the
+/// original's destination if that is on the link; `mac`: the target's.
+std::vector<uint8_t> build_redirect(const Packet& original, const IpAddress& source, const IpAddress& target,
+                                    const MacAddress& mac);
 }  // namespace icmp6
 
 }  // namespace pktpit::router

@@ -33,6 +33,9 @@ IcmpError time_exceeded() {
 IcmpError parameter_problem(uint8_t pointer) {
     return {Family::ipv4, 12, 0, static_cast<uint32_t>(pointer) << 24, Counter::icmp4_parameter_problem};
 }
+IcmpError redirect(const IpAddress& gateway) {
+    return {Family::ipv4, 5, 1, gateway.v4_host_order(), Counter::icmp4_redirect};
+}
 
 std::vector<uint8_t> build(const IcmpError& error, const Packet& original, const IpAddress& source,
                            uint16_t identification) {

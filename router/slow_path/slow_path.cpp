@@ -28,6 +28,8 @@ SlowPath::State::State(SlowPathEnvironment& env, const config::Icmp& icmp, uint3
     : environment(env),
       limiter(icmp, random_seed()),
       path_mtu_limiter(icmp, random_seed()),
+      redirects(icmp.redirects),
+      redirect_limiter(random_seed()),
       queue(neighbour_queue, neighbours_unresolved),
       identifications(random_seed()) {}
 
@@ -40,6 +42,10 @@ SlowPath::~SlowPath() = default;
 void SlowPath::handle(uint16_t ingress_port, pp_verdict /*reason*/, std::span<uint8_t> frame,
                       Clock::time_point now) {
     state_->handle(ingress_port, frame, now, now, false);
+}
+
+void SlowPath::redirect(uint16_t port, std::span<uint8_t> copy, Clock::time_point now) {
+    state_->redirect(port, copy, now);
 }
 
 void SlowPath::send_for_stage(uint16_t egress_port, std::span<const uint8_t> frame) {
@@ -82,6 +88,7 @@ void SlowPath::set_limits(const config::Icmp& icmp, uint32_t neighbour_queue,
                           uint32_t neighbours_unresolved) {
     state_->limiter.set_limits(icmp);
     state_->path_mtu_limiter.set_limits(icmp);
+    state_->redirects = icmp.redirects;
     state_->queue.set_limits(neighbour_queue, neighbours_unresolved);
 }
 

@@ -43,6 +43,9 @@ class SlowPathEnvironment {
     /// where nothing else is there. nullopt: router_address().
     [[nodiscard]] virtual std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                                                   bool link_local) const = 0;
+    /// The router's address in the net of an interface that the address is in, too.
+    [[nodiscard]] virtual std::optional<IpAddress> address_in_net_of(uint16_t interface,
+                                                                     const IpAddress& address) const = 0;
     /// In the VRF that the interface belongs to: the loopback's, else the router's lowest. nullopt: it has
     /// none.
     [[nodiscard]] virtual std::optional<IpAddress> router_address(Family family,
@@ -74,6 +77,9 @@ class SlowPath {
     /// One punted frame (whole, from its Ethernet header on). `reason` is why the port stage punted it; the
     /// frame is looked at again with forward(), since the image may have changed meanwhile.
     void handle(uint16_t ingress_port, pp_verdict reason, std::span<uint8_t> frame, Clock::time_point now);
+    /// A copy of a frame that is forwarded by the interface that it came in by, as it came or rewritten. Its
+    /// sender is told of the next hop, if that is on its link.
+    void redirect(uint16_t port, std::span<uint8_t> copy, Clock::time_point now);
     /// A frame that a port stage has decided about and rewritten, and could not redirect to this egress port.
     void send_for_stage(uint16_t egress_port, std::span<const uint8_t> frame);
     void neighbour_resolved(uint16_t interface, const IpAddress& address, Clock::time_point now);

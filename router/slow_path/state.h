@@ -11,6 +11,7 @@
 #include "router/slow_path/link.h"
 #include "router/slow_path/neighbour_queue.h"
 #include "router/slow_path/rate_limiter.h"
+#include "router/slow_path/redirect_limiter.h"
 #include "router/slow_path/slow_path.h"
 
 namespace pktpit::router {
@@ -43,6 +44,13 @@ struct SlowPath::State {
     void no_neighbour(Transit& transit);
     OwnedHeader egress_header(const Transit& transit, const pp_fib_adjacency& adjacency);
     void answer(const Transit& transit, const IcmpError& error);
+
+    // redirect.cpp
+    /// A copy of a frame that has left by the interface that it came in by: may its sender be told of the
+    /// next hop?
+    void redirect(uint16_t port, std::span<uint8_t> frame, Clock::time_point now);
+    [[nodiscard]] std::optional<IpAddress> redirect_source(const Packet& packet, uint16_t interface,
+                                                           const IpAddress& next_hop) const;
 
     // own.cpp
     /// Sends an IP packet of the router itself, or lets it wait. `interface`: in whose VRF, and the link of a
@@ -78,6 +86,8 @@ struct SlowPath::State {
     /// Of fragmentation-needed and packet-too-big: without them a connection stands still, whatever others
     /// provoke (RFC 4821 1.1 calls it a black hole).
     RateLimiter path_mtu_limiter;
+    bool redirects;
+    RedirectLimiter redirect_limiter;
     NeighbourQueue queue;
     Identifications identifications;
 };

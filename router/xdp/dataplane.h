@@ -106,6 +106,7 @@ class XdpDataplane : public Dataplane, public PortStages {
     /// The daemon's heartbeat, slots of sockets that are gone, and records that wait without having woken
     /// anybody.
     void tick() override;
+    void copy_returning() override;
     [[nodiscard]] uint64_t malformed_punts() const override { return punts_->malformed(); }
     bool transmit(uint16_t port, std::span<const std::span<const uint8_t>> parts) override;
     void take_down() override { take_down_ = true; }

@@ -118,6 +118,12 @@ void XdpDataplane::tick() {
     if (split_) split_->poll_observations(on_record_);
 }
 
+void XdpDataplane::copy_returning() {
+    for (const auto& [port, attached] : ports_)
+        __atomic_store_n(&auto_->order()->copy_returning[port], uint8_t{1}, __ATOMIC_RELEASE);
+    if (split_) split_->copy_returning();
+}
+
 uint64_t XdpDataplane::lost_observations(uint16_t port) const {
     return (observer_ ? observer_->lost(port) : 0) + (split_ ? split_->lost_observations(port) : 0);
 }

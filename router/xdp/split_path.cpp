@@ -195,6 +195,11 @@ void SplitPath::poll(const Dataplane::PuntHandler& on_punt) {
         ::write(threads_.front()->queues.for_daemon_wakeup.get(), &one, sizeof one);
 }
 
+void SplitPath::copy_returning() {
+    for (Worker* worker : all())
+        worker->copy_returning();
+}
+
 std::vector<WorkerState> SplitPath::workers() {
     std::vector<WorkerState> states;
     for (unsigned i = 0; i < threads_.size(); i++) {

@@ -37,6 +37,8 @@ class SplitPath {
     void complete_checksums(uint16_t port, bool wanted);
     /// Frames for the slow path.
     void poll(const Dataplane::PuntHandler& on_punt);
+    /// Each worker copies one packet that leaves by its ingress interface.
+    void copy_returning();
     /// Now and then: slots of sockets that are gone come back.
     void tick();
 

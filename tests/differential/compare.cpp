@@ -45,10 +45,15 @@ std::string difference_of(const router::Decision& decision, const Outcome& outco
     const Bytes expected = action == PP_ACTION_FORWARD ? egress_frame(decision, in) : in;
     if (outcome.frame != expected)
         return fmt::format("bytes differ\n  eBPF      {}\n  forward() {}", hex(outcome.frame), hex(expected));
-    if (action != PP_ACTION_PUNT) return outcome.punts.empty() ? "" : "punted what is no punt";
+    const auto is_copy = [&](const Punt& punt) {
+        return punt.header.copy == 1 && action == PP_ACTION_FORWARD &&
+               decision.egress_interface == decision.ingress_interface;
+    };
+    if (action != PP_ACTION_PUNT)
+        return std::ranges::all_of(outcome.punts, is_copy) ? "" : "punted what is no punt";
     if (outcome.punts.size() != 1) return fmt::format("{} punt records", outcome.punts.size());
     const Punt& punt = outcome.punts.front();
-    if (punt.header.port != port || punt.header.verdict != decision.verdict || punt.header.reserved != 0 ||
+    if (punt.header.port != port || punt.header.verdict != decision.verdict || punt.header.copy != 0 ||
         punt.header.frame_length != in.size())
         return "punt header wrong";
     return punt.frame == in ? "" : "punted frame differs";

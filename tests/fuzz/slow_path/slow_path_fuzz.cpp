@@ -130,6 +130,10 @@ class Environment : public SlowPathEnvironment {
     }
     void resolve(uint16_t interface, const IpAddress& next_hop) override { asked = {interface, next_hop}; }
     void withdraw(uint16_t, const IpAddress&) override {}
+    std::optional<IpAddress> address_in_net_of(uint16_t, const IpAddress& address) const override {
+        if (answers & 2) return std::nullopt;
+        return own(address.family, false);
+    }
     std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override {
         if (adjacency % 3 == 0) return std::nullopt;
         return IpAddress::v4(0x0a000000 + adjacency);

@@ -40,7 +40,7 @@ TEST(Describe, Settings) {
         "metrics": {"listen": "127.0.0.1:9100"},
         "web": {"listen": "[::1]:8080", "from": ["2001:db8::/32"], "hosts": ["Router"]},
         "routing": {"resolve_via_default": true}, "hash_seed": 7,
-        "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3},
+        "icmp": {"rate": 1, "rate_per_prefix": 2, "burst_per_prefix": 3, "redirects": false},
         "fib": {"table_memory_mib": 2, "next_hop_groups": 16, "adjacencies": 17}})";
     EXPECT_THAT(
         difference(wanted),
@@ -56,9 +56,10 @@ TEST(Describe, Settings) {
                     "seed of the flow hash: the instance's own → 7; flows over several next hops may take "
                     "other ones",
                     "ICMP errors a second: 1000 → 1", "ICMP errors a second to one prefix: 10 → 2",
-                    "ICMP errors at once to one prefix: 10 → 3", "FIB: MiB of table memory: 32 → 2",
-                    "FIB: next-hop groups: 8192 → 16", "FIB: adjacencies: 16384 → 17",
-                    "XDP dispatcher: off → on", "packets that wait for one neighbour: 64 → 1",
+                    "ICMP errors at once to one prefix: 10 → 3", "redirects: on → off",
+                    "FIB: MiB of table memory: 32 → 2", "FIB: next-hop groups: 8192 → 16",
+                    "FIB: adjacencies: 16384 → 17", "XDP dispatcher: off → on",
+                    "packets that wait for one neighbour: 64 → 1",
                     "neighbours of an interface asked for at once: 128 → 2"));
 }
 

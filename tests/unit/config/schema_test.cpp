@@ -314,7 +314,7 @@ TEST(Schema, DefaultsAreThoseOfTheProgram) {
         }
     };
     compare(schema(), values);
-    EXPECT_EQ(compared, 56);
+    EXPECT_EQ(compared, 57);
     auto default_of = [&](const char* pointer) { return schema().at(json::json_pointer(pointer)); };
     EXPECT_EQ(default_of("/definitions/route/properties/preference/default"), StaticRoute().preference);
     EXPECT_EQ(default_of("/definitions/route/properties/metric/default"), StaticRoute().metric);

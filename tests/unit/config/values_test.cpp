@@ -30,7 +30,7 @@ TEST(Values, EveryKeyArrivesWhereItBelongs) {
     EXPECT_EQ(c.api, (Api{"netops", 8, {"/etc/pktpit", "/srv/pktpit"}}));
     EXPECT_TRUE(c.routing.resolve_via_default);
     EXPECT_EQ(c.hash_seed, 4294967295U);
-    EXPECT_EQ(c.icmp, (Icmp{500, 5, 6}));
+    EXPECT_EQ(c.icmp, (Icmp{500, 5, 6, false}));
     EXPECT_EQ(c.fib, (FibLimits{64, 300, 400}));
     EXPECT_EQ(c.vfio, (Vfio{{MemoryKind::pci_bar, "0000:0b:00.0", 2, 16}, 4096, 128, 1024, Peer{512, 500}}));
     EXPECT_EQ(c.heartbeat, (Heartbeat{50, OnDaemonLoss::kernel, 7}));
@@ -182,7 +182,7 @@ class Generator {
         c.neighbour_queue = pick(4097);
         c.neighbours_unresolved = 1 + pick(65536);
         c.xdp_dispatcher = pick(2);
-        c.icmp = {pick(10000001), pick(10000001), 1 + pick(10000000)};
+        c.icmp = {pick(10000001), pick(10000001), 1 + pick(10000000), pick(2) == 0};
         c.fib = {2 + pick(255), 16 + pick(1048561), 16 + pick(1048561)};
         c.kernel_routes = {
             pick(2) == 1, 1 + static_cast<uint32_t>(random_()) % 0xfffffffe, {}, preference(), pick(2) == 1};

@@ -114,6 +114,49 @@ TEST_F(ControlLoops, CountsRoutesInBytesAsTheyLeave) {
     EXPECT_EQ(rig.counters.route(0).packets, 0u);
 }
 
+TEST_F(ControlLoops, CopiesOneThatReturnsWhenItIsAsked) {
+    const auto route = [&](const char* prefix, uint16_t interface, std::span<const Tag> tags) {
+        const auto adjacency = rig.image.image().add_adjacency(
+            adjacency_of(PP_ADJ_FORWARD, 1, port1, next_hop2, interface, 1500, tags));
+        const std::pair<fib::AdjacencyId, uint16_t> member{adjacency.value(), 1};
+        const auto group = rig.image.image().add_group({&member, 1});
+        ASSERT_TRUE(rig.image.image().set(Prefix::parse(prefix).value(), group.value()));
+    };
+    route("10.91.0.0/16", 1, {});
+    route("10.92.0.0/16", 11, std::array{Tag{0x8100, 10}});
+    const auto to = [](const char* destination, std::vector<Tag> tags = {}) {
+        Ethernet ethernet = arriving;
+        ethernet.tags = std::move(tags);
+        return frame(ethernet, Ipv4{.destination = destination, .payload = transport(300)});
+    };
+    const auto copies = [&](const Buffer& in) {
+        for (int i = 0; i < 3; i++)
+            rig.io.arrive({1, in});
+        rig.run();
+        EXPECT_EQ(rig.io.take_departures().size(), 3U);
+        size_t count = 0;
+        rig.for_daemon.pop(SIZE_MAX, [&](const pp_punt& head, std::span<uint8_t> bytes) {
+            EXPECT_EQ(head.copy, 1);
+            EXPECT_EQ(head.port, 1);
+            EXPECT_EQ(bytes.size(), in.size());
+            EXPECT_TRUE(std::equal(in.end() - 50, in.end(), bytes.end() - 50));
+            count++;
+        });
+        EXPECT_EQ(rig.loop.take_wake(), count != 0);
+        return count;
+    };
+    const Buffer plain = to("10.91.0.1"), tagged = to("10.92.0.1", {{0x8100, 10}});
+    EXPECT_EQ(copies(plain), 0U);
+    for (const Buffer& returning : {plain, tagged, plain}) {
+        rig.loop.copy_returning();
+        EXPECT_EQ(copies(to_port2), 0U);
+        EXPECT_EQ(copies(to("10.92.0.1")), 0U) << "another VLAN of the port";
+        EXPECT_EQ(copies(returning), 1U);
+        EXPECT_EQ(copies(returning), 0U);
+    }
+    EXPECT_EQ(rig.counted(1, PP_FORWARDED), 39U);
+}
+
 TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {
     const auto ago = [](std::chrono::milliseconds time) {
         return static_cast<uint64_t>(

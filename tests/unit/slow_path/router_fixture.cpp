@@ -40,6 +40,14 @@ std::optional<IpAddress> FakeEnvironment::next_hop_of(uint32_t adjacency) const 
     return found == next_hops.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<IpAddress> FakeEnvironment::address_in_net_of(uint16_t interface,
+                                                            const IpAddress& address) const {
+    const auto own = sources.find({interface, address.family, false});
+    if (own == sources.end()) return std::nullopt;
+    const auto net = Prefix::of(own->second, address.is_v4() ? 24 : 64);
+    return net.contains(address) ? std::optional(own->second) : std::nullopt;
+}
+
 std::optional<IpAddress> FakeEnvironment::source_address(uint16_t interface, Family family,
                                                          bool link_local) const {
     const auto found = sources.find({interface, family, link_local});

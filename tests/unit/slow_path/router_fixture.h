@@ -51,6 +51,7 @@ class FakeEnvironment : public SlowPathEnvironment {
     std::optional<IpAddress> next_hop_of(uint32_t adjacency) const override;
     std::optional<IpAddress> source_address(uint16_t interface, Family family,
                                             bool link_local) const override;
+    std::optional<IpAddress> address_in_net_of(uint16_t interface, const IpAddress& address) const override;
     std::optional<IpAddress> router_address(Family family, uint16_t interface) const override;
     bool is_broadcast(const IpAddress& address, uint16_t /*interface*/) const override {
         return broadcasts.contains(address);
