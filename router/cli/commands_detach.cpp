@@ -47,7 +47,10 @@ Result<void> remove_routes(const std::string& instance) {
     const auto routes = (*writer)->installed();
     if (!routes) return tl::unexpected(routes.error());
     for (const auto& route : *routes)
-        if (auto removed = (*writer)->remove(route.table, route.prefix); !removed) return removed;
+        if (auto removed = route.former ? (*writer)->remove_former(route.table, route.prefix)
+                                        : (*writer)->remove(route.table, route.prefix);
+            !removed)
+            return removed;
     return {};
 }
 

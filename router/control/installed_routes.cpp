@@ -48,8 +48,10 @@ InstalledRoutes::~InstalledRoutes() {
     watcher_.unwatch(writer_->descriptor());
     end_batch();
     if (!take_down_) return;
-    for (const auto& [place, installed] : installed_)
+    for (const auto& [place, installed] : installed_) {
         (void)writer_->remove(installed.route.table, place.prefix);
+        if (installed.route.former) (void)writer_->remove_former(installed.route.table, place.prefix);
+    }
     for (const VrfPrefix& place : doubtful_)
         if (const auto table = table_of(place.vrf)) (void)writer_->remove(*table, place.prefix);
 }
@@ -90,11 +92,16 @@ Result<void> InstalledRoutes::adopt() {
     for (auto& route : *found) {
         const auto vrf = vrfs_.find(route.table);
         if (vrf == vrfs_.end()) {
-            effort.attempt("route " + route.prefix.to_string(),
-                           [&] { return writer_->remove(route.table, route.prefix); });
+            effort.attempt("route " + route.prefix.to_string(), [&] {
+                return route.former ? writer_->remove_former(route.table, route.prefix)
+                                    : writer_->remove(route.table, route.prefix);
+            });
             continue;
         }
         const VrfPrefix place{vrf->second, route.prefix};
+        // It may stand at both metrics.
+        if (const auto other = installed_.find(place); other != installed_.end())
+            route.former |= other->second.route.former;
         const auto known = before.find(place);
         const bool was_behind = known != before.end() && known->second.behind;
         std::optional<uint8_t> behind;
@@ -204,7 +211,7 @@ std::optional<HostRoute> InstalledRoutes::wanted(const VrfPrefix& place) const {
     if (!route || !table) return std::nullopt;
     const auto type = type_of(routing_.next_hop_sets().spec_of(route->next_hops).kind);
     if (!type) return std::nullopt;
-    HostRoute wanted{place.prefix, *table, *type, {}, 0};
+    HostRoute wanted{place.prefix, *table, *type, {}};
     if (*type != RTN_UNICAST) return wanted;
     for (const auto& hop : routing_.next_hop_sets().hops_of(route->next_hops)) {
         const L3Interface* on = routing_.interfaces().find(hop.interface);
@@ -291,6 +298,7 @@ void InstalledRoutes::plan(RouteBatch& batch, const VrfPrefix& place) {
     batch.put({.place = place,
                .table = *table,
                .remove = again || known != installed_.end(),
+               .former = known != installed_.end() && known->second.route.former,
                .add = std::move(now),
                .forced = again});
 }
@@ -317,8 +325,9 @@ void InstalledRoutes::take_in(std::span<RouteBatch::Change> changes) {
 
 void InstalledRoutes::note(RouteBatch::Change& change) {
     const VrfPrefix& place = change.place;
+    const bool former_is_left = change.former && !change.removed;
     if (change.remove) {
-        installed_.erase(place);
+        if (!former_is_left) installed_.erase(place);
         if (!change.removed) {
             tell(place, change.removed.error().to_string());
             doubtful_.insert(place);  // until the next sweep tries again
@@ -334,6 +343,7 @@ void InstalledRoutes::note(RouteBatch::Change& change) {
     if (change.behind)
         tell(place, "the kernel has another route for it, of protocol " +
                         config::protocol_name(*change.behind) + ", which the router's own traffic takes");
+    change.add->former = former_is_left;
     installed_.insert_or_assign(place, Installed{*std::move(change.add), change.behind});
 }
 

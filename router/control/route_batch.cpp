@@ -30,6 +30,9 @@ void RouteBatch::carry_out() {
         try {
             if (change.remove) change.removed = writer_.remove(change.table, change.place.prefix);
             if (change.add) change.added = writer_.add(*change.add);
+            if (change.former)
+                if (auto gone = writer_.remove_former(change.table, change.place.prefix); !gone)
+                    change.removed = std::move(gone);
             if (change.add && change.added)
                 change.behind = writer_.goes_before(change.table, change.place.prefix);
             change.done = true;

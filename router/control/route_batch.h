@@ -24,6 +24,7 @@ class RouteBatch {
         VrfPrefix place;
         uint32_t table = 0;   ///< the kernel's, of the VRF
         bool remove = false;  ///< what is there of ours, first
+        bool former = false;  ///< and what an earlier version has left, last: there is one all the time
         std::optional<HostRoute> add;
         bool forced = false;  ///< whatever was known of what is there
 

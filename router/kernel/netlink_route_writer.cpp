@@ -149,10 +149,10 @@ Result<void> NetlinkRouteWriter::add(const HostRoute& route) {
                 {}, answer->error == EEXIST ? "another program has a route of the same metric there" : "");
 }
 
-Result<void> NetlinkRouteWriter::remove(uint32_t table, const Prefix& prefix) {
+Result<void> NetlinkRouteWriter::remove(uint32_t table, const Prefix& prefix, uint32_t metric) {
     auto request = route_request(RTM_DELROUTE, 0, prefix, table);
     header_of(request).rtm_scope = RT_SCOPE_NOWHERE;  // whatever its scope is
-    mnl_attr_put_u32(request.message(), RTA_PRIORITY, metric_);
+    mnl_attr_put_u32(request.message(), RTA_PRIORITY, metric);
     const auto answer = requests_->transact(request);
     if (!answer) return tl::unexpected(answer.error());
     if (answer->error == 0 || answer->error == ESRCH || answer->error == ENOENT) return {};
@@ -172,8 +172,10 @@ Result<std::vector<HostRoute>> NetlinkRouteWriter::installed() {
             const auto undisturbed = requests_->dump(request, [&](auto message) {
                 const auto event = parse(message);
                 const RouteEvent* route = route_in(event);
-                if (!route || route->protocol != route_protocol || route->metric != metric_) return;
-                HostRoute one{route->prefix, route->table, route->type, {}, route->mtu};
+                if (!route || route->protocol != route_protocol) return;
+                const bool former = route->metric == former_metric_;
+                if (!former && route->metric != metric_) return;
+                HostRoute one{route->prefix, route->table, route->type, {}, route->mtu, former};
                 for (const auto& hop : route->next_hops)
                     one.next_hops.push_back({hop.ifindex, hop.gateway, hop.weight});
                 std::ranges::sort(one.next_hops);

@@ -16,7 +16,12 @@ class NetlinkRouteWriter : public RouteWriter {
     static Result<std::unique_ptr<NetlinkRouteWriter>> open(uint32_t metric);
 
     Result<void> add(const HostRoute& route) override;
-    Result<void> remove(uint32_t table, const Prefix& prefix) override;
+    Result<void> remove(uint32_t table, const Prefix& prefix) override {
+        return remove(table, prefix, metric_);
+    }
+    Result<void> remove_former(uint32_t table, const Prefix& prefix) override {
+        return remove(table, prefix, former_metric_);
+    }
     Result<std::vector<HostRoute>> installed() override;
     std::optional<uint8_t> goes_before(uint32_t table, const Prefix& prefix) override;
     [[nodiscard]] int descriptor() const override { return events_->descriptor(); }
@@ -25,9 +30,15 @@ class NetlinkRouteWriter : public RouteWriter {
   private:
     NetlinkRouteWriter(uint32_t metric, std::unique_ptr<netlink::Socket> requests,
                        std::unique_ptr<netlink::Socket> events)
-        : metric_(metric), requests_(std::move(requests)), events_(std::move(events)) {}
+        : metric_(metric),
+          former_metric_(metric - lowest_route_metric + former_lowest_route_metric),
+          requests_(std::move(requests)),
+          events_(std::move(events)) {}
+
+    Result<void> remove(uint32_t table, const Prefix& prefix, uint32_t metric);
 
     uint32_t metric_;
+    uint32_t former_metric_;
     std::unique_ptr<netlink::Socket> requests_;
     std::unique_ptr<netlink::Socket> events_;
 };

@@ -20,8 +20,13 @@ namespace pktpit::router {
 /// RTA_PROTOCOL of ours; a line of /etc/iproute2/rt_protos gives it its name. The same as IFA_PROTO's.
 inline constexpr uint8_t route_protocol = 112;
 
-/// Metrics of ours: high, so that every route that somebody else has installed goes before.
-inline constexpr uint32_t lowest_route_metric = 1'000'000;
+/// Metrics of ours: high, so that every route that somebody else has installed goes before. FRR's zebra takes
+/// the highest byte of a kernel route's metric for its distance, and the rest for its metric: 254 is the last
+/// that it uses and redistributes (255 it does not hand on), so that any route of FRR's own goes before
+/// there.
+inline constexpr uint32_t lowest_route_metric = 0xfeff'0000;
+/// Where those of earlier versions began: zebra took them for the best that there are.
+inline constexpr uint32_t former_lowest_route_metric = 1'000'000;
 uint32_t route_metric_of(const std::string& instance);
 
 struct HostNextHop {
@@ -37,6 +42,7 @@ struct HostRoute {
     uint8_t type = 0;                    ///< RTN_UNICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT
     std::vector<HostNextHop> next_hops;  ///< sorted; empty unless unicast
     uint32_t mtu = 0;                    ///< 0: the devices'
+    bool former = false;                 ///< stands at the metric of an earlier version
     bool operator==(const HostRoute&) const = default;
 };
 
@@ -48,7 +54,9 @@ class RouteWriter {
     virtual Result<void> add(const HostRoute& route) = 0;
     /// Ours; it may be gone already.
     virtual Result<void> remove(uint32_t table, const Prefix& prefix) = 0;
-    /// Ours in all tables, of this instance.
+    /// The one that an earlier version has left at its metric; it may be gone already.
+    virtual Result<void> remove_former(uint32_t table, const Prefix& prefix) = 0;
+    /// Ours in all tables, of this instance; also what an earlier version has left.
     virtual Result<std::vector<HostRoute>> installed() = 0;
     /// The protocol (RTPROT_*) whose route of the same prefix goes before ours; nothing if there is none, or
     /// if the kernel does not say.

@@ -39,7 +39,7 @@ def test_host_behind_a_static_route_pings_the_router(net):
     for source, router in ((net.b.behind4, net.b.router_ip4), (net.b.behind6, net.b.router_ip6)):
         net.b.namespace.run("ping", "-c", "2", "-W", "30", "-I", source, router)
         net.topology.router_namespace.run("ping", "-c", "2", "-W", "30", source)
-    assert ours(net)["198.18.2.0/24"]["metric"] >= 1_000_000
+    assert ours(net)["198.18.2.0/24"]["metric"] >= 0xFEFF0000
 
 
 @requirement("routes given by hand come into the kernel and go again, with all their next hops, and change with them")
@@ -150,7 +150,7 @@ def test_install_can_be_turned_off(build_net):
 def test_routes_of_another_instance_stay(build_net):
     net = build_net(settle=False)
     router = net.topology.router_namespace
-    router.ip("route", "add", "198.18.77.0/24", "via", net.b.ip4, "proto", PROTOCOL, "metric", "1000000")  # of `default`
+    router.ip("route", "add", "198.18.77.0/24", "via", net.b.ip4, "proto", PROTOCOL, "metric", str(0xFEFF0000))  # of `default`
     net.router.reload()
     net.router.stop()
     assert list(ours(net)) == ["198.18.77.0/24"]

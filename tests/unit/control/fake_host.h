@@ -320,6 +320,9 @@ class HostRoutes : public RouteWriter {
         host_.installed.erase({table, prefix});
         return {};
     }
+    Result<void> remove_former(uint32_t table, const Prefix& prefix) override {
+        return fail(prefix.to_string(), "no earlier version left a route in table " + std::to_string(table));
+    }
     Result<std::vector<HostRoute>> installed() override {
         if (auto allowed = host_.faults_.call("read installed"); !allowed)
             return tl::unexpected(allowed.error());

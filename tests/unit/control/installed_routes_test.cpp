@@ -37,9 +37,16 @@ class Table : public RouteWriter {
         of(table).erase(prefix);
         return {};
     }
+    Result<void> remove_former(uint32_t, const Prefix& prefix) override {
+        changes++;
+        if (std::exchange(refuses_removal_of_former, false)) return fail("route", "injected");
+        EXPECT_EQ(former.erase(prefix), 1U);
+        gap |= wanted.contains(prefix) && !routes.contains(prefix);
+        return {};
+    }
     Result<std::vector<HostRoute>> installed() override {
         std::vector<HostRoute> all;
-        for (const auto* table : {&routes, &vrf_routes})
+        for (const auto* table : {&former, &routes, &vrf_routes})
             for (const auto& [prefix, route] : *table)
                 all.push_back(route);
         return all;
@@ -64,9 +71,13 @@ class Table : public RouteWriter {
     Routes& of(uint32_t table) { return table == main_table ? routes : vrf_routes; }
     Routes routes;
     Routes vrf_routes;  ///< of all other tables
+    Routes former;      ///< what an earlier version left in the main table, at its metric
     std::vector<std::pair<Prefix, bool>> told;
     unsigned changes = 0;
-    bool refuses_removal = false;  ///< the next one
+    bool refuses_removal = false;            ///< the next one
+    bool refuses_removal_of_former = false;  ///< the next one
+    std::set<Prefix> wanted;                 ///< `gap`: of one of them the kernel had no route for a while
+    bool gap = false;
     unsigned throws_behind_change = 0;
 };
 
@@ -245,6 +256,59 @@ TEST_F(InstalledRoutesTest, what_a_call_that_threw_has_left_is_brought_anew) {
     EXPECT_EQ(table.routes.size(), 3U);
     EXPECT_EQ(installed->size(), 3U);
     EXPECT_THAT(drift(), testing::IsEmpty());
+}
+
+// At its metric they hid FRR's routes from it.
+TEST_F(InstalledRoutesTest, what_an_earlier_version_left_goes_when_ours_is_there) {
+    want(3);
+    for (const char* text : {"10.0.0.0/24", "10.0.1.0/24", "10.9.0.0/24"})
+        table.former[prefix_of(text)] = {prefix_of(text),         main_table, RTN_UNICAST,
+                                         {{11, std::nullopt, 1}}, 0,          true};
+    // Killed between the two steps of it.
+    table.routes[prefix_of("10.0.1.0/24")] = {prefix_of("10.0.1.0/24"), main_table, RTN_BLACKHOLE, {}, 0};
+    table.former[prefix_of("10.8.0.0/24")] = {prefix_of("10.8.0.0/24"), 100, RTN_BLACKHOLE, {}, 0, true};
+    table.wanted = {prefix_of("10.0.0.0/24"), prefix_of("10.0.1.0/24")};
+    reload();
+    settle();
+    EXPECT_TRUE(table.former.empty());
+    EXPECT_FALSE(table.gap);
+    EXPECT_EQ(table.routes.size(), 3U);
+    EXPECT_EQ(table.routes.at(prefix_of("10.0.1.0/24")).type, RTN_UNICAST);
+    EXPECT_EQ(installed->size(), 3U);
+    table.changes = 0;
+    installed->refresh();
+    settle();
+    EXPECT_EQ(table.changes, 0U);
+}
+
+TEST_F(InstalledRoutesTest, what_an_earlier_version_left_and_cannot_be_removed_is_tried_again) {
+    for (const bool is_wanted : {true, false}) {
+        SCOPED_TRACE(is_wanted);
+        want(is_wanted ? 1 : 0);
+        table.former[prefix_of("10.0.0.0/24")] = {
+            prefix_of("10.0.0.0/24"), main_table, RTN_BLACKHOLE, {}, 0, true};
+        table.refuses_removal_of_former = true;
+        reload();
+        EXPECT_EQ(table.former.size(), 1U);
+        installed->refresh();
+        settle();
+        EXPECT_TRUE(table.former.empty());
+        EXPECT_EQ(table.routes.size(), is_wanted ? 1U : 0U);
+        EXPECT_EQ(installed->size(), is_wanted ? 1U : 0U);
+    }
+}
+
+TEST_F(InstalledRoutesTest, an_end_takes_what_an_earlier_version_left_along) {
+    want(1);
+    table.former[prefix_of("10.0.0.0/24")] = {
+        prefix_of("10.0.0.0/24"), main_table, RTN_BLACKHOLE, {}, 0, true};
+    table.refuses_removal_of_former = true;
+    reload();
+    ASSERT_EQ(table.former.size(), 1U);
+    installed->take_down();
+    installed.reset();
+    EXPECT_TRUE(table.former.empty());
+    EXPECT_TRUE(table.routes.empty());
 }
 
 // The same prefix stands in two tables, each with its own next hop, and a table that is another one's number
