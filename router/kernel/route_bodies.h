@@ -25,7 +25,7 @@ struct RouteBody {
     uint8_t preference = 0;
     bool unsupported = false;
     uint32_t nexthop_id = 0;
-    std::optional<IpAddress> source;
+    std::optional<IpAddress> source;  ///< of IPv4 alone
     std::vector<KernelNextHop>
         next_hops;     ///< as the route said them; empty where a known nexthop object says them
     uint32_t mtu = 0;  ///< as RouteEvent has it

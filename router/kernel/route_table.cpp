@@ -34,8 +34,11 @@ bool contains(const std::vector<KernelNextHop>& hops, const KernelNextHop& wante
 }  // namespace
 
 RouteBody RouteTable::body_of(const RouteEvent& event) const {
-    RouteBody body{event.prefix.address.family, event.protocol,   event.type,   event.scope, event.preference,
-                   event.unsupported,           event.nexthop_id, event.source, {},          event.mtu};
+    RouteBody body{event.prefix.address.family, event.protocol,   event.type, event.scope, event.preference,
+                   event.unsupported,           event.nexthop_id, {},         {},          event.mtu};
+    // IPv6 takes the source out of a route when the address goes, without a word (rt6_remove_prefsrc()), and
+    // tells no two routes apart by it: what is removed then names none.
+    if (body.family == Family::ipv4) body.source = event.source;
     // Where the object is known, what the route says of it is a copy that grows old (and is absent with
     // net.ipv4.nexthop_compat_mode=0).
     if (!nexthops_.contains(event.nexthop_id)) body.next_hops = event.next_hops;

@@ -20,6 +20,9 @@ class RandomCommands {
                 return "address " + one_of({"add ", "add ", "del "}) + "10.0." + digit(3) + ".1/24 dev " +
                        port();
             case 2:
+                if (below(3) == 0)
+                    return "address " + one_of({"add ", "del "}) + "2001:db8:9::1/128 dev " +
+                           one_of({"lo", "v0"}) + " nodad";
                 return "address " + one_of({"add ", "del "}) + "2001:db8:" + one_of({"a", "b"}) +
                        "::1/64 dev " + port() + " nodad";
             case 3:
@@ -71,6 +74,9 @@ class RandomCommands {
                 way = " " + hop(ipv4);
         }
         if (verb == "del " && below(3) == 0) way.clear();
+        if (verb != "del " && below(4) == 0)
+            way +=
+                " src " + (ipv4 ? "10.0." + digit(3) + ".1" : "2001:db8:" + one_of({"a", "b", "9"}) + "::1");
         out += type + (ipv4 ? "192.0." + digit(3) + ".0/24" : "2001:db8:1" + digit(3) + "::/48") + way;
         // IPv6 routes that merge and routes that do not, side by side at one metric: Linux 6.18 leaves some
         // of them out of its dumps (fib6_dump_node() jumps to the last sibling), and is no measure then.

@@ -206,6 +206,18 @@ TEST_F(SystemRoutes, VanishWithTheirSourceAddress) {
     EXPECT_FALSE(recorder.routes.contains(prefix("192.0.2.0/24")));
 }
 
+TEST_F(SystemRoutes, Ipv6OnesLoseTheirSourceAlone) {
+    run("ip addr add 2001:db8:9::1/128 dev lo");
+    start();
+    for (const char* way : {"blackhole 2001:db8:1::/48", "unreachable 2001:db8:2::/48",
+                            "2001:db8:3::/48 via 2001:db8:a::2", "2001:db8:4::/48 dev v0"})
+        run_in_step(std::string("ip -6 route add ") + way + " src 2001:db8:9::1");
+    run_in_step("ip addr del 2001:db8:9::1/128 dev lo");
+    for (const char* number : {"1", "2", "3", "4"})
+        run_in_step(std::string("ip -6 route del 2001:db8:") + number + "::/48");
+    EXPECT_FALSE(recorder.routes.contains(prefix("2001:db8:1::/48")));
+}
+
 /// 5,000 changes in one `ip -batch`: adds, replacements, removals.
 std::string changes() {
     std::ostringstream batch;

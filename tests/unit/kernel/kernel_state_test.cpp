@@ -323,6 +323,21 @@ TEST_F(State, SourceAddressTakesItsRoutesAlong) {
     EXPECT_EQ(way("192.0.2.0/24"), "none");
 }
 
+TEST_F(State, Ipv6RouteLosesItsSourceAlone) {
+    for (const uint8_t type : {RTN_UNICAST, RTN_BLACKHOLE}) {
+        RouteEvent sourced = route("2001:db8:7::/48", {});
+        if (type == RTN_UNICAST) sourced.next_hops = route("2001:db8::/48", {"@2"}).next_hops;
+        sourced.type = type;
+        sourced.source = ip("fd00::77");
+        feed({link(2, "eth0"), address(2, "fd00::77/64"), sourced});
+        feed({removed(address(2, "fd00::77/64"))});
+        EXPECT_NE(way("2001:db8:7::/48"), "none");
+        sourced.source.reset();
+        feed({removed(sourced)});
+        EXPECT_EQ(way("2001:db8:7::/48"), "none");
+    }
+}
+
 TEST_F(State, NexthopObjects) {
     RouteEvent by_group = route("192.0.2.0/24", {});
     by_group.nexthop_id = 3;
