@@ -114,6 +114,7 @@ Result<void> ControlPlane::apply_steps(const config::Config& wanted, const Wante
     drop_unwanted(wanted, transaction);
     drop_unwanted_vrfs(wanted, transaction);
     transaction.on_commit("kernel routes", [this] { refresh_kernel_routes(); });
+    if (!first) transaction.on_commit("kernel routes", [this] { compare_kernel_routes(); });
     transaction.on_commit("next hops of FPM", [this] { fpm_routes_.refresh(); });
     transaction.on_commit("routes in the kernel", [this, wanted] { return installed_.configured(wanted); });
     // Nothing of a reload can be refused any more, so limits have no way back.

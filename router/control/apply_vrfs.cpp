@@ -71,6 +71,12 @@ void ControlPlane::refresh_kernel_routes() {
         routes->refresh();
 }
 
+void ControlPlane::compare_kernel_routes() {
+    kernel_routes_.compare();
+    for (const auto& [vrf, routes] : vrf_routes_)
+        routes->compare();
+}
+
 KernelRoutes::Status ControlPlane::kernel_routes_status() const {
     KernelRoutes::Status all = kernel_routes_.status();
     for (const auto& [vrf, routes] : vrf_routes_) {
@@ -79,6 +85,8 @@ KernelRoutes::Status ControlPlane::kernel_routes_status() const {
         all.routes += one.routes;
         all.waiting += one.waiting;
         all.turns += one.turns;
+        all.comparisons += one.comparisons;
+        all.differences += one.differences;
         all.longest_turn = std::max(all.longest_turn, one.longest_turn);
         all.netlink += one.netlink;
     }

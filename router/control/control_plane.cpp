@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t ticks_per_second = 10;
 constexpr uint64_t resolve_every = 5 * ticks_per_second;
 constexpr uint64_t drift_every = 2 * ticks_per_second;
+constexpr uint64_t compare_every = 300 * ticks_per_second;
 
 }  // namespace
 
@@ -110,6 +111,7 @@ void ControlPlane::tick() {
         effort.attempt("drift", [this] { watch_drift(); });
         if (auto watched = effort.result(); !watched) spdlog::warn("{}", watched.error().to_string());
     }
+    if (ticks_ % compare_every == 0) compare_kernel_routes();
     ports_.follow_reachability();
     fpm_routes_.tick(std::chrono::steady_clock::now());
     installed_.tick();

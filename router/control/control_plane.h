@@ -168,6 +168,7 @@ class ControlPlane : private KernelListener {
     void drop_unwanted_vrfs(const config::Config& wanted, Transaction& transaction);
     Result<void> follow_tables(const config::Config& wanted, Transaction& transaction);
     void refresh_kernel_routes();
+    void compare_kernel_routes();
     void find_rules(std::vector<DriftItem>& found) const;
 
     // apply_filters.cpp

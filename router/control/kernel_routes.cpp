@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "router/control/kernel_routes.h"
 
+#include <fmt/format.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
@@ -185,6 +186,8 @@ KernelRoutes::Status KernelRoutes::status() const {
     Status status;
     status.turns = turns_;
     status.longest_turn = longest_turn_;
+    status.comparisons = comparisons_;
+    status.differences = differences_;
     for (const auto& former : former_)
         status.waiting += former->state->routes().prefixes();
     if (!connection_) return status;
@@ -299,6 +302,25 @@ void KernelRoutes::resynced() {
         events_.add(EventKind::kernel_routes, "the table" + of_vrf() + " has been read: " +
                                                   std::to_string(connection_->state->routes().prefixes()) +
                                                   " prefixes");
+}
+
+void KernelRoutes::compare() {
+    if (!connection_ || !connection_->state->is_complete()) return;
+    connection_->kernel->compare();
+    ask_for_turn();
+}
+
+void KernelRoutes::compared(const ComparisonResult& result) {
+    ++comparisons_;
+    differences_ += result.differences();
+    if (result.differences() == 0) return;
+    const std::string many =
+        fmt::format("{} prefix{} and {} nexthop object{}", result.prefixes, result.prefixes == 1 ? "" : "es",
+                    result.nexthops, result.nexthops == 1 ? "" : "s");
+    spdlog::warn("kernel routes{}: {} had changed in the kernel without a word, and are put right ({})",
+                 of_vrf(), many, result.first);
+    events_.add(EventKind::kernel_routes,
+                many + of_vrf() + " had changed without a word, and are put right (" + result.first + ")");
 }
 
 void KernelRoutes::note_ignored(const Prefix& prefix, const KernelRoute& route) {

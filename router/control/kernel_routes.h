@@ -15,6 +15,10 @@
 /// Every route of source `kernel` in the RIB is one that the table, or a former one, has told; RIB and image
 /// agree. A prefix goes from its former route to the next in one step.
 ///
+/// The kernel changes some routes without a word. Those that are known are followed by rule
+/// (router/kernel/route_devices.cpp); the others are found by compare(), which a reload asks for, and the
+/// control plane now and then.
+///
 /// What a former table had and the new one has not goes when the new one has been read to its end; where
 /// there is no new one, at once.
 #pragma once
@@ -59,6 +63,10 @@ class KernelRoutes : public KernelListener {
     /// Interfaces came or went: which kernel routes can be used is decided anew, in turns.
     void refresh();
 
+    /// Compares what is followed with what the kernel has, in the turns that follow, and puts right what
+    /// differs. Nothing while the table is read.
+    void compare();
+
     /// For people. Counts of the connection begin anew with each one.
     struct Status {
         bool followed = false;
@@ -67,6 +75,8 @@ class KernelRoutes : public KernelListener {
         size_t waiting = 0;     ///< messages, and prefixes, that are to be handled in turns to come
         uint64_t turns = 0;
         std::chrono::microseconds longest_turn{0};
+        uint64_t comparisons = 0;  ///< with the kernel's table, since the start
+        uint64_t differences = 0;  ///< that they found, and put right
         KernelCounters netlink;
     };
     [[nodiscard]] Status status() const;
@@ -100,6 +110,7 @@ class KernelRoutes : public KernelListener {
     void selective_route(const SelectiveRouteEvent& route) override;
     void ruled_tables(const RuledTables& tables) override;
     void resynced() override;
+    void compared(const ComparisonResult& result) override;
     void note_ignored(const Prefix& prefix, const KernelRoute& route);
     [[nodiscard]] bool concerns(const Prefix& prefix, const KernelRoute& route) const;
     [[nodiscard]] NextHopSetSpec spec_of(const KernelRoute& route) const;
@@ -128,6 +139,8 @@ class KernelRoutes : public KernelListener {
     bool turn_is_due_ = false;
     uint64_t turns_ = 0;
     std::chrono::microseconds longest_turn_{0};
+    uint64_t comparisons_ = 0;
+    uint64_t differences_ = 0;
     uint64_t losses_told_ = 0;
     bool recovering_ = false;  ///< messages were lost, and the resync is not complete yet
     uint64_t refused_ = 0;

@@ -121,7 +121,9 @@ json counters_of(const KernelRoutes::Status& status) {
             {"drops", netlink.drops},
             {"resyncs", netlink.resyncs},
             {"dumps_repeated", netlink.dumps_repeated},
-            {"most_waiting", netlink.most_waiting}};
+            {"most_waiting", netlink.most_waiting},
+            {"comparisons", status.comparisons},
+            {"differences", status.differences}};
 }
 
 /// How often a link went up or down, and when last, in seconds since 1970.

@@ -246,6 +246,11 @@ void add_sources(List& list) {
                  kernel.turns);
     list.add_one(gauge, "pktpit_kernel_route_longest_turn_seconds", "The longest of them.",
                  std::chrono::duration<double>(kernel.longest_turn).count());
+    list.add_one(counter, "pktpit_kernel_route_comparisons_total",
+                 "Comparisons of what is followed with the kernel's tables.", kernel.comparisons);
+    list.add_one(counter, "pktpit_kernel_route_differences_total",
+                 "Prefixes and nexthop objects that the kernel had changed without a word, put right.",
+                 kernel.differences);
     const auto& netlink = kernel.netlink;
     list.add(counter, "pktpit_netlink_messages_total", "Messages about the kernel's routes.",
              [&](auto& family) {

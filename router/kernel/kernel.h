@@ -153,6 +153,7 @@ struct NextHopEvent {
     bool resilient = false;  ///< a group that keeps flows in place when members come
     std::chrono::milliseconds idle_timer{
         0};  ///< of a resilient one: a flow without packets for so long may move
+    bool operator==(const NextHopEvent&) const = default;
 };
 
 /// Between the two: links, then addresses, neighbours, nexthop objects, routes as they are (`dumped`); behind
@@ -164,8 +165,29 @@ struct ResyncEnd {
     bool complete = true;
 };
 
+/// A comparison (Kernel::compare()): nexthop objects, then the routes of each family as the kernel has them,
+/// a piece at a time with events in between. What a piece tells was so after the piece before the last had
+/// been told; every event that was sent until the piece was read has been delivered before it.
+struct ComparisonBegin {};
+struct Compared {
+    std::variant<NextHopEvent, RouteEvent> object;  ///< `dumped`
+};
+/// One is over.
+struct ComparisonPiece {
+    bool last = false;  ///< of a kind, or of an attempt at it
+};
+enum class ComparedKind : uint8_t { nexthops, ipv4, ipv6 };
+/// All of a kind have been told; not `complete`: some may have been left out.
+struct ComparedAll {
+    ComparedKind kind{};
+    bool complete = true;
+};
+/// A ResyncBegin ends one, too, without a result.
+struct ComparisonEnd {};
+
 using KernelEvent = std::variant<LinkEvent, AddressEvent, NeighbourEvent, RouteEvent, ResyncBegin, ResyncEnd,
-                                 NextHopEvent, RuleEvent, SelectiveRouteEvent, RuledTables>;
+                                 NextHopEvent, RuleEvent, SelectiveRouteEvent, RuledTables, ComparisonBegin,
+                                 Compared, ComparisonPiece, ComparedAll, ComparisonEnd>;
 
 /// A route that the kernel keeps for a device: a local one, whose packets are the host's, or the prefix route
 /// of an address, which says that a net is on the device's link.
@@ -261,6 +283,9 @@ class Kernel {
     virtual void begin_dump() = 0;
     virtual Result<bool> work(const Deliver& deliver, Turn& turn) = 0;
     [[nodiscard]] virtual KernelCounters counters() const { return {}; }
+    /// Has work() compare what is known with what there is, beside the events and slowly. Again when one that
+    /// is under way has ended. Nothing while everything is being dumped, which says it all.
+    virtual void compare() = 0;
 
     /// Asks the kernel to resolve (or re-verify) a neighbour: RTM_NEWNEIGH with NTF_USE. By one thread at a
     /// time, which may be another one than that of all else.

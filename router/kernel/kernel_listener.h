@@ -25,6 +25,16 @@ struct KernelRoute {
     bool operator==(const KernelRoute&) const = default;
 };
 
+/// Where a table was not what the kernel has (KernelEvent's ComparisonBegin and what follows): the kernel had
+/// changed it without a word. It has been put right, and told as any change is.
+struct ComparisonResult {
+    uint64_t prefixes = 0;  ///< whose routes differed
+    uint64_t nexthops = 0;  ///< nexthop objects that did
+    std::string first;      ///< one of them, in words
+    bool complete = true;   ///< else some of what is gone may not have been found
+    [[nodiscard]] uint64_t differences() const { return prefixes + nexthops; }
+};
+
 class KernelListener {
   public:
     virtual ~KernelListener() = default;
@@ -55,6 +65,8 @@ class KernelListener {
     virtual void ruled_tables(const RuledTables& /*tables*/) {}
     /// A dump is complete: everything has been reported.
     virtual void resynced() {}
+    /// A comparison has ended.
+    virtual void compared(const ComparisonResult& /*result*/) {}
 };
 
 }  // namespace pktpit::router

@@ -209,6 +209,10 @@ void KernelState::on(const ResyncEnd& end) {
     listener_.resynced();
 }
 
+void KernelState::on(const ComparisonBegin&) {
+    if (complete_) routes_.begin_comparison();
+}
+
 const LinkEvent* KernelState::link(uint32_t ifindex) const {
     const auto entry = devices_.find(ifindex);
     return entry == devices_.end() ? nullptr : &entry->second.link;

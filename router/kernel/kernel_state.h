@@ -71,6 +71,11 @@ class KernelState {
     void on(const NextHopEvent& event);
     void on(const ResyncBegin&);
     void on(const ResyncEnd& end);
+    void on(const ComparisonBegin&);
+    void on(const Compared& compared) { routes_.compare(compared); }
+    void on(const ComparisonPiece& piece) { routes_.end_piece(piece.last); }
+    void on(const ComparedAll& all) { routes_.compared_all(all); }
+    void on(const ComparisonEnd&) { routes_.end_comparison(); }
     void apply(const LinkEvent& link);
     void remove_device(uint32_t ifindex);
     // device_routes.cpp

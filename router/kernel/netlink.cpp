@@ -4,7 +4,6 @@
 
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -15,15 +14,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "router/kernel/comparison_dump.h"
 #include "router/kernel/device_routes.h"
+#include "router/kernel/dump_requests.h"
 #include "router/kernel/parse.h"
 
 namespace pktpit::router {
 
 namespace {
 
+using netlink::nexthop_dump;
 using netlink::Received;
 using netlink::Request;
+using netlink::route_dump;
 
 using std::chrono::milliseconds;
 
@@ -33,6 +36,7 @@ constexpr unsigned attempts_at_routes = 3;
 constexpr unsigned attempts_per_resync = 3;  ///< when events were lost meanwhile; then it waits
 constexpr size_t most_ruled = 10'000;        ///< routes of tables that rules lead to, by one dump
 constexpr milliseconds rest_time{5};
+constexpr milliseconds comparison_pause{5};  ///< between two pieces
 constexpr milliseconds first_patience{100};
 constexpr milliseconds longest_patience{10'000};
 
@@ -55,22 +59,9 @@ Request neighbour_dump() {
     return request;
 }
 
-Request nexthop_dump() {
-    Request request(RTM_GETNEXTHOP, 0);
-    request.header<nhmsg>().nh_family = AF_UNSPEC;
-    return request;
-}
-
 Request rule_dump() {
     Request request(RTM_GETRULE, 0);
     request.header<fib_rule_hdr>().family = AF_UNSPEC;
-    return request;
-}
-
-Request route_dump(uint8_t family, uint32_t table) {
-    Request request(RTM_GETROUTE, 0);
-    request.header<rtmsg>().rtm_family = family;
-    mnl_attr_put_u32(request.message(), RTA_TABLE, table);
     return request;
 }
 
@@ -113,6 +104,7 @@ NetlinkKernel::NetlinkKernel(NetlinkOptions options) : options_(std::move(option
 NetlinkKernel::~NetlinkKernel() {
     if (timer_ >= 0) close(timer_);
     if (rest_ >= 0) close(rest_);
+    if (pace_ >= 0) close(pace_);
     if (epoll_ >= 0) close(epoll_);
 }
 
@@ -153,9 +145,10 @@ Result<void> NetlinkKernel::start() {
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     rest_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (epoll_ < 0 || timer_ < 0 || rest_ < 0)
+    pace_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_ < 0 || timer_ < 0 || rest_ < 0 || pace_ < 0)
         return fail("netlink", std::string("epoll, timerfd: ") + std::strerror(errno));
-    for (const int descriptor : {events_->descriptor(), timer_, rest_}) {
+    for (const int descriptor : {events_->descriptor(), timer_, rest_, pace_}) {
         epoll_event interest{};
         interest.events = EPOLLIN;
         if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &interest) != 0) {
@@ -226,6 +219,7 @@ void NetlinkKernel::hand_on(std::span<const std::byte> message, const Deliver& d
             ruled_.insert(at, rule->table);
     }
     ++counters_.events;
+    if (comparison_) comparison_->heed(*parsed);
     deliver(*parsed);
 }
 
@@ -273,8 +267,34 @@ Result<bool> NetlinkKernel::work_on(const Deliver& deliver, Turn& turn) {
             queue_.pop();
             if (turn.over()) return true;
         }
-        if (queue_.empty() && drained_ && !ruled_are_due()) return false;
+        if (queue_.empty() && drained_ && !ruled_are_due()) {
+            if (auto compared = work_on_comparison(deliver); !compared)
+                return tl::unexpected(compared.error());
+            return false;
+        }
     }
+}
+
+void NetlinkKernel::compare() {
+    if (!options_.routes.enabled || phase_ != Phase::follow || owed_) return;
+    comparison_asked_ = true;
+    if (!comparison_) set_timer(pace_, milliseconds(1));
+}
+
+// Whatever has been sent is delivered: a piece that was read before can be judged.
+Result<void> NetlinkKernel::work_on_comparison(const Deliver& deliver) {
+    if (!has_expired(pace_)) return {};
+    if (comparison_) {
+        const auto more = comparison_->step(deliver);
+        if (!more || !*more) comparison_.reset();
+        if (!more) return tl::unexpected(more.error());
+    } else if (std::exchange(comparison_asked_, false)) {
+        auto begun = ComparisonDump::begin(options_.routes.table, deliver);
+        if (!begun) return tl::unexpected(begun.error());
+        comparison_ = std::move(*begun);
+    }
+    if (comparison_ || comparison_asked_) set_timer(pace_, comparison_pause);
+    return {};
 }
 
 void NetlinkKernel::begin_dump() {
@@ -282,6 +302,8 @@ void NetlinkKernel::begin_dump() {
     // What has been lost lies behind what is still queued; and the dump says it all.
     queue_.clear();
     reading_ruled_ = false;
+    comparison_.reset();
+    comparison_asked_ = false;
     phase_ = Phase::discard;
 }
 

@@ -40,6 +40,11 @@ bool RouteBody::merges() const {
                        [](const KernelNextHop& hop) { return hop.gateway.has_value(); });
 }
 
+bool RouteBody::same_in_all(const RouteBody& other) const {
+    return same_route(other) && mtu == other.mtu && preference == other.preference &&
+           unsupported == other.unsupported && (nexthop_id != 0 || next_hops == other.next_hops);
+}
+
 size_t RouteBodies::Hash::operator()(const RouteBody& body) const {
     size_t hash = body.nexthop_id;
     const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29); };
@@ -93,13 +98,14 @@ void RouteBodies::clear_changed() {
 }
 
 void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
+    bool edited_any = false;
     for (Id id = 1; id < slots_.size(); ++id) {
         Slot& slot = slots_[id];
         if (slot.uses == 0 || slot.gone) continue;
         RouteBody edited = slot.body;
         const Edit done = edit(edited);
         if (done == Edit::keep) continue;
-        slot.changed = news_ = true;
+        slot.changed = news_ = edited_any = true;
         if (done == Edit::touch) continue;
         forget(id);
         slot.gone = done == Edit::gone;
@@ -108,6 +114,7 @@ void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
         // An equal body may be there already; both live on, and routes that come later share the indexed one.
         index_.try_emplace(slot.body, id);
     }
+    edits_ += edited_any;
 }
 
 }  // namespace pktpit::router

@@ -35,6 +35,8 @@ struct RouteBody {
     [[nodiscard]] bool same_route(const RouteBody& other) const;
     /// May be one of several next hops that the kernel merges into one IPv6 route (rt6_qualify_for_ecmp()).
     [[nodiscard]] bool merges() const;
+    /// The same route, and nothing about it differs.
+    [[nodiscard]] bool same_in_all(const RouteBody& other) const;
 };
 
 class RouteBodies {
@@ -54,6 +56,8 @@ class RouteBodies {
     /// Some have been edited since the last call of this.
     [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
     void clear_changed();
+    /// How often for_each() has edited some.
+    [[nodiscard]] uint64_t edits() const { return edits_; }
     [[nodiscard]] size_t size() const { return index_.size(); }
 
     enum class Edit : uint8_t { keep, touch, changed, gone };
@@ -76,6 +80,7 @@ class RouteBodies {
     std::vector<Id> free_;
     std::unordered_map<RouteBody, Id, Hash> index_;
     bool news_ = false;
+    uint64_t edits_ = 0;
 };
 
 }  // namespace pktpit::router

@@ -66,6 +66,7 @@ void RouteTable::carrier_lost(uint32_t ifindex) {
 }
 
 void RouteTable::apply(const NextHopEvent& event) {
+    if (comparison_) touch(event.id);
     if (event.removed) return remove_nexthop(event.id);
     nexthops_[event.id] = {event, generation_};
     bodies_.for_each([&](RouteBody& body) {
@@ -81,6 +82,7 @@ void RouteTable::apply(const NextHopEvent& event) {
 }
 
 void RouteTable::remove_nexthop(uint32_t id) {
+    if (comparison_) touch(id);
     // remove_nexthop(): its routes go with it, and its groups go on without it, unless it was their last.
     if (nexthops_.erase(id) == 0) return;
     std::vector<uint32_t> changed;

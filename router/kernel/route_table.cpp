@@ -58,6 +58,7 @@ void RouteTable::drop(Alternatives& alternatives, Unwanted unwanted) {
 
 void RouteTable::apply(const RouteEvent& event) {
     if (event.table != filter_.table) return;
+    if (comparison_) touch(event.prefix);
     if (event.prefix.address.is_v4())
         apply(entries4_, event);
     else
@@ -80,6 +81,9 @@ void RouteTable::apply(RouteEntries<Key>& entries, const RouteEvent& event) {
     } else {
         insert(alternatives, event);
     }
+    if (comparison_)
+        for (Alternative& alternative : alternatives)
+            alternative.generation = generation_;
     tell(entries, *entry, alternatives);
 }
 
@@ -258,6 +262,9 @@ void RouteTable::tell(RouteEntries<Key>& entries, RouteEntry<Key>& entry, Altern
     listener_.route_set(entry.key.prefix(), resolve(*chosen));
 }
 
+template void RouteTable::tell(RouteEntries<fib::PrefixKey4>&, RouteEntry<fib::PrefixKey4>&, Alternatives&);
+template void RouteTable::tell(RouteEntries<fib::PrefixKey6>&, RouteEntry<fib::PrefixKey6>&, Alternatives&);
+
 // What changes during a walk may concern prefixes that it has passed: another one follows. Beginning anew, it
 // would never come to the last ones while devices flap.
 bool RouteTable::settle(Turn& turn) {
@@ -272,7 +279,7 @@ bool RouteTable::settle(Turn& turn) {
         walking_ = std::exchange(again_, false);
     }
     bodies_.clear_changed();
-    return false;
+    return settle_comparison(turn);
 }
 
 template <class Key>
@@ -303,6 +310,7 @@ size_t RouteTable::unsettled() const {
 void RouteTable::begin_resync() {
     resyncing_ = true;
     ++generation_;
+    comparison_.reset();
 }
 
 void RouteTable::end_resync(bool complete) {

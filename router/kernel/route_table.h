@@ -10,12 +10,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "router/kernel/kernel.h"
 #include "router/kernel/kernel_listener.h"
 #include "router/kernel/route_bodies.h"
+#include "router/kernel/route_comparison.h"
 #include "router/kernel/route_entries.h"
 
 namespace pktpit::router {
@@ -47,6 +49,15 @@ class RouteTable {
     void begin_resync();
     /// What the dump did not mention is gone, if it was complete: settle() tells.
     void end_resync(bool complete);
+
+    /// A comparison with the kernel: what differs is put right and told, by these or by settle(), and
+    /// listener.compared() ends it. What events change meanwhile is not judged. Not during a resync, which
+    /// breaks it off.
+    void begin_comparison();
+    void compare(const Compared& compared);
+    void end_piece(bool last);
+    void compared_all(const ComparedAll& all);
+    void end_comparison();
 
     /// What counts for a prefix.
     [[nodiscard]] std::optional<KernelRoute> find(const Prefix& prefix) const;
@@ -104,6 +115,22 @@ class RouteTable {
         return alternative.generation < valid_from_;
     }
     void remove_nexthop(uint32_t id);
+    // route_comparison.cpp
+    void compare(const NextHopEvent& object);
+    void compare(const RouteEvent& route);
+    void judge_group();
+    template <class Key>
+    void judge(RouteEntries<Key>& entries, const RouteComparison::Group& group);
+    void release(Alternatives& alternatives);
+    [[nodiscard]] bool differs(const Alternatives& known, const Alternatives& found) const;
+    [[nodiscard]] bool dump_leaves_out(const Alternatives& known) const;
+    [[nodiscard]] bool is_touched(const Prefix& prefix) const;
+    [[nodiscard]] bool is_touched(uint32_t nexthop) const;
+    void touch(const Prefix& prefix);
+    void touch(uint32_t nexthop);
+    bool settle_comparison(Turn& turn);
+    template <class Key>
+    bool settle_missing(RouteEntries<Key>& entries, RouteComparison::Missing& missing, Turn& turn);
 
     RouteFilter filter_;
     KernelListener& listener_;
@@ -117,6 +144,7 @@ class RouteTable {
     bool walking_ = false;     ///< there is something to tell, from `walk_` on
     bool again_ = false;       ///< and then from the beginning
     Cursor walk_;
+    std::unique_ptr<RouteComparison> comparison_;  ///< under way
     mutable Alternatives scratch_;  ///< of the entry that is worked at; here, since it is of every event
 };
 

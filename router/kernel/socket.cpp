@@ -210,9 +210,18 @@ Result<void> Socket::begin_dump(Request& request) {
 }
 
 Result<Socket::DumpState> Socket::read_dump(const std::function<void(Bytes)>& each) {
+    if (auto received = receive_dump(); !received) return tl::unexpected(received.error());
+    return take_dump(each);
+}
+
+Result<void> Socket::receive_dump() {
     const auto received = receive();
     if (!received) return tl::unexpected(received.error());
     if (*received == Received::overflow) return fail("netlink", "a part of a dump was lost");
+    return {};
+}
+
+Result<Socket::DumpState> Socket::take_dump(const std::function<void(Bytes)>& each) {
     std::optional<Answer> end;
     for_each_message(datagram(), [&](Bytes message) {
         nlmsghdr header;

@@ -85,6 +85,10 @@ class Socket {
     enum class DumpState : uint8_t { goes_on, ended, ended_disturbed };
     Result<void> begin_dump(Request& request);
     Result<DumpState> read_dump(const std::function<void(std::span<const std::byte>)>& each);
+    /// The two halves of it: what the one has received stays for the other until something else is. Received
+    /// or not, the kernel makes the datagram that follows when the one before it is received.
+    Result<void> receive_dump();
+    Result<DumpState> take_dump(const std::function<void(std::span<const std::byte>)>& each);
     /// Bytes of kernel memory that its queue may take (as the kernel counts them).
     [[nodiscard]] size_t receive_buffer() const;
     /// Messages that the kernel has dropped since they did not fit into the queue.

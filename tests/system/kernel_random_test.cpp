@@ -107,6 +107,9 @@ TEST_P(SystemRandom, StaysInStep) {
         [[maybe_unused]] const int ignored =
             std::system((Batch(some).command("-force") + " 2>/dev/null").c_str());
         expect_in_step();
+        const auto compared = compare();
+        EXPECT_EQ(compared.differences(), 0U) << compared.first;
+        EXPECT_TRUE(compared.complete);
     }
     if (HasFailure()) std::cerr << "seed " << seed << "\n" << history;
     const auto set = std::count_if(recorder.log.begin(), recorder.log.end(),

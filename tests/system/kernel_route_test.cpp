@@ -233,6 +233,42 @@ std::string changes() {
     return batch.str();
 }
 
+// rt6_mtu_change(): a device's MTU becomes that of the IPv6 routes by it, of which nothing is told.
+TEST_F(SystemRoutes, ComparisonFindsWhatIsNotTold) {
+    run("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::2 mtu 1400");
+    run("ip -6 route add 2001:db8:2::/48 via 2001:db8:a::2");
+    start();
+    EXPECT_EQ(compare().differences(), 0U);
+    run("ip link set v0 mtu 1300");
+    catch_up();
+    EXPECT_EQ(recorder.routes[prefix("2001:db8:1::/48")].mtu, 1400U)
+        << "it is told by now, and needs no comparison";
+    const auto compared = compare();
+    EXPECT_EQ(compared.prefixes, 1U);
+    EXPECT_EQ(compared.first, "2001:db8:1::/48: the kernel has another");
+    EXPECT_TRUE(compared.complete);
+    EXPECT_EQ(recorder.routes[prefix("2001:db8:1::/48")].mtu, 1300U);
+    expect_in_step();
+    EXPECT_EQ(compare().differences(), 0U);
+}
+
+// Routes come and go while it is read, in more than one piece; none of them is a difference.
+TEST_F(SystemRoutes, ComparisonBesideChanges) {
+    std::ostringstream routes;
+    for (unsigned i = 0; i < 20'000; ++i)
+        routes << "route add 100.80." << i / 256 << '.' << i % 256 << "/32 via 10.0.0.2\n";
+    run(Batch(routes.str()).command());
+    start();
+    const Batch batch(changes());
+    FILE* changing = popen(batch.command().c_str(), "r");
+    ASSERT_NE(changing, nullptr);
+    const auto compared = compare();
+    EXPECT_EQ(pclose(changing), 0);
+    EXPECT_EQ(compared.differences(), 0U) << compared.first;
+    expect_in_step();
+    EXPECT_EQ(compare().differences(), 0U);
+}
+
 TEST_F(SystemRoutes, OverflowEndsInTheKernelsState) {
     start(with_routes(4096));
     run("ip route add 192.0.2.0/24 via 10.0.0.2");

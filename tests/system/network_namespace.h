@@ -110,6 +110,22 @@ class NetworkNamespace : public ::testing::Test {
         return routes_in(tables.routes());
     }
 
+    /// Compares what is followed with the kernel, to its end.
+    ComparisonResult compare() {
+        const size_t before = recorder.comparisons.size();
+        kernel->compare();
+        const auto deadline = std::chrono::steady_clock::now() + pktpit::test::patience;
+        while (recorder.comparisons.size() == before && std::chrono::steady_clock::now() < deadline) {
+            pollfd readable{kernel->descriptor(), POLLIN, 0};
+            ::poll(&readable, 1, 1000);
+            Turn turn = Turn::whole();
+            const auto followed = follow(*kernel, *state, turn);
+            EXPECT_TRUE(followed) << followed.error().to_string();
+        }
+        EXPECT_EQ(recorder.comparisons.size(), before + 1);
+        return recorder.comparisons.empty() ? ComparisonResult{} : recorder.comparisons.back();
+    }
+
     /// State, listener and kernel agree about every route.
     void expect_in_step() {
         catch_up();

@@ -46,6 +46,7 @@ class HostKernel : public Kernel {
     Result<uint32_t> add_vlan_link(const VlanPlace& place, const std::string& alias) override;
     Result<void> remove_vlan_link(uint32_t ifindex) override;
 
+    void compare() override { compare_is_due_ = true; }
     void tell(const KernelEvent& event) { events_.push_back(event); }
 
   private:
@@ -54,6 +55,7 @@ class HostKernel : public Kernel {
     int descriptor_;
     std::deque<KernelEvent> events_;  ///< also those of a dump that is under way
     bool dump_is_due_ = false;
+    bool compare_is_due_ = false;
     KernelCounters counters_;
 };
 

@@ -91,6 +91,33 @@ TEST_F(KernelTurnsInRib, ports_forward_before_the_table_has_been_read_and_status
     EXPECT_FALSE(loop.has_turns()) << "turns are asked for though nothing is to be done";
 }
 
+// Each reload asks for it, and so does every fifth minute.
+TEST_F(KernelTurnsInRib, what_the_kernel_changed_without_a_word_is_put_right) {
+    host.routes = {route(0, "eth0"), route(1, "eth0"), route(2, "eth0")};
+    start_and_settle();
+    ASSERT_EQ(in_rib(), 3U);
+    for (const bool by_reload : {true, false}) {
+        SCOPED_TRACE(by_reload ? "reload" : "5 minutes");
+        const auto before = status();
+        host.routes = {route(by_reload ? 7 : 8, "eth1"), route(1, by_reload ? "eth1" : "eth0")};
+        loop.settle();
+        EXPECT_TRUE(control->routing().rib().match(IpAddress::parse("100.0.2.1").value()) || !by_reload);
+        if (by_reload)
+            reload(config);
+        else
+            for (unsigned tick = 0; tick < 3000; ++tick)
+                control->tick();
+        loop.settle();
+        EXPECT_EQ(status().comparisons, before.comparisons + 1);
+        EXPECT_EQ(status().differences, before.differences + (by_reload ? 4 : 3));
+        EXPECT_EQ(in_rib(), 2U);
+        EXPECT_FALSE(control->routing().rib().match(IpAddress::parse("100.0.2.1").value()));
+        EXPECT_TRUE(
+            control->routing().rib().match(IpAddress::parse(by_reload ? "100.0.7.1" : "100.0.8.1").value()));
+        EXPECT_FALSE(loop.has_turns());
+    }
+}
+
 // It forwards by its own table until its programs are swapped.
 TEST_F(KernelTurnsInRib, ports_of_an_earlier_daemon_are_taken_over_when_the_table_has_been_read) {
     fill_table("eth0");
@@ -132,6 +159,7 @@ TEST_F(KernelTurnsInRib, a_route_that_comes_before_its_interface_is_installed_wh
     host.add_device("late");
     RouteEvent early = route(1, "eth1");
     early.next_hops[0].ifindex = host.device("late")->link.ifindex;
+    host.routes = {early};
     host.tell(early);
     loop.settle();
     EXPECT_EQ(kind_of("100.0.1.1"), PP_ADJ_KERNEL) << "until then it is the kernel's";

@@ -81,6 +81,7 @@ class Recorder : public KernelListener {
         log.push_back("-device route " + route.prefix.to_string());
     }
     void resynced() override { ++resyncs; }
+    void compared(const ComparisonResult& result) override { comparisons.push_back(result); }
     using DeviceRouteKey =
         std::tuple<uint32_t, Prefix, uint32_t, uint32_t, uint8_t, std::optional<IpAddress>>;
     static DeviceRouteKey key_of(const DeviceRoute& route) {
@@ -102,6 +103,7 @@ class Recorder : public KernelListener {
     std::map<Prefix, KernelRoute> routes;
     std::map<DeviceRouteKey, DeviceRoute> device_routes;
     std::vector<std::string> log;
+    std::vector<ComparisonResult> comparisons;
     unsigned resyncs = 0;
 };
 
