@@ -68,6 +68,7 @@ void KernelState::apply(const LinkEvent& link) {
         by_name_[link.name] = link.ifindex;
     }
     if (!link.admin_up || !link.running) routes_.carrier_lost(link.ifindex);
+    routes_.set_without_carrier(link.ifindex, link.admin_up && !link.running);
     if (!fresh && before.admin_up && !link.admin_up) {
         routes_.device_down(link.ifindex, Family::ipv4);
         routes_.device_down(link.ifindex, Family::ipv6);
@@ -77,6 +78,9 @@ void KernelState::apply(const LinkEvent& link) {
     const auto ready = [](const LinkEvent& of) { return of.admin_up && of.running; };
     if (!fresh && !before.admin_up && link.admin_up) routes_.device_up(link.ifindex, Family::ipv4);
     if (!fresh && !ready(before) && ready(link)) routes_.device_up(link.ifindex, Family::ipv6);
+    // With net.ipv4.conf.*.ignore_routes_with_linkdown a dump calls dead what has no carrier.
+    if (!fresh && !ready(before) && ready(link) && has_ipv4_address(entry->second))
+        routes_.device_up(link.ifindex, Family::ipv4);
     listener_.link_changed(link, fresh ? nullptr : &before);
 }
 
@@ -120,6 +124,9 @@ void KernelState::on(const AddressEvent& event) {
     }
     // fib_inetaddr_event(): any IPv4 address enlivens the next hops that died with the last one.
     if (event.address.address.is_v4() && device.link.admin_up) routes_.device_up(event.ifindex, Family::ipv4);
+    // So does IPv6 that is enabled again (dev_disable_change()), which tells of the addresses alone.
+    if (event.address.address.is_v6() && device.link.admin_up && device.link.running)
+        routes_.device_up(event.ifindex, Family::ipv6);
     if (known == addresses.end()) {
         addresses.push_back({event, generation_});
     } else {

@@ -17,7 +17,7 @@
 /// a dump of its own, of which no more is read than anybody keeps.
 ///
 /// A comparison (compare()) reads nexthop objects and routes by a dump beside the events, a datagram every 5
-/// ms, each when all events have been handled: a million routes take some ten seconds and 5 % of a core.
+/// ms, each when all events have been handled: 800,000 routes took 9 s, and an eighth of a core meanwhile.
 ///
 /// A dump that changes come in between of (NLM_F_DUMP_INTR) is repeated a few times, for routes on top of
 /// what was delivered. If it never goes undisturbed, as while a daemon replaces a full table, what it has

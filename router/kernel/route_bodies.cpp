@@ -98,14 +98,14 @@ void RouteBodies::clear_changed() {
 }
 
 void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
-    bool edited_any = false;
+    ++edits_;
     for (Id id = 1; id < slots_.size(); ++id) {
         Slot& slot = slots_[id];
         if (slot.uses == 0 || slot.gone) continue;
         RouteBody edited = slot.body;
         const Edit done = edit(edited);
         if (done == Edit::keep) continue;
-        slot.changed = news_ = edited_any = true;
+        slot.changed = news_ = true;
         if (done == Edit::touch) continue;
         forget(id);
         slot.gone = done == Edit::gone;
@@ -114,7 +114,6 @@ void RouteBodies::for_each(const std::function<Edit(RouteBody&)>& edit) {
         // An equal body may be there already; both live on, and routes that come later share the indexed one.
         index_.try_emplace(slot.body, id);
     }
-    edits_ += edited_any;
 }
 
 }  // namespace pktpit::router

@@ -35,6 +35,10 @@ struct RouteBody {
     [[nodiscard]] bool same_route(const RouteBody& other) const;
     /// May be one of several next hops that the kernel merges into one IPv6 route (rt6_qualify_for_ecmp()).
     [[nodiscard]] bool merges() const;
+    /// Some next hops are gone. Of one alone the kernel tells no weight.
+    void forget_weight_of_one() {
+        if (next_hops.size() == 1) next_hops.front().weight = 1;
+    }
     /// The same route, and nothing about it differs.
     [[nodiscard]] bool same_in_all(const RouteBody& other) const;
 };
@@ -56,7 +60,7 @@ class RouteBodies {
     /// Some have been edited since the last call of this.
     [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
     void clear_changed();
-    /// How often for_each() has edited some.
+    /// How often for_each() has been called.
     [[nodiscard]] uint64_t edits() const { return edits_; }
     [[nodiscard]] size_t size() const { return index_.size(); }
 

@@ -121,7 +121,7 @@ void RouteTable::judge(RouteEntries<Key>& entries, const RouteComparison::Group&
     std::erase_if(known, is_past);
     Alternatives found;
     for (const RouteEvent& route : group.routes) {
-        found.push_back({route.metric, bodies_.acquire(body_of(route)), generation_});
+        found.push_back({route.metric, bodies_.acquire(body_found(route, known)), generation_});
     }
     const bool left_out = dump_leaves_out(known);
     const bool different = !left_out && differs(known, found);
@@ -136,6 +136,21 @@ void RouteTable::judge(RouteEntries<Key>& entries, const RouteComparison::Group&
     entry->load(known);
     release(known);
     tell(entries, *entry, found);
+}
+
+// A dump may call dead what only has no carrier (ignore_routes_with_linkdown), and nothing is told when it
+// has one again; whoever is told of the routes knows the links.
+RouteBody RouteTable::body_found(const RouteEvent& event, const Alternatives& known) const {
+    RouteBody body = body_of(event);
+    const auto known_as_dead = [&](const KernelNextHop& hop) {
+        return std::any_of(known.begin(), known.end(), [&](const Alternative& one) {
+            const auto& hops = bodies_[one.body].next_hops;
+            return one.metric == event.metric && std::find(hops.begin(), hops.end(), hop) != hops.end();
+        });
+    };
+    for (KernelNextHop& hop : body.next_hops)
+        if (hop.dead && without_carrier_.contains(hop.ifindex)) hop.dead = known_as_dead(hop);
+    return body;
 }
 
 void RouteTable::release(Alternatives& alternatives) {

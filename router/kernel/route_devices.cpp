@@ -38,10 +38,12 @@ void RouteTable::device_up(uint32_t ifindex, Family family) {
 
 void RouteTable::device_removed(uint32_t ifindex) {
     carrier_lost(ifindex);
+    without_carrier_.erase(ifindex);
     bodies_.for_each([&](RouteBody& body) {
         const size_t removed =
             std::erase_if(body.next_hops, [&](const auto& hop) { return hop.ifindex == ifindex; });
         if (removed == 0) return Edit::keep;
+        body.forget_weight_of_one();
         return body.family == Family::ipv4 || body.next_hops.empty() ? Edit::gone : Edit::changed;
     });
 }
@@ -51,6 +53,13 @@ void RouteTable::source_removed(const IpAddress& address) {
     bodies_.for_each([&](RouteBody& body) {
         return body.family == Family::ipv4 && body.source == address ? Edit::gone : Edit::keep;
     });
+}
+
+void RouteTable::set_without_carrier(uint32_t ifindex, bool without) {
+    if (without)
+        without_carrier_.insert(ifindex);
+    else
+        without_carrier_.erase(ifindex);
 }
 
 void RouteTable::carrier_lost(uint32_t ifindex) {

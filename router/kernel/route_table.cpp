@@ -174,6 +174,7 @@ void RouteTable::erase(Alternatives& alternatives, const RouteEvent& event) {
             continue;
         }
         std::erase_if(rest.next_hops, [&](const KernelNextHop& hop) { return contains(removed, hop); });
+        rest.forget_weight_of_one();
         if (!rest.next_hops.empty()) return set_body(*alternative, std::move(rest));
         bodies_.release(alternative->body);
         alternatives.erase(alternative);

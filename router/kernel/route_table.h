@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -37,6 +38,8 @@ class RouteTable {
     void device_up(uint32_t ifindex, Family family);
     /// No carrier: the kernel drops the device's nexthop objects, and with them their routes.
     void carrier_lost(uint32_t ifindex);
+    /// It is up, but for that: whether its next hops are dead a dump does not say.
+    void set_without_carrier(uint32_t ifindex, bool without);
     /// IPv4 multipath routes go whole with any of their devices; IPv6 ones lose the next hop.
     void device_removed(uint32_t ifindex);
     /// IPv4 routes with this preferred source go.
@@ -122,6 +125,7 @@ class RouteTable {
     template <class Key>
     void judge(RouteEntries<Key>& entries, const RouteComparison::Group& group);
     void release(Alternatives& alternatives);
+    RouteBody body_found(const RouteEvent& event, const Alternatives& known) const;
     [[nodiscard]] bool differs(const Alternatives& known, const Alternatives& found) const;
     [[nodiscard]] bool dump_leaves_out(const Alternatives& known) const;
     [[nodiscard]] bool is_touched(const Prefix& prefix) const;
@@ -138,6 +142,7 @@ class RouteTable {
     RouteEntries<fib::PrefixKey4> entries4_;
     RouteEntries<fib::PrefixKey6> entries6_;
     std::unordered_map<uint32_t, NextHop> nexthops_;
+    std::set<uint32_t> without_carrier_;  ///< devices
     uint32_t generation_ = 0;
     bool resyncing_ = false;
     uint32_t valid_from_ = 0;  ///< what is of an older generation, a complete dump has left out: it is gone

@@ -252,6 +252,37 @@ TEST_F(SystemRoutes, ComparisonFindsWhatIsNotTold) {
     EXPECT_EQ(compare().differences(), 0U);
 }
 
+TEST_F(SystemRoutes, ComparisonTakesNoLostCarrierForDeath) {
+    run("sysctl -qw net.ipv4.conf.all.ignore_routes_with_linkdown=1 "
+        "net.ipv6.conf.all.ignore_routes_with_linkdown=1");
+    run("ip route add 192.0.2.0/24 via 10.0.0.2");
+    run("ip -6 route add 2001:db8:1::/48 via 2001:db8:a::2");
+    start();
+    for (const char* carrier : {"down", "up"}) {
+        run(std::string("ip link set v1 ") + carrier);
+        catch_up();
+        EXPECT_EQ(compare().differences(), 0U);
+        EXPECT_TRUE(recorder.routes.contains(prefix("192.0.2.0/24")));
+        EXPECT_TRUE(recorder.routes.contains(prefix("2001:db8:1::/48")));
+    }
+    expect_in_step();
+}
+
+// rt6_ifdown() tells nothing of next hops that die beside others.
+TEST_F(SystemRoutes, ComparisonFindsNextHopsWhereIpv6IsOff) {
+    run("ip -6 route add 2001:db8:1::/48 nexthop via 2001:db8:a::2 nexthop via 2001:db8:b::2");
+    start();
+    run("sysctl -qw net.ipv6.conf.v0.disable_ipv6=1");
+    catch_up();
+    EXPECT_EQ(compare().prefixes, 1U);
+    EXPECT_EQ(recorder.routes[prefix("2001:db8:1::/48")].next_hops.size(), 1U);
+    expect_in_step();
+    run("sysctl -qw net.ipv6.conf.v0.disable_ipv6=0");
+    EXPECT_TRUE(wait_until([&] { return recorder.routes[prefix("2001:db8:1::/48")].next_hops.size() == 2; }))
+        << "its link-local address enlivens them";
+    expect_in_step();
+}
+
 // Routes come and go while it is read, in more than one piece; none of them is a difference.
 TEST_F(SystemRoutes, ComparisonBesideChanges) {
     std::ostringstream routes;

@@ -249,6 +249,33 @@ TEST_F(ComparedState, gives_up_where_too_much_changes) {
     EXPECT_EQ(listener.comparisons[0].differences(), 0U);
 }
 
+// ignore_routes_with_linkdown: nothing is told when the carrier is back, and whoever follows knows the link.
+TEST_F(ComparedState, what_a_dump_calls_dead_without_a_carrier_is_as_it_was) {
+    LinkEvent eth;
+    eth.ifindex = 2;
+    eth.name = "eth2";
+    eth.admin_up = true;
+    RouteEvent route = blackhole(1);
+    route.type = RTN_UNICAST;
+    route.next_hops = {{2, IpAddress::parse("10.0.0.2").value(), 1, false}};
+    for (const bool carrier : {false, true}) {
+        eth.running = eth.up = carrier;
+        state.consume(eth);
+        route.next_hops[0].dead = route.dumped = false;
+        state.consume(route);
+        state.consume(ComparisonBegin{});
+        route.next_hops[0].dead = route.dumped = true;
+        for (const bool piece : {true, false})  // what events have touched is two pieces old
+            state.consume(ComparisonPiece{piece});
+        state.consume(Compared{route});
+        all_of(ComparedKind::ipv4);
+        state.consume(ComparisonEnd{});
+        state.settle();
+        EXPECT_EQ(listener.comparisons.back().differences(), carrier ? 1U : 0U);
+        EXPECT_EQ(listener.routes.size(), carrier ? 0U : 1U);
+    }
+}
+
 // Linux leaves out of its dumps what stands between the next hops of another route of that metric.
 TEST_F(ComparedState, what_linux_leaves_out_of_a_dump_stays) {
     RouteEvent several = blackhole(0);

@@ -302,6 +302,25 @@ TEST_F(State, LinkDownTakesRoutesAndMarksNextHops) {
     EXPECT_EQ(way("2001:db8::/48"), "fd00::2@3");
 }
 
+// ignore_routes_with_linkdown: a dump calls dead what has no carrier.
+TEST_F(State, CarrierThatComesBackEnlivensWhatADumpCalledDead) {
+    RouteEvent dead = route("192.0.2.0/24", {"10.0.0.2@2"});
+    dead.next_hops[0].dead = true;
+    feed({ResyncBegin{}, link(2, "eth0", true, false), address(2, "10.0.0.1/24"), dumped(dead), ResyncEnd{}});
+    EXPECT_EQ(way("192.0.2.0/24"), "none");
+    feed({link(2, "eth0")});
+    EXPECT_EQ(way("192.0.2.0/24"), "10.0.0.2@2");
+}
+
+TEST_F(State, Ipv6AddressEnlivensIpv6NextHops) {
+    RouteEvent dead = route("2001:db8::/48", {"fd00::1@2", "fd00::2@3"});
+    dead.next_hops[0].dead = true;
+    feed({ResyncBegin{}, link(2, "eth0"), link(3, "eth1"), dumped(dead), ResyncEnd{}});
+    EXPECT_EQ(way("2001:db8::/48"), "fd00::2@3");
+    feed({address(2, "fe80::1/64")});
+    EXPECT_EQ(way("2001:db8::/48"), "fd00::1@2 fd00::2@3");
+}
+
 TEST_F(State, LastIpv4AddressTakesIpv4RoutesAlong) {
     feed({link(2, "eth0"), address(2, "10.0.0.1/24"), address(2, "10.0.9.1/24"), address(2, "fd00::9/64"),
           route("192.0.2.0/24", {"10.0.0.2@2"}), route("2001:db8::/48", {"fd00::1@2"})});
