@@ -117,7 +117,6 @@ TEST_P(SystemRandom, StaysInStep) {
         expect_in_step();
         const auto compared = compare();
         EXPECT_EQ(compared.differences(), 0U) << compared.first;
-        EXPECT_TRUE(compared.complete);
     }
     if (HasFailure()) std::cerr << "seed " << seed << "\n" << history;
     const auto set = std::count_if(recorder.log.begin(), recorder.log.end(),
