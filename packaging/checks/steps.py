@@ -92,6 +92,7 @@ def everything(root, data):
                *(Step(f"end to end: {way}", target, ignores=END_TO_END) for way, target in EVERY_WAY.items()),
                Step("faults at every call to the kernel, every error", "test-faults", settings=(("PKTPIT_FAULTS", "all"),),
                     ignores=(*all_but("e2e/", "faults/"), END_TO_END_TESTS)),
+               Step("which route wins, for an hour of random changes", "test-churn", ignores=END_TO_END),
                p2p,
                *(Step(f"kernels: Debian's {series}, in guests without KVM", f"test-kernels-{series}",
                       ignores=all_but("differential/", "e2e/", "guests/", "kernels/")) for series in KERNELS),

@@ -32,7 +32,8 @@ GATE = {
         "test_aggregation::test_forwarding_beside_it", "test_partial_checksums",
         "test_addresses::test_renumbered_within_its_net", "test_addresses::test_prefix_lengths", "test_listeners::test_at_addresses_of_ports",
         "test_which_route::test_longer_than_the_connected_net", "test_which_route::test_interface_route", "test_dhcp_client",
-        "test_kernels_own_routes::test_net_of_another_device", "test_connected_nets", "test_redirects", "test_floating_routes::test_frr",
+        "test_kernels_own_routes::test_net_of_another_device", "test_connected_nets", "test_churn", "test_who_gets_a_frame",
+        "test_redirects", "test_floating_routes::test_frr",
         "test_silent_changes",
         # Their ports are split or auto whatever the others are.
         "test_stopped::test_hung_workers", "test_stopped::test_kernel_takes_over_after_a_kill", "test_workers::test_more_workers_than_queues",
