@@ -312,6 +312,16 @@ void Rib::tell_inside(const Prefix& prefix) {
         s.ask_inside(s.table6, s.inside6, PrefixKey6::of(prefix));
 }
 
+Result<void> Rib::tell_again(const Prefix& prefix) {
+    const auto choice =
+        with_table(*state_, prefix.address.family, [&]<class Key>(const RibTable<Key>& table, Key) {
+            return state_->choose(table.find(Key::of(prefix)));
+        });
+    auto told = state_->tell(prefix, choice);
+    if (!told) state_->refused.insert(prefix);
+    return told;
+}
+
 Result<void> Rib::settle_best(size_t prefixes) {
     return state_->settle_best(prefixes);
 }

@@ -67,6 +67,8 @@ class Rib {
     /// inside it that have a best route and no second one, since what is around them has changed. Those next
     /// inside it are, by settle(), behind all else. To be called while a best route is told, too.
     void tell_inside(const Prefix& prefix);
+    /// Tells of one prefix again, for who lets more decide about it than its routes. What is refused is kept.
+    Result<void> tell_again(const Prefix& prefix);
     /// All but what tell_inside() has asked for.
     Result<void> settle_best(size_t prefixes);
     [[nodiscard]] bool best_settled() const;

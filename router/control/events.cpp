@@ -7,7 +7,6 @@
 #include "router/control/control_plane.h"
 
 namespace pktpit::router {
-namespace {}  // namespace
 
 void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) {
     const L3Interface* known = routing_.interfaces().by_ifindex(link.ifindex);

@@ -287,7 +287,7 @@ json show_route_to(const Routing& routing, const IpAddress& address, const Route
     json answer{{"address", address.to_string()}, {"prefix", nullptr},
                 {"candidates", json::array()},    {"group", nullptr},
                 {"adjacency", nullptr},           {"verdict", name_of(PP_PUNT_NO_ROUTE)}};
-    const auto best = routing.rib(vrf).match(address);
+    const auto best = routing.match(address, vrf);
     if (!best) return answer;
     answer["prefix"] = best->prefix.to_string();
     bool first = true;

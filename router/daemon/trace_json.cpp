@@ -55,7 +55,7 @@ json lookup_of(const Observation& seen, std::span<const uint8_t> frame, const De
                 {"as_the_packet_met",
                  (decision.verdict == seen.verdict || is_of_interfaces(seen.verdict)) &&
                      (seen.verdict != PP_FORWARDED || decision.egress_port == seen.egress_port)}};
-    if (const auto best = routing.rib(vrf).match(*destination)) {
+    if (const auto best = routing.match(*destination, vrf)) {
         lookup["prefix"] = best->prefix.to_string();
         lookup["source"] = fib::to_string(best->source);
         lookup["group"] = routing.image()

@@ -66,6 +66,47 @@ void Routing::remove_host_prefix(const Prefix& prefix, VrfId vrf) {
     wish(vrf, prefix, wish_of_host(), false);
 }
 
+// Linux looks up IPv6 in its local table first: what is inside is nobody else's, however long its route
+// (fib6_rule_lookup()). Of IPv4 it has one trie for the local and the main table, and the longest prefix wins
+// (fib_trie_table()).
+void Routing::follow_host_net(Vrf& of, const Prefix& prefix) {
+    if (prefix.address.is_v4()) return;
+    const ConnectedWish* strongest = of.connected.strongest(prefix);
+    const bool is_hosts = strongest && strongest->strength == ConnectedWish::Strength::host;
+    if (is_hosts == of.host_nets.contains(prefix)) return;
+    if (is_hosts)
+        of.host_nets.insert(prefix);
+    else
+        of.host_nets.erase(prefix);
+    std::vector<Prefix> inside;
+    of.rib.for_each_from(prefix.address.family, prefix, false, [&](const Prefix& longer) {
+        if (!prefix.contains(longer)) return false;
+        inside.push_back(longer);
+        return true;
+    });
+    for (const Prefix& longer : inside)
+        if (auto told = of.rib.tell_again(longer); !told) refused_(told.error());
+    follow_up(of);
+}
+
+// Of the local table, too, are addresses of the host's inside, and broadcast ones.
+std::optional<Prefix> Routing::hidden_by(const Vrf& of, const fib::Route& route) const {
+    const pp_adjacency_kind kind = sets_.spec_of(route.next_hops).kind;
+    if (kind == PP_ADJ_HOST || kind == PP_ADJ_BROADCAST) return std::nullopt;
+    for (unsigned length = route.prefix.length; length-- > 0;)
+        if (const Prefix around = Prefix::of(route.prefix.address, length); of.host_nets.contains(around))
+            return around;
+    return std::nullopt;
+}
+
+std::optional<fib::Route> Routing::match(const IpAddress& address, VrfId id) const {
+    const Vrf& in = vrf(id);
+    const auto longest = in.rib.match(address);
+    if (!longest || in.host_nets.empty()) return longest;
+    const auto around = hidden_by(in, *longest);
+    return around ? in.rib.best(*around) : longest;
+}
+
 void Routing::carry_out(const LinkNets::Changes& changes) {
     for (const auto& change : changes)
         wish_net(vrf_of(change.interface), change.prefix, change.wish, change.add);

@@ -128,6 +128,7 @@ fib::GroupId Routing::group_for(const fib::Route& best, fib::NextHopSetId second
 // Ports that hold a part of the table lose what the change could make wrong there before it is made.
 Result<void> Routing::write_best(Vrf& vrf, const Prefix& prefix, const std::optional<fib::Route>& best,
                                  fib::NextHopSetId second) {
+    if (best && !vrf.host_nets.empty() && hidden_by(vrf, *best)) return write_best(vrf, prefix, {}, 0);
     const auto before = image_.standing(prefix, vrf.table);
     std::optional<fib::GroupId> group;
     if (best) group = group_for(*best, second, before.around);
@@ -348,6 +349,8 @@ void Routing::resolve_missing_of(fib::NextHopSetId id) {
 void Routing::wish(VrfId id, const Prefix& prefix, const ConnectedWish& wish, bool add) {
     ConnectedWishes& wishes = vrf(id).connected;
     if (add ? wishes.add(prefix, wish) : wishes.remove(prefix, wish)) install_connected(id, prefix);
+    if (wish.strength == ConnectedWish::Strength::host && prefix.length != prefix.address.bits())
+        follow_host_net(vrf(id), prefix);
 }
 
 void Routing::install_connected(VrfId id, const Prefix& prefix) {

@@ -119,7 +119,8 @@ class Routing {
     }
     void settle_prefix_routes() { carry_out(nets_.settle()); }
     void forget_prefix_routes(InterfaceId id) { carry_out(nets_.forget_routes(id)); }
-    /// Packets to these are the host's, whichever of its devices has them.
+    /// Packets to these are the host's, whichever of its devices has them; of IPv6 whatever longer routes
+    /// there are.
     void add_host_prefix(const Prefix& prefix, VrfId vrf = default_vrf);
     void remove_host_prefix(const Prefix& prefix, VrfId vrf = default_vrf);
 
@@ -170,6 +171,8 @@ class Routing {
     [[nodiscard]] const InterfaceTable& interfaces() const { return interfaces_; }
     [[nodiscard]] const Adjacencies& adjacencies() const { return adjacencies_; }
     [[nodiscard]] const NextHopSets& next_hop_sets() const { return sets_; }
+    /// The route that packets to the address meet.
+    [[nodiscard]] std::optional<fib::Route> match(const IpAddress& address, VrfId vrf = default_vrf) const;
     [[nodiscard]] const fib::Rib& rib(VrfId id = default_vrf) const { return vrf(id).rib; }
     [[nodiscard]] const fib::FibImage& image() const { return image_; }
     [[nodiscard]] bool is_broadcast(const IpAddress& address, VrfId vrf = default_vrf) const;
@@ -185,6 +188,7 @@ class Routing {
         fib::TableId host_table;  ///< the host's own addresses only; the default table: there is none
         fib::Rib rib;
         ConnectedWishes connected;
+        std::set<Prefix> host_nets;  ///< IPv6 prefixes of more than one address that are the host's
         std::map<IpAddress, fib::NextHopSetId> peers;  ///< nets of one address: the set of each
         std::set<IpAddress> sources;                   ///< noted in the image
     };
@@ -209,6 +213,8 @@ class Routing {
     void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
     void carry_out(const LinkNets::Changes& changes);
     void link_went(const L3Interface& interface, bool up);
+    void follow_host_net(Vrf& vrf, const Prefix& prefix);
+    [[nodiscard]] std::optional<Prefix> hidden_by(const Vrf& vrf, const fib::Route& route) const;
     void wish_net(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
     void visit_routes_around(const Vrf& vrf, const IpAddress& address,
                              const fib::Rib::VisitContaining& visit) const;

@@ -46,8 +46,7 @@ TEST_F(NetsOnLinks, a_peer_is_on_the_link_and_the_address_is_the_hosts) {
         EXPECT_EQ(at(prefix(gateway).address.to_string().c_str()).dst_mac[5], 9);
         routing.remove_neighbour(wan, ip(other));
         EXPECT_EQ(at(other).kind, PP_ADJ_GLEAN);
-        EXPECT_EQ(routing.next_hop_sets().resolution_of(ip(other))->state,
-                  Resolution::State::resolved);
+        EXPECT_EQ(routing.next_hop_sets().resolution_of(ip(other))->state, Resolution::State::resolved);
         routing.set_neighbour(wan, ip(other), reachable(9));
         EXPECT_EQ(at(prefix(gateway).address.to_string().c_str()).dst_mac[5], 9);
         routing.remove_address(wan, address(own), ip(other));
@@ -206,6 +205,52 @@ TEST_F(NetsOnLinks, the_kernels_order_counts_once_it_is_told) {
     routing.set_prefix_route(lan, prefix("10.0.0.0/24"), 0, 1);
     routing.set_prefix_route(wan, prefix("10.0.0.0/24"), 0, 2);
     EXPECT_EQ(link_of("10.0.0.0/24"), lan);
+}
+
+TEST_F(NetsOnLinks, an_ipv6_net_of_the_hosts_own_goes_before_longer_routes) {
+    const auto before = image.usage();
+    routing.add_address(wan, address("2001:db8:2::1/64"));
+    ASSERT_TRUE(add("2001:db8:9:1::/64", {{ip("2001:db8:2::9"), wan, 1}}));
+    routing.set_neighbour(wan, ip("2001:db8:2::9"), reachable(9));
+    routing.add_address(lan, address("2001:db8:9:2::1/64"));
+    routing.set_neighbour(lan, ip("2001:db8:9:2::7"), reachable(7));
+    EXPECT_EQ(at("2001:db8:9:1::5").dst_mac[5], 9);
+    EXPECT_EQ(at("2001:db8:9:2::7").dst_mac[5], 7);
+    for (int twice = 0; twice < 2; twice++)
+        routing.add_host_prefix(prefix("2001:db8:9::/48"));
+    for (const char* to : {"2001:db8:9:1::5", "2001:db8:9:2::1", "2001:db8:9:2::7", "2001:db8:9:3::3"}) {
+        EXPECT_EQ(at(to).kind, PP_ADJ_HOST) << to;
+        EXPECT_EQ(routing.next_hop_sets().spec_of(routing.match(ip(to))->next_hops).kind, PP_ADJ_HOST) << to;
+    }
+    // What comes meanwhile is hidden, too, and there when the net has gone.
+    ASSERT_TRUE(add("2001:db8:9:3::/64", {{ip("2001:db8:2::9"), wan, 1}}));
+    routing.set_neighbour(lan, ip("2001:db8:9:2::8"), reachable(8));
+    EXPECT_EQ(at("2001:db8:9:3::3").kind, PP_ADJ_HOST);
+    EXPECT_EQ(at("2001:db8:9:2::8").kind, PP_ADJ_HOST);
+    routing.remove_host_prefix(prefix("2001:db8:9::/48"));
+    EXPECT_EQ(at("2001:db8:9:3::3").kind, PP_ADJ_HOST) << "one of two is left";
+    routing.remove_host_prefix(prefix("2001:db8:9::/48"));
+    EXPECT_EQ(at("2001:db8:9:1::5").dst_mac[5], 9);
+    EXPECT_EQ(at("2001:db8:9:3::3").dst_mac[5], 9);
+    EXPECT_EQ(at("2001:db8:9:2::8").dst_mac[5], 8);
+    EXPECT_EQ(at("2001:db8:9:9::9").kind, PP_ADJ_INVALID);
+    routing.remove_neighbour(lan, ip("2001:db8:9:2::7"));
+    routing.remove_neighbour(lan, ip("2001:db8:9:2::8"));
+    routing.remove_neighbour(wan, ip("2001:db8:2::9"));
+    routing.remove_address(lan, address("2001:db8:9:2::1/64"));
+    routing.remove_address(wan, address("2001:db8:2::1/64"));
+    for (const char* text : {"2001:db8:9:1::/64", "2001:db8:9:3::/64"})
+        ASSERT_TRUE(routing.erase_route(prefix(text), RouteSource::config));
+    expect_usage(before);
+    EXPECT_TRUE(refused.empty());
+}
+
+TEST_F(NetsOnLinks, inside_an_ipv4_net_of_the_hosts_own_the_longest_prefix_wins) {
+    routing.add_host_prefix(prefix("10.9.0.0/16"));
+    ASSERT_TRUE(add("10.9.1.0/24", {{ip("198.51.100.9"), wan, 1}}));
+    routing.set_neighbour(wan, ip("198.51.100.9"), reachable(9));
+    EXPECT_EQ(at("10.9.1.5").dst_mac[5], 9);
+    EXPECT_EQ(at("10.9.2.5").kind, PP_ADJ_HOST);
 }
 
 // Whatever happens in between, what is left is what addresses and routes are left.
