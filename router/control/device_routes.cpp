@@ -53,7 +53,8 @@ std::optional<VrfId> ControlPlane::vrf_of_local(const DeviceRoute& route) const 
         return std::nullopt;
     const L3Interface* on = routing_.interfaces().by_ifindex(route.ifindex);
     const bool is_address = route.protocol == RTPROT_KERNEL && route.prefix.length == address.bits();
-    if (on && is_address) return std::nullopt;  // followed as such
+    const bool goes_with_link = on && on->set_down && address.is_v6();
+    if (on && is_address && !goes_with_link) return std::nullopt;  // followed as such
     if (route.table == RT_TABLE_LOCAL || route.table == RT_TABLE_MAIN) return on ? on->vrf : default_vrf;
     return routing_.vrf_by_table(route.table);
 }

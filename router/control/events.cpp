@@ -22,6 +22,7 @@ void ControlPlane::link_changed(const LinkEvent& link, const LinkEvent* before) 
     const L3Interface* now = routing_.interfaces().by_ifindex(link.ifindex);
     if (now && (!before || before->admin_up != link.admin_up || before->running != link.running))
         installed_.device_changed(link.ifindex);
+    host_prefixes_due_ |= before && before->admin_up != link.admin_up;
     if (now && now != known) {
         events_.add(EventKind::link, link.name + ": device is here" + (link.up ? ", up" : ", down"));
         if (auto set = set_static_neighbours(*now); !set) spdlog::warn("{}", set.error().to_string());

@@ -191,6 +191,7 @@ void Ports::update_link(const Port& port) {
     const LinkEvent* own = port.ifindex ? state_.link(port.ifindex) : nullptr;
     LinkState state;
     if (own) state = {own->ifindex, own->up, own->mac, own->mtu};
+    state.set_down = own && !own->admin_up;
     state.no_redirect = !port.why_not_redirected.empty();
     if (!is_port(port.config)) {
         const auto parent = ports_.find(*port.config.parent);

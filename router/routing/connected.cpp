@@ -23,13 +23,14 @@ bool is_link_local6(const IpAddress& address) {
 
 std::vector<std::pair<Prefix, ConnectedWish>> wishes_of(InterfaceId interface,
                                                         const InterfaceAddress& address,
-                                                        const AddressDetails& details, bool up) {
+                                                        const AddressDetails& details, bool listens) {
     std::vector<std::pair<Prefix, ConnectedWish>> wishes;
     const unsigned bits = address.address.bits();
     // Link-local destinations never meet the FIB: the port stage hands them to the kernel.
     if (is_link_local6(address.address)) return wishes;
+    if (!listens && address.address.is_v6()) return wishes;
     wishes.emplace_back(Prefix::of(address.address, bits), wish_of_host());
-    if (!up) return wishes;
+    if (!listens) return wishes;
     // The kernel listens on it as well: every port is a router's interface to it.
     if (address.address.is_v6() && address.length <= longest_with_anycast)
         wishes.emplace_back(Prefix::of(address.net().address, bits), wish_of_host());

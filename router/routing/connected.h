@@ -50,13 +50,14 @@ struct ConnectedWish {
     bool operator==(const ConnectedWish&) const = default;
 };
 
-/// What one address of an interface wishes for beside its nets: itself, and while the link is `up`, behind
-/// that one, what the link's hosts listen to. RFC 1812 4.2.2.11 on broadcast addresses: both the all-ones and
-/// the obsolete all-zeros host part; none for /31 (RFC 3021) and /32. Of IPv6 the subnet-router anycast
-/// address is the router's own (RFC 4291 2.6.1), as Linux has it; none for /127 and /128.
+/// What one address of an interface wishes for beside its nets: to be the host's, and what the hosts of its
+/// net listen to. Where the host does not listen by the interface, since that has been set down, Linux has an
+/// IPv4 address still, and no IPv6 one. RFC 1812 4.2.2.11 on broadcast addresses: both the all-ones and the
+/// obsolete all-zeros host part; none for /31 (RFC 3021) and /32. Of IPv6 the subnet-router anycast address
+/// is the router's own (RFC 4291 2.6.1), as Linux has it; none for /127 and /128.
 std::vector<std::pair<Prefix, ConnectedWish>> wishes_of(InterfaceId interface,
                                                         const InterfaceAddress& address,
-                                                        const AddressDetails& details, bool up = true);
+                                                        const AddressDetails& details, bool listens = true);
 /// The nets that the kernel makes prefix routes to. Of an IPv4 address with a peer that is the peer's net; of
 /// an IPv6 one its own, and the peer alone. Link-local ones never meet the FIB.
 std::vector<Prefix> nets_of(const InterfaceAddress& address, const AddressDetails& details);

@@ -25,10 +25,10 @@ void Routing::add_address(InterfaceId id, const InterfaceAddress& address, const
         write_port(interface->port);
     }
     if (is_new || before.broadcast != details.broadcast) {
-        for (const auto& [prefix, wanted] : wishes_of(id, address, details, interface->up))
+        for (const auto& [prefix, wanted] : wishes_of(id, address, details, !interface->set_down))
             wish(interface->vrf, prefix, wanted, true);
         if (!is_new)
-            for (const auto& [prefix, unwanted] : wishes_of(id, address, before, interface->up))
+            for (const auto& [prefix, unwanted] : wishes_of(id, address, before, !interface->set_down))
                 wish(interface->vrf, prefix, unwanted, false);
     }
     carry_out(nets_.add_address(id, address, details));
@@ -43,18 +43,18 @@ void Routing::remove_address(InterfaceId id, const InterfaceAddress& address,
     write_port(interface->port);
     const AddressDetails details = known->second;
     addresses_.erase(known);
-    for (const auto& [prefix, unwanted] : wishes_of(id, address, details, interface->up))
+    for (const auto& [prefix, unwanted] : wishes_of(id, address, details, !interface->set_down))
         wish(interface->vrf, prefix, unwanted, false);
     carry_out(nets_.remove_address(id, address, details));
 }
 
-void Routing::link_went(const L3Interface& interface, bool up) {
+void Routing::listen_by(const L3Interface& interface, bool listens) {
     for (auto at = addresses_.lower_bound({interface.id, {}, {}});
          at != addresses_.end() && std::get<0>(at->first) == interface.id; ++at) {
         const auto& address = std::get<1>(at->first);
         const auto all = wishes_of(interface.id, address, at->second);
         for (size_t i = wishes_of(interface.id, address, at->second, false).size(); i < all.size(); i++)
-            wish(interface.vrf, all[i].first, all[i].second, up);
+            wish(interface.vrf, all[i].first, all[i].second, listens);
     }
 }
 

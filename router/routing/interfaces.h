@@ -31,6 +31,7 @@ struct L3Interface {
     VrfId vrf = default_vrf;  ///< in whose routes its packets are looked up
     uint32_t ifindex = 0;     ///< kernel device that has the addresses and neighbours; 0: none (now)
     bool up = false;
+    bool set_down = false;     ///< by hand, and not only without a carrier
     bool no_redirect = false;  ///< of a port: XDP redirects from other ports do not reach its device
     MacAddress mac;
     uint32_t mtu = 0;

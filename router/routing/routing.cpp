@@ -241,8 +241,8 @@ void Routing::remove_interface(InterfaceId id) {
 void Routing::set_link(InterfaceId id, const LinkState& link) {
     L3Interface* interface = interfaces_.find(id);
     if (!interface) return;
-    const LinkState before{interface->ifindex, interface->up, interface->mac, interface->mtu,
-                           interface->no_redirect};
+    const LinkState before{interface->ifindex, interface->up,          interface->mac,
+                           interface->mtu,     interface->no_redirect, interface->set_down};
     if (before == link) return;
     interface->ifindex = link.ifindex;
     interface->up = link.up;
@@ -258,7 +258,8 @@ void Routing::set_link(InterfaceId id, const LinkState& link) {
     if (!link.up) carry_out(nets_.set_up(id, false));
     interface_changed(id);
     if (link.up) carry_out(nets_.set_up(id, true));
-    if (link.up != before.up) link_went(*interface, link.up);
+    if (std::exchange(interface->set_down, link.set_down) != link.set_down)
+        listen_by(*interface, !link.set_down);
     if (link.up && !before.up) resolve_missing();
 }
 

@@ -35,6 +35,7 @@ struct LinkState {
     MacAddress mac;
     uint32_t mtu = 0;
     bool no_redirect = false;  ///< frames of other ports' stages cannot be redirected to it
+    bool set_down = false;     ///< by hand, and not only without a carrier: the host hears nothing by it
     bool operator==(const LinkState&) const = default;
 };
 
@@ -212,7 +213,7 @@ class Routing {
     void wish(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);
     void wish_of_interface(const L3Interface& interface, VrfId vrf, bool add);
     void carry_out(const LinkNets::Changes& changes);
-    void link_went(const L3Interface& interface, bool up);
+    void listen_by(const L3Interface& interface, bool listens);
     void follow_host_net(Vrf& vrf, const Prefix& prefix);
     [[nodiscard]] std::optional<Prefix> hidden_by(const Vrf& vrf, const fib::Route& route) const;
     void wish_net(VrfId vrf, const Prefix& prefix, const ConnectedWish& wish, bool add);

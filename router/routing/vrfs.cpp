@@ -97,7 +97,7 @@ void Routing::wish_of_interface(const L3Interface& interface, VrfId vrf, bool ad
     for (auto at = addresses_.lower_bound({interface.id, {}, {}});
          at != addresses_.end() && std::get<0>(at->first) == interface.id; ++at)
         for (const auto& [prefix, wanted] :
-             wishes_of(interface.id, std::get<1>(at->first), at->second, interface.up))
+             wishes_of(interface.id, std::get<1>(at->first), at->second, !interface.set_down))
             wish(vrf, prefix, wanted, add);
     nets_.for_each(interface.id, [&](const Prefix& prefix, const ConnectedWish& wanted) {
         wish_net(vrf, prefix, wanted, add);

@@ -13,7 +13,7 @@ RTM_NEWROUTE, RTM_GETROUTE, NLMSG_ERROR, NLM_F_REQUEST = 24, 26, 2, 1
 RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_MULTIPATH, RTA_MARK, RTA_VIA, RTA_NH_ID = 1, 4, 5, 9, 16, 18, 30
 RTM_F_FIB_MATCH = 0x2000
 UNUSABLE = 1 | 16  # RTNH_F_DEAD, RTNH_F_LINKDOWN
-TYPES = {1: "unicast", 2: "local", 3: "broadcast", 4: "local"}  # 4: anycast
+TYPES = {1: "unicast", 2: "local", 3: "broadcast", 4: "anycast"}
 ERRORS = {101: "none", 22: "blackhole", 113: "unreachable", 13: "prohibit", 11: "none"}
 
 

@@ -66,11 +66,12 @@ inline Result<bool> HostKernel::work(const Deliver& deliver, Turn& turn) {
     if (std::exchange(compare_is_due_, false)) {
         deliver(ComparisonBegin{});
         for (const auto kind : {ComparedKind::nexthops, ComparedKind::ipv4, ComparedKind::ipv6}) {
-            for (RouteEvent route : host_.routes) {
-                route.dumped = true;
-                const auto its = route.prefix.address.is_v4() ? ComparedKind::ipv4 : ComparedKind::ipv6;
-                if (route.table == filter_.table && its == kind) deliver(Compared{route});
-            }
+            for (const auto* routes : {&host_.device_routes, &host_.routes})
+                for (RouteEvent route : *routes) {
+                    route.dumped = true;
+                    const auto its = route.prefix.address.is_v4() ? ComparedKind::ipv4 : ComparedKind::ipv6;
+                    if (route.table == filter_.table && its == kind) deliver(Compared{route});
+                }
             deliver(ComparisonPiece{true});
             deliver(ComparedAll{kind, true});
         }

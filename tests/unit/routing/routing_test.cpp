@@ -272,23 +272,31 @@ TEST_F(RoutingTest, a_port_with_an_interface_that_has_no_ipv4_address_awaits_dhc
     EXPECT_FALSE(awaits(1));
 }
 
-TEST_F(RoutingTest, broadcast_and_anycast_addresses_go_with_the_link_and_its_own_stay) {
+TEST_F(RoutingTest, what_the_host_listens_to_by_an_interface_that_is_set_down) {
     const auto before = image.usage();
-    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
-    EXPECT_EQ(at("2001:db8::").kind, PP_ADJ_HOST);
+    const auto set_down = [this](bool down) {
+        LinkState state = link(11, !down);
+        state.set_down = down;
+        routing.set_link(lan, state);
+    };
     routing.set_link(lan, link(11, false));
-    for (const char* gone : {"192.0.2.255", "192.0.2.0", "2001:db8::"})
+    for (const char* own : {"192.0.2.1", "2001:db8::1", "2001:db8::"})
+        EXPECT_EQ(at(own).kind, PP_ADJ_HOST) << own << ": without a carrier it is there as ever";
+    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
+    set_down(true);
+    for (const char* gone : {"192.0.2.255", "192.0.2.0", "2001:db8::", "2001:db8::1"})
         EXPECT_EQ(at(gone).kind, PP_ADJ_INVALID) << gone;
-    for (const char* own : {"192.0.2.1", "2001:db8::1"})
-        EXPECT_EQ(at(own).kind, PP_ADJ_HOST) << own;
+    EXPECT_EQ(at("192.0.2.1").kind, PP_ADJ_HOST);
     routing.add_address(lan, address("192.0.4.1/24"), {});
     EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_INVALID);
-    routing.set_link(lan, link(11, true));
-    EXPECT_EQ(at("192.0.2.255").kind, PP_ADJ_BROADCAST);
-    EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_BROADCAST);
-    routing.set_link(lan, link(11, false));
+    set_down(false);
+    for (const char* own : {"192.0.2.1", "2001:db8::1", "2001:db8::"})
+        EXPECT_EQ(at(own).kind, PP_ADJ_HOST) << own;
+    for (const char* text : {"192.0.2.255", "192.0.4.255"})
+        EXPECT_EQ(at(text).kind, PP_ADJ_BROADCAST) << text;
+    set_down(true);
     routing.remove_address(lan, address("192.0.4.1/24"));
-    routing.set_link(lan, link(11, true));
+    set_down(false);
     EXPECT_EQ(at("192.0.4.255").kind, PP_ADJ_INVALID);
     expect_usage(before);
 }
