@@ -68,14 +68,16 @@ pp_verdict scan_options(Bytes header, uint16_t& pointer) {
     return verdict;
 }
 
-/// As bpf/dhcp.h has it.
+/// As bpf/dhcp.h has it. Where a NIC has split the frame before the client's address, the host gets it: what
+/// is for others comes by ports that have addresses, but for unnumbered ones.
 bool is_dhcp_answer(const Frame& frame, Bytes packet, size_t header_length) {
     const uint64_t own = image_word(pp_fib_port_at(frame.image.base, frame.image.geometry, frame.port), 0);
     if ((own >> 48 & PP_PORT_AWAITS_DHCP) == 0) return false;
     if (packet[9] != PP_IPPROTO_UDP || (load_be16(&packet[6]) & PP_IPV4_FRAGMENT) != 0) return false;
     const Bytes udp = packet.subspan(header_length);
-    return udp.size() >= PP_DHCP_BYTES && load_be16(&udp[2]) == PP_DHCP_CLIENT_PORT &&
-           udp[PP_DHCP_OP] == PP_DHCP_REPLY && udp[PP_DHCP_HTYPE] == PP_DHCP_ETHERNET &&
+    if (udp.size() < 4 || load_be16(&udp[2]) != PP_DHCP_CLIENT_PORT) return false;
+    if (udp.size() < PP_DHCP_BYTES) return frame.length > frame.slice.size();
+    return udp[PP_DHCP_OP] == PP_DHCP_REPLY && udp[PP_DHCP_HTYPE] == PP_DHCP_ETHERNET &&
            udp[PP_DHCP_HLEN] == 6 && std::memcmp(&udp[PP_DHCP_CHADDR], &own, 6) == 0;
 }
 

@@ -232,6 +232,8 @@ void ControlLoop::look_for_returning(const IngressRun& run) {
 }
 
 void ControlLoop::copy(const HeaderSlice& slice) {
+    // Payloads that wait in a device's memory stay there.
+    if (io_.readable_bytes(slice) < slice.frame_length) return;
     wants_returning_.store(false, std::memory_order_relaxed);
     const pp_punt head{slice.port, PP_FORWARDED, 1, slice.frame_length};
     const auto frame = for_daemon_.reserve(head);

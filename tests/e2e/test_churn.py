@@ -80,7 +80,7 @@ class Churn:
             to = f"{prefix} nhid {self.some(1, 2, 3, 101) + (0 if family == 4 else 10)}"
         else:
             to = f"{prefix} " + " ".join(f"nexthop {self.hop(family)} weight {self.some(1, 2, 5)}" for _ in range(self.some(2, 3)))
-        if verb == "append" and family == 4 and way >= 5:
+        if verb == "append" and (family == 6 or way >= 5):  # of several IPv6 routes of one metric Linux takes one in turn
             verb = "add"
         if verb == "del":
             to = f"{prefix}"
@@ -139,8 +139,8 @@ def same(address, linux, ours, anycast):
         return not {device for _, device, _ in linux[2]} & {"p1", "p2", "p3"}
     if ours[0] == "broadcast":  # the first address of a connected net, which to Linux has been as any other since 5.14
         return int(ipaddress.ip_address(address)) % 4 == 0
-    if linux[0] == ours[0] == "unicast" and linux[1] is None and linux[2] == ours[2]:
-        return True
+    if linux[0] == ours[0] == "unicast" and linux[1] is None:  # by a next-hop object: said of another route with the same one, maybe of a group with it
+        return {hop[:2] for hop in linux[2]} >= {hop[:2] for hop in ours[2]}
     # Of a host on a link whose MAC address is known the router has a route of its own.
     known = ours[0] == "unicast" and len(ours[2]) == 1 and next(iter(ours[2]))[0] == address
     return known and linux[0] == "unicast" and {(None, device) for _, device, _ in ours[2]} == {(via, device) for via, device, _ in linux[2]}

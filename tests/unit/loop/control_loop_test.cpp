@@ -147,6 +147,10 @@ TEST_F(ControlLoops, CopiesOneThatReturnsWhenItIsAsked) {
     };
     const Buffer plain = to("10.91.0.1"), tagged = to("10.92.0.1", {{0x8100, 10}});
     EXPECT_EQ(copies(plain), 0U);
+    rig.loop.copy_returning();
+    EXPECT_EQ(copies(plain), 0U) << "its payload is in a device's memory";
+    rig.io.in_one_piece = true;
+    EXPECT_EQ(copies(plain), 1U) << "the next that is not";
     for (const Buffer& returning : {plain, tagged, plain}) {
         rig.loop.copy_returning();
         EXPECT_EQ(copies(to_port2), 0U);
@@ -154,7 +158,7 @@ TEST_F(ControlLoops, CopiesOneThatReturnsWhenItIsAsked) {
         EXPECT_EQ(copies(returning), 1U);
         EXPECT_EQ(copies(returning), 0U);
     }
-    EXPECT_EQ(rig.counted(1, PP_FORWARDED), 39U);
+    EXPECT_EQ(rig.counted(1, PP_FORWARDED), 45U);
 }
 
 TEST_F(ControlLoops, LatencyIsOfWhatIsSentOnlyAndByItsIngressPort) {

@@ -42,12 +42,16 @@ class FakeIo : public PortIo {
     void release(std::span<const offload::Slot> slots) override;
     void complete() override {}
     bool copy_frame(const offload::HeaderSlice& slice, std::span<uint8_t> frame) override;
+    [[nodiscard]] size_t readable_bytes(const offload::HeaderSlice& slice) const override {
+        return in_one_piece ? slice.frame_length : slice.length;
+    }
     bool send(uint16_t port, std::span<const uint8_t> frame) override;
     void arm() override {}
     void disarm() override {}
     void look() override {}
 
     bool payload_gone = false;
+    bool in_one_piece = false;    ///< what is behind a slice lies in main memory, too
     pp_verdict refuse = PP_NONE;  ///< what submit() does with all it gets; PP_NONE: sends it
     size_t submits = 0;
 

@@ -68,8 +68,10 @@ struct Rig {
     }
     MemoryWire& wire(uint16_t id) { return *wires[id - 1U]; }
     void run() {
-        while (loop.turn() != 0) {
-        }
+        // A turn ends after so many events of virtual time, with or without packets.
+        constexpr int idle_turns = 8;
+        for (int idle = 0; idle < idle_turns;)
+            idle = loop.turn() != 0 ? 0 : idle + 1;
         for_daemon.pop(SIZE_MAX, [&](const pp_punt& head, std::span<uint8_t> frame) {
             punted.emplace_back(head.port, Buffer(frame.begin(), frame.end()));
         });
