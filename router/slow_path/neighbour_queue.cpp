@@ -7,7 +7,8 @@
 namespace pktpit::router {
 
 /// Takes a packet out of everything but the turns.
-WaitingPacket NeighbourQueue::remove(Neighbour& neighbour, std::deque<Order::iterator>::iterator place) {
+WaitingPacket NeighbourQueue::remove(Neighbour& neighbour,
+                                     const std::deque<Order::iterator>::iterator& place) {
     const Order::iterator node = *place;
     WaitingPacket packet = std::move(node->packet);
     const auto group = groups_.find(group_of(node->key, packet.ingress_interface));

@@ -124,7 +124,7 @@ class NeighbourQueue {
     void ask(const NeighbourKey& key, Neighbour& neighbour, uint16_t ingress, Clock::time_point now,
              Pushed& result);
     void count_asked(const std::vector<NeighbourKey>& keys, Clock::time_point now);
-    WaitingPacket remove(Neighbour& neighbour, std::deque<Order::iterator>::iterator place);
+    WaitingPacket remove(Neighbour& neighbour, const std::deque<Order::iterator>::iterator& place);
     void drop_oldest(Group& group);
     size_t make_room_for_neighbour(const NeighbourGroup& group);
     std::vector<WaitingPacket> empty(const NeighbourKey& key, Neighbour& neighbour);

@@ -13,15 +13,15 @@ class RandomCommands {
     explicit RandomCommands(uint32_t seed) : random_(seed) {}
 
     std::string next() {
+        constexpr const char* w0_anew =
+            "link del w0\nlink add w0 type veth peer name w1\nlink set w0 up\nlink set w1 up\n"
+            "address add 10.1.0.1/24 dev w0\naddress add 2001:db8:b::1/64 dev w0 nodad";
         switch (below(100) == 0 ? 16 : below(16)) {
             case 16:
-                return one_of(
-                    {"address flush dev v0\naddress add 10.0.0.1/24 dev v0", "nexthop flush",
-                     "address flush dev w0\naddress add 2001:db8:b::1/64 dev w0 nodad",
-                     "link set lo down\nlink set lo up", "link set w0 down\nlink set w0 up",
-                     "link set w0 name x0\nlink set x0 name w0",
-                     "link del w0\nlink add w0 type veth peer name w1\nlink set w0 up\nlink set w1 up\n"
-                     "address add 10.1.0.1/24 dev w0\naddress add 2001:db8:b::1/64 dev w0 nodad"});
+                return one_of({"address flush dev v0\naddress add 10.0.0.1/24 dev v0", "nexthop flush",
+                               "address flush dev w0\naddress add 2001:db8:b::1/64 dev w0 nodad",
+                               "link set lo down\nlink set lo up", "link set w0 down\nlink set w0 up",
+                               "link set w0 name x0\nlink set x0 name w0", w0_anew});
             case 0:
                 return "link set " + device() + one_of({" up", " up", " down"});
             case 1:
