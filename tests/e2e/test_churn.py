@@ -80,7 +80,8 @@ class Churn:
             to = f"{prefix} nhid {self.some(1, 2, 3, 101) + (0 if family == 4 else 10)}"
         else:
             to = f"{prefix} " + " ".join(f"nexthop {self.hop(family)} weight {self.some(1, 2, 5)}" for _ in range(self.some(2, 3)))
-        if verb == "append" and (family == 6 or way >= 5):  # of several IPv6 routes of one metric Linux takes one in turn
+        # Of several routes of one metric Linux takes one in turn (IPv6), or of default routes one whose gateway answers (IPv4).
+        if verb == "append" and (family == 6 or way >= 5 or prefix.prefixlen == 0):
             verb = "add"
         if verb == "del":
             to = f"{prefix}"
@@ -129,18 +130,22 @@ def told(result):
     return "unicast", int(result["prefix"].split("/")[1]), shares(hops)
 
 
-def same(address, linux, ours, anycast):
+def same(address, linux, ours, own):
+    """`own()`: IPv6 addresses of interfaces that are up, and anycast ones of their nets."""
     if linux == ours:
         return True
     if linux[0] == "anycast":
         # Of addresses that come or go while their link is down Linux leaves some behind.
-        return ours[0] == "local" or address not in anycast()
+        return ours[0] == "local" or address not in own()[1]
+    if ours[0] == "local" and ":" in address:
+        # Of one that is added and set down and up within an instant Linux can lose the local route. It gets the packet, and has the last word.
+        return address in own()[0]
     if linux[0] == "unicast" and ours[0] == "kernel":  # a device that is none of the router's
         return not {device for _, device, _ in linux[2]} & {"p1", "p2", "p3"}
     if ours[0] == "broadcast":  # the first address of a connected net, which to Linux has been as any other since 5.14
         return int(ipaddress.ip_address(address)) % 4 == 0
-    if linux[0] == ours[0] == "unicast" and linux[1] is None:  # by a next-hop object: said of another route with the same one, maybe of a group with it
-        return {hop[:2] for hop in linux[2]} >= {hop[:2] for hop in ours[2]}
+    if linux[0] == ours[0] == "unicast" and linux[1] is None and {hop[:2] for hop in linux[2]} & {hop[:2] for hop in ours[2]}:
+        return True  # by a next-hop object: said of another route with the same one, or with a group that has it
     # Of a host on a link whose MAC address is known the router has a route of its own.
     known = ours[0] == "unicast" and len(ours[2]) == 1 and next(iter(ours[2]))[0] == address
     return known and linux[0] == "unicast" and {(None, device) for _, device, _ in ours[2]} == {(via, device) for via, device, _ in linux[2]}
@@ -152,11 +157,10 @@ class Comparison:
         self.router = net.topology.router_namespace
         self.match = FibMatch(self.router)
 
-    def anycast(self):
-        """Of nets that the router's interfaces have."""
+    def own(self):
         links = json.loads(self.router.ip("-6", "-j", "address", "show", "up").stdout)
-        return {str(ipaddress.ip_network(f"{own['local']}/{own['prefixlen']}", strict=False).network_address)
-                for link in links for own in link.get("addr_info", ()) if "local" in own}
+        nets = [ipaddress.ip_interface(f"{own['local']}/{own['prefixlen']}") for link in links for own in link.get("addr_info", ()) if "local" in own]
+        return {str(net.ip) for net in nets}, {str(net.network.network_address) for net in nets}
 
     def differences(self, addresses):
         found = []
@@ -164,7 +168,7 @@ class Comparison:
             linux = self.match.ask(addresses, mark)
             ours = [told(result) for result in self.net.router.json("lookup", *addresses, "--vrf", vrf)["results"]]
             found += [f"{address} in {vrf}: Linux {theirs}, the router {mine}"
-                      for address, theirs, mine in zip(addresses, linux, ours, strict=True) if not same(address, theirs, mine, self.anycast)]
+                      for address, theirs, mine in zip(addresses, linux, ours, strict=True) if not same(address, theirs, mine, self.own)]
         return found
 
     def tables(self, address):

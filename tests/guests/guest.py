@@ -12,6 +12,10 @@ class CommandFailed(AssertionError):
     pass
 
 
+class TimedOut(CommandFailed):
+    pass
+
+
 class Guest:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -19,10 +23,10 @@ class Guest:
         self.buffer = b""
         self.number = 0
 
-    def wait_ready(self, alive):
+    def wait_ready(self, alive, seconds):
         """The guest has booted. `alive` raises when the machine is gone."""
-        end = time.monotonic() + DEADLINE
-        while self._line(end, alive).strip() != b"@ready":
+        end = time.monotonic() + seconds
+        while self._line(end, "its boot", alive).strip() != b"@ready":
             pass
 
     def run(self, command, check=True, deadline=DEADLINE):
@@ -31,7 +35,7 @@ class Guest:
         end = time.monotonic() + deadline
         self.socket.sendall(f"{self.number} {command}\n".encode())
         while True:
-            words = self._line(end, what=command).split()
+            words = self._line(end, command).split()
             if len(words) == 3 and words[0] == b"@%d" % self.number:
                 break  # what came before is the late answer to a command whose deadline had passed
         status, output = int(words[1]), self._bytes(int(words[2]), end, command).decode(errors="replace")
@@ -61,7 +65,7 @@ class Guest:
                 raise AssertionError(f"{what or command} did not happen within {DEADLINE} s; last said: {output}")
             time.sleep(0.05)
 
-    def _line(self, end, alive=lambda: None, what="the guest"):
+    def _line(self, end, what, alive=lambda: None):
         while b"\n" not in self.buffer:
             self._more(end, what, alive)
         line, self.buffer = self.buffer.split(b"\n", 1)
@@ -83,7 +87,7 @@ class Guest:
             self.buffer += got
         except TimeoutError:
             if time.monotonic() > end:
-                raise CommandFailed(f"the guest did not answer in time: {what}") from None
+                raise TimedOut(f"the guest did not answer in time: {what}") from None
 
     def close(self):
         self.socket.close()

@@ -46,9 +46,6 @@ class Kernel:
         self.version = self.modules.name
         self._files = {path.name.removesuffix(".ko").replace("-", "_"): path for path in self.modules.rglob("*.ko")}
 
-    def newer_than(self, *version):
-        return tuple(int(number) for number in re.findall(r"\d+", self.version)[:len(version)]) > version
-
     def module(self, name):
         return self._files[name]
 

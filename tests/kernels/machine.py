@@ -37,14 +37,9 @@ class Machine(machines.Machine):
             self.close()
             raise
 
-    def _threads(self):
-        """Of the emulator. With one for each processor a guest of Linux 7.3.4 died, as if it had met a breakpoint by which the kernel
-        replaces code of its own after that was gone, and one hung at its start; no older kernel did. The cause is not known."""
-        return "single" if self.kernel.newer_than(6, 18) else "multi"
-
     def _options(self):
         shares = {"host": ("/", "readonly=on,multidevs=remap"), "kernel": (self.kernel.directory, "readonly=on"), "out": (self.out, "")}
-        options = ["-accel", f"tcg,thread={self._threads()}", "-M", "q35", "-cpu", PROCESSOR, "-smp", "2", "-m", str(MEMORY_MIB),
+        options = [*machines.ACCELERATOR, "-M", "q35", "-cpu", PROCESSOR, "-smp", "2", "-m", str(MEMORY_MIB),
                    "-display", "none", "-nodefaults", "-no-reboot", "-no-user-config", "-name", "pktpit-kernels",
                    "-chardev", f"file,id=console,path={self.directory}/console", "-serial", "chardev:console",
                    "-chardev", f"socket,id=commands,path={self.directory}/commands,server=on,wait=off", "-serial", "chardev:commands",
