@@ -166,6 +166,9 @@ void PktpitDaemon::write_configuration(const std::vector<const harness::Workload
                 {"interfaces", interfaces},
                 {"neighbours", neighbours},
                 {"routes_files", files},
+                // The NAPI thread goes before the worker as long as it has packets, and on an auto port it
+                // may have some of its own for long.
+                {"heartbeat", {{"worker_ms", 10000}}},
                 {"workers", {{"cpus", {harness::router_core}}, {"polling", settings_.polling}}}};
     if (dpdk) config.update({{"dataplane", "dpdk"}, {"dpdk", {{"memory", "hugepages"}}}});
     if (settings_.aggregation)

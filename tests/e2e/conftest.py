@@ -241,6 +241,15 @@ def build_net(request, tmp_path):
 
 
 @pytest.fixture
+def closing():
+    """closing(object with close()): it is closed with the test."""
+    things = []
+    yield lambda thing: things.append(thing) or thing
+    for thing in reversed(things):
+        thing.close()
+
+
+@pytest.fixture
 def mark():
     """Bytes that no other frame carries: by them a test knows its packets, and errors that quote them."""
     return token()

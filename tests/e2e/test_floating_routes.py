@@ -17,15 +17,6 @@ THERE4, THERE6 = "203.0.113.5", "2001:db8:bbbb::5"
 BY = {"fpm": {"fpm": {"listen": "127.0.0.1:2620"}}, "kernel": {"kernel_routes": {"enabled": True}}}
 
 
-@pytest.fixture
-def closing():
-    """closing(object with close()): it is closed with the test."""
-    things = []
-    yield lambda thing: things.append(thing) or thing
-    for thing in reversed(things):
-        thing.close()
-
-
 def floating(build_net, by):
     def defaults(topology):
         return {**BY[by], "routes": [{"prefix": "0.0.0.0/0", "via": topology.c.ip4, "preference": 250},

@@ -38,15 +38,6 @@ def configuration(name):
     return {key: value for key, value in document.items() if key != "interfaces"}
 
 
-@pytest.fixture
-def closing():
-    """closing(object with close()): it is closed with the test."""
-    things = []
-    yield lambda thing: things.append(thing) or thing
-    for thing in reversed(things):
-        thing.close()
-
-
 class Process:
     """A daemon in the foreground with a folder of its own."""
 
