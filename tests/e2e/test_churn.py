@@ -144,8 +144,6 @@ def same(address, linux, ours, own):
         return not {device for _, device, _ in linux[2]} & {"p1", "p2", "p3"}
     if ours[0] == "broadcast":  # the first address of a connected net, which to Linux has been as any other since 5.14
         return int(ipaddress.ip_address(address)) % 4 == 0
-    if linux[0] == ours[0] == "unicast" and linux[1] is None and {hop[:2] for hop in linux[2]} & {hop[:2] for hop in ours[2]}:
-        return True  # by a next-hop object: said of another route with the same one, or with a group that has it
     # Of a host on a link whose MAC address is known the router has a route of its own.
     known = ours[0] == "unicast" and len(ours[2]) == 1 and next(iter(ours[2]))[0] == address
     return known and linux[0] == "unicast" and {(None, device) for _, device, _ in ours[2]} == {(via, device) for via, device, _ in linux[2]}
