@@ -21,11 +21,14 @@ PR_SET_PDEATHSIG = 1
 WENT_WRONG = re.compile(r"Oops|BUG:|kernel BUG|Kernel panic|general protection")
 # An emulated processor can miss the end of an interrupt while the guest boots, and waits for ever then: it is started again.
 BOOT_SECONDS = (120, 120, DEADLINE)
-# The processors are taken in turn, in one thread. With a thread each, 1 of 37 starts of Linux 6.1 hung, with an interrupt of a timer that had not
-# ended, and a guest of 7.3.4 died, as if it had met a breakpoint by which the kernel replaces code after that was gone.
-ACCELERATOR = ("-accel", "tcg,thread=single")
 _libc = ctypes.CDLL(None, use_errno=True)
 _live = []
+
+
+def accelerator(threads="single"):
+    """single: the processors are taken in turn, in one thread. With a thread each (multi), 1 of 37 starts of Linux 6.1 hung, with an interrupt of a
+    timer that had not ended, and a guest of 7.3.4 died, as if it had met a breakpoint by which the kernel replaces code after that was gone."""
+    return "-accel", f"tcg,thread={threads}"
 
 
 class BootFailed(AssertionError):

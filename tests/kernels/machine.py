@@ -39,7 +39,7 @@ class Machine(machines.Machine):
 
     def _options(self):
         shares = {"host": ("/", "readonly=on,multidevs=remap"), "kernel": (self.kernel.directory, "readonly=on"), "out": (self.out, "")}
-        options = [*machines.ACCELERATOR, "-M", "q35", "-cpu", PROCESSOR, "-smp", "2", "-m", str(MEMORY_MIB),
+        options = [*machines.accelerator(), "-M", "q35", "-cpu", PROCESSOR, "-smp", "2", "-m", str(MEMORY_MIB),
                    "-display", "none", "-nodefaults", "-no-reboot", "-no-user-config", "-name", "pktpit-kernels",
                    "-chardev", f"file,id=console,path={self.directory}/console", "-serial", "chardev:console",
                    "-chardev", f"socket,id=commands,path={self.directory}/commands,server=on,wait=off", "-serial", "chardev:commands",

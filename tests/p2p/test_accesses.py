@@ -3,7 +3,7 @@
 store of the emulated CPUs is counted while frames flow, and the machine is stopped in their midst."""
 
 import pytest
-from lib.accesses import Accesses, options
+from lib.accesses import THREADS, Accesses, options
 from lib.host import ping
 from lib.scan import Memory
 from lib.topology import BAR_MIB, IVSHMEM, IVSHMEM_BAR, PORTS
@@ -18,7 +18,7 @@ FRAMES = 1_000
 
 @pytest.fixture(scope="module")
 def counted(bench, progress):
-    made = bench.boot(more=options)
+    made = bench.boot(more=options, threads=THREADS)
     progress(f"a machine whose CPUs' accesses are counted is up after {made.boot_seconds:.1f} s")
     yield made
     made.close()

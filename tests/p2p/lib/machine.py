@@ -14,7 +14,7 @@ from lib.wire import Wire
 
 class Machine(machines.Machine):
     def __init__(self, kernel, initramfs, nic="e1000e", qemu=("qemu-system-x86_64",), more=lambda directory: [],
-                 layout=topology.ONE_SWITCH):
+                 layout=topology.ONE_SWITCH, threads="single"):
         """`initramfs` is written (Initramfs.write) into the machine's directory. `more(directory)`: other options of QEMU's."""
         super().__init__((topology.RAM_MIB + 4 * topology.BAR_MIB) << 20)
         self.wires, self.bars = [], {}
@@ -25,7 +25,7 @@ class Machine(machines.Machine):
             self.wires = [Wire(f"p{port}", self.directory / f"wire{port}", self.directory / f"nic{port}")
                           for port in range(topology.PORTS)]
             options = topology.qemu_options(self.directory, kernel.image, self.directory / "initramfs", nic, layout)
-            self.start([*qemu, *options, *more(self.directory)])
+            self.start([*qemu, *machines.accelerator(threads), *options, *more(self.directory)])
         except BaseException:
             self.close()
             raise

@@ -4,8 +4,6 @@ switch if nothing else is said, an IOMMU before it. The firmware numbers buses d
 
 from dataclasses import dataclass
 
-from guests.machine import ACCELERATOR
-
 PORTS = 4
 BAR_MIB = 32
 RAM_MIB = 768
@@ -57,7 +55,7 @@ def text_mac(address):
 def qemu_options(directory, kernel, initramfs, nic="e1000e", layout=ONE_SWITCH):
     """All of QEMU's command line but the program. Files and sockets lie in `directory`."""
     options = [
-        *ACCELERATOR, "-M", "q35,memory-backend=ram", "-cpu", "max", "-smp", "2", "-m", str(RAM_MIB),
+        "-M", "q35,memory-backend=ram", "-cpu", "max", "-smp", "2", "-m", str(RAM_MIB),
         "-object", f"memory-backend-file,id=ram,mem-path={directory}/ram,size={RAM_MIB}M,share=on",
         "-display", "none", "-nodefaults", "-no-reboot", "-no-user-config", "-name", "pktpit-p2p",
         "-chardev", f"file,id=console,path={directory}/console", "-serial", "chardev:console",
