@@ -144,9 +144,9 @@ def same(address, linux, ours, own):
         return not {device for _, device, _ in linux[2]} & {"p1", "p2", "p3"}
     if ours[0] == "broadcast":  # the first address of a connected net, which to Linux has been as any other since 5.14
         return int(ipaddress.ip_address(address)) % 4 == 0
-    # Of a host on a link whose MAC address is known the router has a route of its own.
+    # Of a host on a link whose MAC address is known the router has a route of its own. Linux takes the link's, or one by the host as its gateway.
     known = ours[0] == "unicast" and len(ours[2]) == 1 and next(iter(ours[2]))[0] == address
-    return known and linux[0] == "unicast" and {(None, device) for _, device, _ in ours[2]} == {(via, device) for via, device, _ in linux[2]}
+    return known and linux[0] == "unicast" and {hop[:2] for hop in ours[2]} == {(via or address, device) for via, device, _ in linux[2]}
 
 
 class Comparison:

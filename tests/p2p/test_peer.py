@@ -31,7 +31,7 @@ ADDRESS = 8  # of an operation
 
 @pytest.fixture(scope="module")
 def beside(bench, routers, progress):
-    made = bench.boot(more=lambda directory: peer_device.options(directory) + plugin.options(directory))
+    made = bench.boot(more=lambda directory: peer_device.options(directory) + plugin.options(directory), threads=plugin.THREADS)
     progress(f"a machine for a peer device is up after {made.boot_seconds:.1f} s")
     yield made
     routers.stop()
