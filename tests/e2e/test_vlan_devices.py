@@ -147,6 +147,7 @@ def test_offloaded_checksums(net, name):
 def test_mtu(net, name):
     number = VLANS[name][0]
     crosses(net, name)
+    net.a.namespace.ip("route", "flush", "cache")  # it may know of the MTU already
     assert answers(net.a.namespace, f"10.{number}.0.2", "-M", "do", "-s", "1372")
     done = net.a.namespace.run("ping", "-c", "1", "-W", "2", "-M", "do", "-s", "1373", f"10.{number}.0.2", check=False)
     assert done.returncode == 1 and "1400" in done.stdout
